@@ -1,0 +1,52 @@
+// Time as a dependency. Durations come from `monotonic`, never from `now`: wall clocks jump.
+
+export interface Timer {
+  cancel(): void
+}
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. For stamps that people and other machines read. */
+  now(): number
+  /** Milliseconds from an arbitrary start, never going back. For every duration and deadline inside a process. */
+  monotonic(): number
+  /** Runs `fn` once after `ms`. Timers never keep the process alive by themselves. */
+  after(ms: number, fn: () => void): Timer
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** setTimeout fires at once above 2^31-1; longer waits are capped, callers look again. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, fn) {
+    const t = setTimeout(fn, Math.min(Math.max(0, ms), LONGEST_TIMER_MS))
+    t.unref()
+    return { cancel: () => clearTimeout(t) }
+  },
+  sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
+}
+
+/** `sleep` in terms of `after`, shared by every clock. */
+export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      timer.cancel()
+      reject(signal?.reason)
+    }
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** RFC 3339 with microseconds (MicroTime), as Leases and Events carry. */
+export const microTimestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`

@@ -1,0 +1,22 @@
+// One vitest project a layer of tests, so that `npm run ok` can run the quick layers alone.
+import { defineConfig } from 'vitest/config'
+
+const project = (name: string, include: string[], testTimeout = 10_000) => ({
+  test: { name, include, testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
+})
+
+export default defineConfig({
+  test: {
+    allowOnly: false,
+    passWithNoTests: false,
+    projects: [
+      project('unit', ['src/**/*.test.ts', 'rules/**/*.test.ts', 'fleet/**/*.test.ts', 'test/support/**/*.test.ts'], 20_000),
+      project('repo', ['test/repo/**/*.test.ts'], 60_000),
+      project('contract', ['test/contract/**/*.test.ts'], 120_000),
+      project('sim', ['test/sim/**/*.test.ts'], 120_000),
+      project('fuzz', ['test/fuzz/**/*.test.ts'], 120_000),
+      project('integration', ['test/integration/**/*.test.ts'], 60_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
+    ],
+  },
+})
