@@ -10,7 +10,11 @@ export default defineConfig({
     allowOnly: false,
     passWithNoTests: false,
     projects: [
-      project('unit', ['src/**/*.test.ts', 'rules/**/*.test.ts', 'fleet/**/*.test.ts', 'test/support/**/*.test.ts'], 20_000),
+      project(
+        'unit',
+        ['src/**/*.test.ts', 'rules/**/*.test.ts', 'fleet/**/*.test.ts', 'test/support/**/*.test.ts'],
+        20_000,
+      ),
       project('repo', ['test/repo/**/*.test.ts'], 60_000),
       project('contract', ['test/contract/**/*.test.ts'], 120_000),
       project('sim', ['test/sim/**/*.test.ts'], 120_000),

@@ -22,7 +22,8 @@ export function durationMs(text: string): number | undefined {
 
 export function parseDuration(text: string): number {
   const ms = durationMs(text)
-  if (ms === undefined) throw new KubeNodeError('KN1010', `not a duration: ${JSON.stringify(text)}; write one like 90s, 5m or 1h30m`)
+  if (ms === undefined)
+    throw new KubeNodeError('KN1010', `not a duration: ${JSON.stringify(text)}; write one like 90s, 5m or 1h30m`)
   return ms
 }
 
@@ -31,7 +32,12 @@ export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`
   if (ms < 1_000) return `${Math.round(ms)}ms`
   const s = Math.floor(ms / 1_000)
-  const units: readonly (readonly [string, number])[] = [['d', 86_400], ['h', 3_600], ['m', 60], ['s', 1]]
+  const units: readonly (readonly [string, number])[] = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['m', 60],
+    ['s', 1],
+  ]
   const first = units.findIndex(([, size]) => s >= size)
   let rest = s
   let text = ''

@@ -1,0 +1,2 @@
+// The command line: the only place that reads argv and the environment.
+process.stdout.write('kubenode\n')

@@ -1,0 +1,37 @@
+// Names a kind of the API: where its URL is and, for the type checker alone, what its objects look like.
+import type { KubeObject } from './object.ts'
+
+export interface ResourceType<T extends KubeObject = KubeObject> {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly namespaced: boolean
+  /** Never set; carries the type of the objects. */
+  readonly objectType?: T
+}
+
+export interface ObjectKey {
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+export const apiVersionOf = (t: Pick<ResourceType, 'group' | 'version'>): string =>
+  t.group === '' ? t.version : `${t.group}/${t.version}`
+
+/** `/api/v1/nodes`, `/apis/apps/v1/namespaces/x/deployments`, without the name. */
+export function collectionPath(t: ResourceType, namespace?: string): string {
+  const root = t.group === '' ? `/api/${t.version}` : `/apis/${t.group}/${t.version}`
+  const ns = t.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
+  return `${root}${ns}/${t.plural}`
+}
+
+export function objectPath(t: ResourceType, key: ObjectKey, subresource?: string): string {
+  const tail = subresource === undefined ? '' : `/${subresource}`
+  return `${collectionPath(t, key.namespace)}/${encodeURIComponent(key.name)}${tail}`
+}
+
+/** `machines.kubenode.io`: how we print a kind, since plain plurals collide with those of others. */
+export const qualifiedPlural = (t: Pick<ResourceType, 'group' | 'plural'>): string =>
+  t.group === '' ? t.plural : `${t.plural}.${t.group}`
