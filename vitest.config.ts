@@ -9,6 +9,7 @@ export default defineConfig({
   test: {
     allowOnly: false,
     passWithNoTests: false,
+    reporters: ['default', './test/support/honest-reporter.ts'],
     projects: [
       project(
         'unit',

@@ -1,0 +1,31 @@
+// `npm run ok`: every quick check before a commit, all of them even when one fails; `--full` adds the slow test layers.
+import { spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+
+const full = process.argv.includes('--full')
+const bin = 'node_modules/.bin'
+
+const checks: readonly (readonly [string, readonly string[]])[] = [
+  ['types', [`${bin}/tsc`, '-p', '.']],
+  ['lint', [`${bin}/oxlint`]],
+  ['format', [`${bin}/oxfmt`, '--check']],
+  full
+    ? ['tests', [`${bin}/vitest`, 'run']]
+    : ['tests', [`${bin}/vitest`, 'run', '--project', 'unit', '--project', 'repo']],
+]
+
+const env = {
+  ...process.env,
+  ...(full ? { KUBENODE_TEST_FULL: '1' } : {}),
+  UV_THREADPOOL_SIZE: String(availableParallelism()),
+}
+const failed: string[] = []
+for (const [name, [command = '', ...args]] of checks) {
+  const began = performance.now()
+  const { status } = spawnSync(command, args, { stdio: 'inherit', env })
+  const ok = status === 0
+  if (!ok) failed.push(name)
+  console.log(`${ok ? 'ok    ' : 'FAILED'}  ${name}  ${((performance.now() - began) / 1000).toFixed(1)} s`)
+}
+if (failed.length > 0) console.error(`not ok: ${failed.join(', ')}`)
+process.exitCode = failed.length > 0 ? 1 : 0
