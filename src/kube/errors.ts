@@ -1,0 +1,167 @@
+// What an API server's refusal is as an error, what a lost connection is, and whether trying again can help. No message holds a secret.
+import { KubeNodeError, type ErrorCode, type Retry } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Status, StatusCause } from '#schema/object.ts'
+
+/** What was being done when the refusal came; all of it may be shown to people. */
+export interface CallContext {
+  /** "update", "list", "watch" … */
+  readonly action: string
+  /** "machines.kubenode.io/m-1"; never with a query string, which may carry what people should not see. */
+  readonly target: string
+  readonly requestId?: string | undefined
+  /** From the Retry-After header; wins over what the Status says. */
+  readonly retryAfterMs?: number | undefined
+  /** The object is a Secret (or a token): the server's own words may quote it, so they are withheld. */
+  readonly sensitive?: boolean | undefined
+}
+
+/** Longer texts of a server are cut: an admission webhook may answer with pages. */
+const MAX_MESSAGE = 2_000
+
+export class ApiError extends KubeNodeError {
+  /** The HTTP status code. */
+  readonly status: number
+  readonly reason: string
+  readonly serverMessage: string
+  readonly details: Status['details']
+  readonly causes: readonly StatusCause[]
+  readonly retryAfterMs: number | undefined
+  readonly requestId: string | undefined
+
+  constructor(status: Status, context: CallContext, cause?: unknown) {
+    const reason = status.reason ?? reasonOf(status.code)
+    const said = context.sensitive ? '(the server’s words are withheld: they may quote a secret)' : status.message
+    const text = cut(said ?? 'no message', MAX_MESSAGE)
+    super(
+      codeOf(status.code),
+      `cannot ${context.action} ${context.target}: ${reason}: ${text}; ${advice(status.code)}`,
+      {
+        retry: retryOf(status.code),
+        data: {
+          status: status.code,
+          reason,
+          ...(context.requestId === undefined ? {} : { requestId: context.requestId }),
+        },
+        cause,
+      },
+    )
+    this.status = status.code
+    this.reason = reason
+    this.serverMessage = text
+    this.details = context.sensitive ? withoutCauses(status.details) : status.details
+    this.causes = context.sensitive ? [] : (status.details?.causes ?? [])
+    const seconds = status.details?.retryAfterSeconds
+    this.retryAfterMs = context.retryAfterMs ?? (seconds === undefined || seconds <= 0 ? undefined : seconds * 1_000)
+    this.requestId = context.requestId
+  }
+}
+
+/** The connection failed, or the answer was no answer. `applied` says whether a write may have taken effect all the same. */
+export class ConnectionError extends KubeNodeError {
+  readonly applied: 'no' | 'unknown'
+
+  constructor(code: ErrorCode, message: string, applied: 'no' | 'unknown', cause?: unknown) {
+    super(code, message, { retry: 'later', data: { applied }, cause })
+    this.applied = applied
+  }
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  408: 'Timeout',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+}
+
+const reasonOf = (code: number): string => REASONS[code] ?? 'Unknown'
+const codeOf = (code: number): ErrorCode => `KN2${code >= 400 && code <= 599 ? code : 599}`
+const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
+
+/** Refusals that only a change of the request can heal. Forbidden is not one: RBAC is healed without touching the object. */
+const FINAL: ReadonlySet<number> = new Set([400, 405, 406, 413, 415, 422])
+
+function retryOf(code: number): Retry {
+  if (FINAL.has(code)) return 'never'
+  return code === 409 || code === 410 ? 'now' : 'later'
+}
+
+function advice(code: number): string {
+  if (code === 401) return 'check that the token or client certificate is valid and not expired'
+  if (code === 403) return 'ask for the missing permission (kubectl auth can-i)'
+  if (code === 404) return 'check the name, and that the kind is installed'
+  if (code === 409) return 'read the object again and decide anew'
+  if (code === 410) return 'list again'
+  if (FINAL.has(code)) return 'correct the request'
+  return 'it will be tried again'
+}
+
+function withoutCauses(details: Status['details']): Status['details'] {
+  if (details?.causes === undefined) return details
+  const { causes: _, ...rest } = details
+  return rest
+}
+
+/** A failure Status as an API server writes it. */
+export function failure(code: number, message: string, details?: Status['details'], reason = reasonOf(code)): Status {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    ...(details === undefined ? {} : { details }),
+    code,
+  }
+}
+
+/** Reads a Status out of an answer; proxies and load balancers answer with anything, so nothing is assumed. */
+export function statusFrom(code: number, body: unknown): Status {
+  if (isObject(body) && body['kind'] === 'Status') {
+    const details = isObject(body['details']) ? (body['details'] as Status['details']) : undefined
+    const said = typeof body['code'] === 'number' ? body['code'] : code
+    const message = typeof body['message'] === 'string' ? body['message'] : `HTTP status ${code}`
+    return failure(
+      said,
+      message,
+      details,
+      typeof body['reason'] === 'string' && body['reason'] !== '' ? body['reason'] : reasonOf(said),
+    )
+  }
+  return failure(code, `HTTP status ${code} without a Status`)
+}
+
+const is = (e: unknown, code: number): boolean => e instanceof ApiError && e.status === code
+
+export const isApiError = (e: unknown): e is ApiError => e instanceof ApiError
+export const isNotFound = (e: unknown): boolean => is(e, 404)
+export const isAlreadyExists = (e: unknown): boolean => e instanceof ApiError && e.reason === 'AlreadyExists'
+/** Somebody else wrote in between, or other managers own the fields. AlreadyExists has the same status and is not one. */
+export const isConflict = (e: unknown): boolean => is(e, 409) && !isAlreadyExists(e)
+/** The resourceVersion or continue token is too old: list again. */
+export const isGone = (e: unknown): boolean => is(e, 410)
+export const isUnauthorized = (e: unknown): boolean => is(e, 401)
+export const isForbidden = (e: unknown): boolean => is(e, 403)
+export const isInvalid = (e: unknown): boolean => is(e, 422)
+export const isTooManyRequests = (e: unknown): boolean => is(e, 429)
+export const isTimeout = (e: unknown): boolean => is(e, 504) || is(e, 408)
+export const isServerError = (e: unknown): boolean => e instanceof ApiError && e.status >= 500
+/** The server knows no state as new as the one asked for: a cache behind, or a server that was set back. */
+export const isTooLargeResourceVersion = (e: unknown): boolean =>
+  e instanceof ApiError && e.causes.some((c) => c.reason === 'ResourceVersionTooLarge')
+/** A write whose reply was lost: it may have taken effect, so look before doing it again. */
+export const mayHaveApplied = (e: unknown): boolean =>
+  e instanceof ConnectionError ? e.applied === 'unknown' : isServerError(e) || isTimeout(e)

@@ -1,0 +1,39 @@
+// Turns the refusals that every writer must expect into values, so that controllers switch over them instead of catching.
+import { ApiError, ConnectionError, isAlreadyExists, isServerError } from './errors.ts'
+
+export type WriteOutcome<T> =
+  | { readonly kind: 'Applied'; readonly object: T }
+  /** Somebody else wrote in between, or other managers own fields of an apply. */
+  | { readonly kind: 'Conflict'; readonly error: ApiError }
+  /** The object is gone or is another one of the same name: what was decided about it does not hold any more. */
+  | { readonly kind: 'Stale'; readonly error: ApiError }
+  | { readonly kind: 'Exists'; readonly error: ApiError }
+  /** The server will not have it: permission, validation, admission, or a disruption budget. */
+  | { readonly kind: 'Denied'; readonly error: ApiError; readonly retryAfterMs: number | undefined }
+  /** The reply was lost or the server failed: it may or may not have happened. Look before doing it again. */
+  | { readonly kind: 'Unknown'; readonly error: ApiError | ConnectionError }
+
+const DENIED: ReadonlySet<number> = new Set([400, 401, 403, 405, 406, 413, 415, 422, 429])
+
+/** Runs one write. What is neither an ApiError nor a lost connection is a bug and is thrown on. */
+export async function outcomeOf<T>(write: () => Promise<T>): Promise<WriteOutcome<T>> {
+  try {
+    return { kind: 'Applied', object: await write() }
+  } catch (error) {
+    return refusal(error)
+  }
+}
+
+function refusal(error: unknown): Exclude<WriteOutcome<never>, { kind: 'Applied' }> {
+  if (error instanceof ConnectionError) return { kind: 'Unknown', error }
+  if (!(error instanceof ApiError)) throw error
+  if (isAlreadyExists(error)) return { kind: 'Exists', error }
+  if (error.status === 404 || error.status === 410 || isUidMismatch(error)) return { kind: 'Stale', error }
+  if (error.status === 409) return { kind: 'Conflict', error }
+  if (DENIED.has(error.status)) return { kind: 'Denied', error, retryAfterMs: error.retryAfterMs }
+  if (isServerError(error) || error.status === 408) return { kind: 'Unknown', error }
+  throw error
+}
+
+/** A failed uid precondition is a Conflict on the wire; what it means is that the object was replaced. */
+const isUidMismatch = (e: ApiError): boolean => e.status === 409 && /precondition.*\bUID\b/i.test(e.serverMessage)
