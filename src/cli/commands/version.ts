@@ -1,0 +1,40 @@
+// `kubenode version`: what runs here, for bug reports and skew checks.
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+
+export interface VersionInfo {
+  readonly kubenode: string
+  readonly node: string
+  readonly platform: string
+  readonly apiVersion: string
+  readonly oldestKubernetes: string
+}
+
+const manifest = (): { version: string } =>
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+
+export const versionInfo = (): VersionInfo => ({
+  kubenode: manifest().version,
+  node: process.versions.node,
+  platform: `${process.platform}/${process.arch}`,
+  apiVersion: 'kubenode.io/v1alpha1',
+  oldestKubernetes: '1.32',
+})
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('version')
+    .description('print the versions of kubenode and of what it runs on')
+    .addOption(outputOption(['json', 'yaml']))
+    .action(async (options: { output?: string }) => {
+      const info = versionInfo()
+      if (options.output === 'json') io.out(`${JSON.stringify(info, null, 2)}\n`)
+      else if (options.output === 'yaml') io.out((await import('yaml')).stringify(info))
+      else
+        io.out(
+          `kubenode ${info.kubenode} (${info.apiVersion}, Node ${info.node}, ${info.platform}, Kubernetes ${info.oldestKubernetes} or newer)\n`,
+        )
+    })
+}

@@ -1,0 +1,35 @@
+// Exit codes, and the one place that turns a thrown error into what a person reads.
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Io } from './io.ts'
+
+export const EXIT_OK = 0
+/** A test that failed, a difference that was found. */
+export const EXIT_DIFFERENT = 1
+/** Bad input or an error; nothing was written. */
+export const EXIT_ERROR = 2
+
+/** Ends a command with a code after it printed its own findings. */
+export class Exit extends Error {
+  readonly code: number
+  constructor(code: number) {
+    super(`exit ${code}`)
+    this.code = code
+  }
+}
+
+/** Prints what went wrong and says which exit code it means. A stack is shown only for our own bugs. */
+export function reportError(io: Io, error: unknown): number {
+  if (error instanceof Exit) return error.code
+  if (isKubeNodeError(error)) {
+    io.err(`${printable(error.message)}\n`)
+    return EXIT_ERROR
+  }
+  const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
+  io.err(`KN1000: kubenode met a bug of its own; please report it with the lines below\n${printable(stack)}\n`)
+  return EXIT_ERROR
+}
+
+/** Text from files and servers without the control characters that steer a terminal (S20). Newlines and tabs stay. */
+export const printable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')

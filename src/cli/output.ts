@@ -1,0 +1,5 @@
+// The one way in which commands offer output forms.
+import { Option } from 'commander'
+
+export const outputOption = (choices: readonly string[]): Option =>
+  new Option('-o, --output <form>', 'form of the output').choices(choices)

@@ -1,0 +1,58 @@
+// The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
+import { Command, CommanderError } from 'commander'
+import * as completion from './commands/completion.ts'
+import * as lint from './commands/lint.ts'
+import * as version from './commands/version.ts'
+import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
+import type { Io } from './io.ts'
+
+export function buildProgram(io: Io): Command {
+  const program = new Command('kubenode')
+    .description('Runs the nodes of many Kubernetes clusters from git.')
+    .showSuggestionAfterError()
+    .showHelpAfterError('(run kubenode --help, or kubenode COMMAND --help)')
+    .helpCommand('help [command]', 'show what a command does')
+  for (const { register } of COMMANDS) register(program, io)
+  for (const command of [program, ...program.commands]) prepare(command, io)
+  return program
+}
+
+/** Output through Io, no process.exit from inside, and every flag also as KUBENODE_*. */
+function prepare(command: Command, io: Io): void {
+  command.exitOverride()
+  command.configureOutput({
+    writeOut: (s) => io.out(s),
+    writeErr: (s) => io.err(s),
+    outputError: (s, write) => write(numbered(s)),
+  })
+  for (const option of command.options) {
+    if (option.envVar === undefined && option.long)
+      option.env(
+        `KUBENODE_${option.long
+          .replace(/^--(no-)?/, '')
+          .replaceAll('-', '_')
+          .toUpperCase()}`,
+      )
+  }
+  for (const child of command.commands) prepare(child, io)
+}
+
+/** commander's own complaints, in our form. */
+const numbered = (text: string): string => text.replace(/^error: /, 'KN1002: ')
+
+/** Runs one command line and says with which code the process should end. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const program = buildProgram(io)
+  if (argv.length === 0) {
+    io.out(program.helpInformation())
+    return EXIT_OK
+  }
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return EXIT_OK
+  } catch (e) {
+    // commander has printed its message already; its own codes are 0 for help and version, 1 for misuse.
+    if (e instanceof CommanderError) return e.exitCode === 0 ? EXIT_OK : EXIT_ERROR
+    return reportError(io, e)
+  }
+}
