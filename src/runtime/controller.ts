@@ -1,0 +1,229 @@
+// The controller loop: takes keys from its queue, has each reconciled under a deadline, and turns the outcome into the next turn of that key.
+// One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without holding up another.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { Backoff } from './backoff.ts'
+import { type ControllerMetrics, noControllerMetrics } from './controller-metrics.ts'
+import { type Outcome, nextTry, retry } from './outcome.ts'
+import { type AddOptions, WorkQueue } from './queue.ts'
+import { raceWith } from './race.ts'
+import { Refill } from './refill.ts'
+
+export interface ReconcileContext {
+  /** Names this one look at the key in every log line and request of it. */
+  readonly reconcileId: string
+  /** Aborts at the deadline and when the controller stops. */
+  readonly signal: AbortSignal
+  /** Failures of this key since it last did well. */
+  readonly failures: number
+  readonly log: Logger
+}
+
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<Outcome>
+
+export interface ControllerOptions {
+  readonly name: string
+  readonly reconcile: Reconcile
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly metrics?: ControllerMetrics
+  /** Keys in work at the same time. */
+  readonly workers?: number
+  readonly timeoutMs?: number
+  readonly backoff?: Backoff
+  readonly capacity?: number
+  /** All keys there are, asked for when the queue had to refuse some. */
+  readonly allKeys?: () => Iterable<string>
+}
+
+export interface ControllerState {
+  readonly isRunning: boolean
+  readonly ready: number
+  readonly delayed: number
+  readonly inWork: number
+  /** Keys whose reconcile ignored its signal and still runs. */
+  readonly hung: readonly string[]
+  /** Monotonic time of the last outcome, or of the last look at an empty queue. */
+  readonly lastProgressAt: number
+}
+
+/** Four requests in flight hide the round trip; more only fills the server's queue. */
+const DEFAULT_WORKERS = 4
+const DEFAULT_TIMEOUT_MS = 30_000
+/** Shorter than the grace a pod gets by default (30 s), so that the lease is still given back in order. */
+const DEFAULT_DRAIN_MS = 10_000
+/** What a reconcile gets to clean up after its signal before its worker leaves it behind. */
+const ABORT_GRACE_MS = 2_000
+/** Reconciles left behind at once. With so many the workers stop: something systematic hangs, and each leftover holds memory. */
+export const MOST_HUNG = 64
+
+export class Controller {
+  readonly name: string
+  readonly #options: ControllerOptions
+  readonly #queue: WorkQueue
+  readonly #metrics: ControllerMetrics
+  readonly #log: Logger
+  readonly #stop = new AbortController()
+  readonly #hung = new Map<string, Promise<void>>()
+  #workers: Promise<void>[] = []
+  #reconciles = 0
+  #lastProgressAt = 0
+  readonly #refill: Refill | undefined
+  /** Tells the ids of this process from those of the one before. */
+  readonly #instance: string
+
+  constructor(options: ControllerOptions) {
+    const { name, clock, random, backoff, capacity } = options
+    this.name = name
+    this.#options = options
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      ...(backoff !== undefined && { backoff }),
+      ...(capacity !== undefined && { capacity }),
+    })
+    this.#refill = options.allKeys && new Refill(clock, options.allKeys, (key) => this.#queue.add(key))
+    this.#metrics = options.metrics ?? noControllerMetrics
+    this.#log = options.log.with({ controller: name })
+    this.#lastProgressAt = clock.monotonic()
+    this.#instance = random.below(2 ** 32).toString(36)
+  }
+
+  enqueue(key: string, options?: AddOptions): void {
+    if (this.#queue.add(key, options) === 'Full') this.#refused()
+    this.#metrics.depth(this.#queue.length)
+  }
+
+  enqueueAfter(key: string, ms: number): void {
+    if (this.#queue.addAfter(key, ms) === 'Full') this.#refused()
+  }
+
+  start(): void {
+    if (this.#workers.length > 0) return
+    const count = this.#options.workers ?? DEFAULT_WORKERS
+    this.#workers = Array.from({ length: count }, () => this.#work())
+  }
+
+  /**
+   * Starts nothing new and lets what runs finish for `drainMs`; what is left then is told to end, and left behind when it does not.
+   * Answers whether everything ended.
+   */
+  async stop(drainMs = DEFAULT_DRAIN_MS): Promise<boolean> {
+    const { clock } = this.#options
+    this.#queue.shutDown({ discard: true })
+    const ended = Promise.all(this.#workers)
+    const drained = await raceWith(clock, drainMs, ended)
+    this.#stop.abort(new KubeNodeError('KN3002', `controller ${this.name} stops`, { retry: 'later' }))
+    if (!drained.settled) await raceWith(clock, 2 * ABORT_GRACE_MS, ended)
+    return this.#queue.processing === 0
+  }
+
+  state(): ControllerState {
+    const isWaiting = this.#queue.length === 0 && this.#queue.processing === this.#hung.size
+    return {
+      isRunning: this.#workers.length > 0 && !this.#stop.signal.aborted,
+      ready: this.#queue.length,
+      delayed: this.#queue.delayed,
+      inWork: this.#queue.processing,
+      hung: [...this.#hung.keys()],
+      lastProgressAt: isWaiting ? this.#options.clock.monotonic() : this.#lastProgressAt,
+    }
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      if (this.#hung.size >= MOST_HUNG) await Promise.race(this.#hung.values())
+      const key = await this.#queue.take(this.#stop.signal)
+      if (key === undefined) return
+      await this.#turn(key)
+    }
+  }
+
+  async #turn(key: string): Promise<void> {
+    const { clock } = this.#options
+    const startedAt = clock.monotonic()
+    const abort = new AbortController()
+    const signal = AbortSignal.any([abort.signal, this.#stop.signal])
+    const running = this.#guarded(key, signal)
+    const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+
+    const first = await raceWith(clock, timeoutMs, running, this.#stop.signal)
+    if (first.settled) return this.#finish(key, first.value, startedAt)
+    abort.abort(this.#timeoutError(key, timeoutMs))
+    const second = await raceWith(clock, ABORT_GRACE_MS, running)
+    if (second.settled) return this.#finish(key, this.#afterAbort(key, timeoutMs, second.value), startedAt)
+
+    this.#log.error('reconcile ignores its signal and is left behind', { key, timeoutMs })
+    const left = running.then((outcome) => {
+      this.#hung.delete(key)
+      this.#metrics.hung(this.#hung.size)
+      this.#finish(key, this.#afterAbort(key, timeoutMs, outcome), startedAt)
+    })
+    this.#hung.set(key, left)
+    this.#metrics.hung(this.#hung.size)
+  }
+
+  /** Nothing that a reconcile throws, at once or later, gets past here. */
+  async #guarded(key: string, signal: AbortSignal): Promise<Outcome> {
+    const reconcileId = `${this.name}-${this.#instance}-${++this.#reconciles}`
+    const log = this.#log.with({ key, reconcileId })
+    try {
+      return await this.#options.reconcile(key, { reconcileId, signal, failures: this.#queue.failures(key), log })
+    } catch (error) {
+      return retry(error)
+    }
+  }
+
+  /** What ends because of its deadline is a timeout, also when the reconcile words it otherwise; a success in the grace time counts. */
+  #afterAbort(key: string, timeoutMs: number, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'Retry' || this.#stop.signal.aborted) return outcome
+    return retry(this.#timeoutError(key, timeoutMs, outcome.error))
+  }
+
+  #timeoutError(key: string, timeoutMs: number, cause?: unknown): KubeNodeError {
+    const message = `cannot reconcile ${this.name} ${key}: not finished after ${timeoutMs} ms; it is tried again with backoff`
+    return new KubeNodeError('KN3001', message, { retry: 'later', data: { key, timeoutMs }, cause })
+  }
+
+  #finish(key: string, outcome: Outcome, startedAt: number): void {
+    const { clock } = this.#options
+    this.#lastProgressAt = clock.monotonic()
+    this.#metrics.reconciled(outcome.kind, (this.#lastProgressAt - startedAt) / 1_000)
+    if (!this.#stop.signal.aborted) this.#schedule(key, outcome)
+    this.#queue.done(key)
+    this.#metrics.depth(this.#queue.length)
+  }
+
+  #schedule(key: string, outcome: Outcome): void {
+    switch (outcome.kind) {
+      case 'Done':
+        return this.#queue.forget(key)
+      case 'Requeue':
+        this.#queue.forget(key)
+        this.#queue.addAfter(key, Math.max(0, outcome.afterMs))
+        return
+      case 'Retry':
+        return this.#retry(key, outcome.error)
+      default:
+        return assertNever(outcome)
+    }
+  }
+
+  #retry(key: string, error: unknown): void {
+    const next = nextTry(error)
+    const backoffMs = this.#queue.fail(key)
+    const afterMs = next.kind === 'Backoff' ? backoffMs : next.afterMs
+    this.#queue.addAfter(key, afterMs)
+    const failures = this.#queue.failures(key)
+    const fields = { key, failures, afterMs: Math.round(afterMs), reason: next.kind, error }
+    this.#log.warn('reconcile failed', fields)
+  }
+
+  #refused(): void {
+    this.#metrics.refused()
+    this.#refill?.refused()
+  }
+}

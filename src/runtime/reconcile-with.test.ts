@@ -1,0 +1,73 @@
+import { ApiError, failure } from '#kube/errors.ts'
+import { silentLogger } from '#lib/log.ts'
+import { expect, test } from 'vitest'
+import type { ReconcileContext } from './controller.ts'
+import { type ActionOutcome, type ActionResult, type Plan, reconcileWith } from './reconcile-with.ts'
+
+type Step = { readonly kind: 'Create' | 'Delete'; readonly reason: string; readonly name: string }
+
+const create = (name: string): Step => ({ kind: 'Create', reason: 'missing', name })
+const applied: ActionOutcome = { kind: 'Applied', object: undefined }
+const conflict: ActionOutcome = {
+  kind: 'Conflict',
+  error: new ApiError(failure(409, 'changed'), { action: 'update', target: 'nodes/a' }),
+}
+
+function setup(plan: Plan<Step>, outcomes: Readonly<Record<string, ActionOutcome>> = {}, written?: ActionOutcome) {
+  const acted: string[] = []
+  const statuses: (readonly ActionResult<Step>[])[] = []
+  const abort = new AbortController()
+  const context: ReconcileContext = { reconcileId: 'r', signal: abort.signal, failures: 0, log: silentLogger }
+  const reconcile = reconcileWith<{ readonly at: number }, number, Step, string>({
+    clock: { now: () => 42 },
+    config: () => 7,
+    observe: async (key) => (key === 'absent' ? undefined : { at: 1 }),
+    plan: (seen, now, config) => {
+      expect([seen.at, now, config]).toEqual([1, 42, 7])
+      return plan
+    },
+    act: async (action) => {
+      acted.push(action.name)
+      if (action.name === 'abort') abort.abort()
+      return outcomes[action.name] ?? applied
+    },
+    status: (_seen, _plan, results) => (statuses.push(results), 'status'),
+    writeStatus: async () => written,
+  })
+  return { acted, statuses, run: (key = 'a') => reconcile(key, context) }
+}
+
+test('actions are carried out in order and the key is done', async () => {
+  const { acted, run } = setup({ actions: [create('x'), create('y')], notices: [] })
+  expect(await run()).toEqual({ kind: 'Done' })
+  expect(acted).toEqual(['x', 'y'])
+})
+
+test('a plan that waits is looked at again when it says', async () => {
+  const { run } = setup({ actions: [], notices: [], requeueAfter: 5_000 })
+  expect(await run()).toEqual({ kind: 'Requeue', afterMs: 5_000 })
+})
+
+test('nothing follows an action that failed, and the status hears of both', async () => {
+  const { acted, statuses, run } = setup({ actions: [create('x'), create('y')], notices: [] }, { x: conflict })
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
+  expect(acted).toEqual(['x'])
+  expect(statuses.map((results) => results.map((r) => r.outcome.kind))).toEqual([['Conflict', 'NotTried']])
+})
+
+test('an object that is gone needs no plan', async () => {
+  const { acted, statuses, run } = setup({ actions: [create('x')], notices: [] })
+  expect(await run('absent')).toEqual({ kind: 'Done' })
+  expect([acted, statuses]).toEqual([[], []])
+})
+
+test('no action is begun after the signal', async () => {
+  const { acted, run } = setup({ actions: [create('abort'), create('y')], notices: [] })
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3003' } })
+  expect(acted).toEqual(['abort'])
+})
+
+test('a status that was not written is tried again', async () => {
+  const { run } = setup({ actions: [], notices: [], requeueAfter: 5_000 }, {}, conflict)
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
+})

@@ -1,0 +1,106 @@
+// Wires observe → plan → act → status into one reconcile. The decision is `plan`, pure; what is here only carries it out and tells how it went.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { WriteOutcome } from '#kube/outcome.ts'
+import type { Reconcile, ReconcileContext } from './controller.ts'
+import { type Outcome, doneOrAfter, retry } from './outcome.ts'
+
+/** Every action says why it is taken. `kind` closes the union. */
+export interface Action {
+  readonly kind: string
+  readonly reason: string
+}
+
+/** Something worth an event or a line of `why`; nothing is done because of it. */
+export interface Notice {
+  readonly reason: string
+  readonly message: string
+  readonly severity?: 'Normal' | 'Warning'
+}
+
+export interface Plan<A extends Action> {
+  readonly actions: readonly A[]
+  readonly notices: readonly Notice[]
+  /** Milliseconds until a look is due although nothing changed; left out when only a change matters. */
+  readonly requeueAfter?: number
+}
+
+/** How one action went. The kinds are those of a write; `NotTried` follows an action that did not succeed. */
+export type ActionOutcome = WriteOutcome<unknown> | { readonly kind: 'NotTried' }
+
+export interface ActionResult<A extends Action> {
+  readonly action: A
+  readonly outcome: ActionOutcome
+}
+
+export interface ReconcileSteps<Seen, Config, A extends Action, S> {
+  readonly clock: Pick<Clock, 'now'>
+  readonly config: () => Config
+  /** Reads the world once; undefined when there is nothing (left) to decide about. */
+  readonly observe: (key: string, context: ReconcileContext) => Promise<Seen | undefined>
+  readonly plan: (seen: Seen, now: number, config: Config) => Plan<A>
+  /** Carries out one action and decides nothing. `outcomeOf` turns refusals into the values wanted here. */
+  readonly act: (action: A, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome>
+  /** The status that follows; undefined for none. Pure, and computed also when actions failed. */
+  readonly status?: (seen: Seen, plan: Plan<A>, results: readonly ActionResult<A>[]) => S | undefined
+  /** Writes the status, if it differs from what was seen. */
+  readonly writeStatus?: (status: S, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome | undefined>
+  /** Hears of every plan before it is carried out, for events and metrics. */
+  readonly onPlan?: (plan: Plan<A>, key: string, context: ReconcileContext) => void
+}
+
+export function reconcileWith<Seen, Config, A extends Action, S>(steps: ReconcileSteps<Seen, Config, A, S>): Reconcile {
+  return async (key, context) => {
+    const seen = await steps.observe(key, context)
+    if (seen === undefined) return doneOrAfter(undefined)
+    const plan = steps.plan(seen, steps.clock.now(), steps.config())
+    steps.onPlan?.(plan, key, context)
+    const results = await carryOut(steps, plan, seen, context)
+    const status = steps.status?.(seen, plan, results)
+    const written = status === undefined ? undefined : await steps.writeStatus?.(status, seen, context)
+    const outcomes = results.map((r) => r.outcome)
+    return turnAfter(plan, written === undefined ? outcomes : [...outcomes, written])
+  }
+}
+
+/** In order, and no further than the first that did not succeed: later actions may rest on earlier ones. */
+async function carryOut<Seen, Config, A extends Action, S>(
+  steps: ReconcileSteps<Seen, Config, A, S>,
+  plan: Plan<A>,
+  seen: Seen,
+  context: ReconcileContext,
+): Promise<readonly ActionResult<A>[]> {
+  const results: ActionResult<A>[] = []
+  let isHalted = false
+  for (const action of plan.actions) {
+    if (isHalted || context.signal.aborted) {
+      results.push({ action, outcome: { kind: 'NotTried' } })
+      continue
+    }
+    const outcome = await steps.act(action, seen, context)
+    context.log.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
+    isHalted = outcome.kind !== 'Applied'
+    results.push({ action, outcome })
+  }
+  return results
+}
+
+/** The first thing that went wrong decides the next turn. */
+function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOutcome[]): Outcome {
+  const failed = outcomes.find((o) => o.kind !== 'Applied')
+  if (failed === undefined) return doneOrAfter(plan.requeueAfter)
+  switch (failed.kind) {
+    case 'Conflict':
+    case 'Stale':
+    case 'Exists':
+    case 'Denied':
+    case 'Unknown':
+      return retry(failed.error)
+    case 'NotTried':
+      return retry(new KubeNodeError('KN3003', 'the reconcile was told to end before all was done', { retry: 'later' }))
+    case 'Applied':
+      return doneOrAfter(plan.requeueAfter)
+    default:
+      return assertNever(failed)
+  }
+}

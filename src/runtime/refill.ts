@@ -1,0 +1,46 @@
+// Brings back what a full queue refused: goes through all keys, as many at a time as there is room for, until one whole pass has got in.
+import type { Clock } from '#lib/clock.ts'
+import type { Added } from './queue.ts'
+
+/** How long refused keys wait for room. */
+export const REFILL_MS = 1_000
+
+export class Refill {
+  readonly #clock: Pick<Clock, 'after'>
+  readonly #allKeys: () => Iterable<string>
+  readonly #add: (key: string) => Added
+  #rest: Iterator<string> | undefined
+  #isMissingMore = false
+
+  constructor(clock: Pick<Clock, 'after'>, allKeys: () => Iterable<string>, add: (key: string) => Added) {
+    this.#clock = clock
+    this.#allKeys = allKeys
+    this.#add = add
+  }
+
+  /** A key was refused: it may be one that the pass under way has gone by already, so another pass follows. */
+  refused(): void {
+    if (this.#rest === undefined) this.#begin()
+    else this.#isMissingMore = true
+  }
+
+  #begin(): void {
+    this.#isMissingMore = false
+    this.#rest = this.#allKeys()[Symbol.iterator]()
+    this.#clock.after(REFILL_MS, () => this.#continue(this.#rest?.next()))
+  }
+
+  #continue(from: IteratorResult<string> | undefined): void {
+    let next = from
+    while (next !== undefined && next.done !== true) {
+      const held = next
+      if (this.#add(held.value) === 'Full') {
+        this.#clock.after(REFILL_MS, () => this.#continue(held))
+        return
+      }
+      next = this.#rest?.next()
+    }
+    this.#rest = undefined
+    if (this.#isMissingMore) this.#begin()
+  }
+}
