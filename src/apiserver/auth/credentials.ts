@@ -1,0 +1,100 @@
+// The keys and certificates of one server: found in the data folder or made once and kept there, readable by the owner alone.
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
+
+const AUTHORITY_DAYS = 3_650
+const CERTIFICATE_DAYS = 3_650
+
+export interface Credentials {
+  readonly authority: KeyAndCertificate
+  readonly server: KeyAndCertificate
+  readonly admin: KeyAndCertificate
+  /** PEM of the private key that signs service account tokens. */
+  readonly tokenKey: string
+}
+
+export const defaultHosts: readonly string[] = [
+  'localhost',
+  '127.0.0.1',
+  '::1',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+]
+
+export async function newCredentials(now: number, hosts: readonly string[]): Promise<Credentials> {
+  const authority = await newAuthority('kubenode-ca', { now, days: AUTHORITY_DAYS })
+  const validity = { now, days: CERTIFICATE_DAYS }
+  const [server, admin] = await Promise.all([
+    issueCertificate(authority, { subject: { commonName: 'kube-apiserver' }, validity, usage: 'server', hosts: [...new Set([...defaultHosts, ...hosts])] }),
+    issueCertificate(authority, {
+      subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
+      validity,
+      usage: 'client',
+    }),
+  ])
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { authority, server, admin, tokenKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
+}
+
+const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
+
+/** Files that are there are used as they are; when one is missing, all are made anew. */
+export async function credentialsIn(folder: string, now: number, hosts: readonly string[]): Promise<Credentials> {
+  if (FILES.every((f) => existsSync(join(folder, f)))) return readCredentials(folder)
+  const made = await newCredentials(now, hosts)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const write = (name: (typeof FILES)[number], text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 })
+  write('ca.crt', made.authority.certificate)
+  write('ca.key', made.authority.key)
+  write('server.crt', made.server.certificate)
+  write('server.key', made.server.key)
+  write('admin.crt', made.admin.certificate)
+  write('admin.key', made.admin.key)
+  write('tokens.key', made.tokenKey)
+  return made
+}
+
+function readCredentials(folder: string): Credentials {
+  const read = (name: (typeof FILES)[number]) => readFileSync(join(folder, name), 'utf8')
+  return {
+    authority: { certificate: read('ca.crt'), key: read('ca.key') },
+    server: { certificate: read('server.crt'), key: read('server.key') },
+    admin: { certificate: read('admin.crt'), key: read('admin.key') },
+    tokenKey: read('tokens.key'),
+  }
+}
+
+export interface KubeconfigOf {
+  readonly url: string
+  readonly authority: string
+  readonly client: KeyAndCertificate
+  readonly user: string
+}
+
+/** A kubeconfig with everything inside; JSON is YAML too, but people read YAML. */
+export function kubeconfigText({ url, authority, client, user }: KubeconfigOf): string {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: kubenode
+    cluster:
+      server: ${url}
+      certificate-authority-data: ${base64(authority)}
+users:
+  - name: ${user}
+    user:
+      client-certificate-data: ${base64(client.certificate)}
+      client-key-data: ${base64(client.key)}
+contexts:
+  - name: kubenode
+    context:
+      cluster: kubenode
+      user: ${user}
+current-context: kubenode
+`
+}

@@ -1,0 +1,21 @@
+// Who asks: the name and groups that authorization, admission and managedFields speak of.
+import type { RequestUser } from '../builtin/kind.ts'
+
+export type { RequestUser } from '../builtin/kind.ts'
+
+export const AUTHENTICATED = 'system:authenticated'
+export const UNAUTHENTICATED = 'system:unauthenticated'
+export const MASTERS = 'system:masters'
+
+export const anonymous: RequestUser = { name: 'system:anonymous', groups: [UNAUTHENTICATED] }
+
+/** The server itself, for its own loops. */
+export const itself: RequestUser = { name: 'system:apiserver', groups: [MASTERS, AUTHENTICATED] }
+
+export const serviceAccountGroups = (namespace: string): readonly string[] => [
+  'system:serviceaccounts',
+  `system:serviceaccounts:${namespace}`,
+]
+
+/** As SubjectAccessReviews and reviews of tokens show users. */
+export const isAnonymous = (u: RequestUser): boolean => u.name === anonymous.name

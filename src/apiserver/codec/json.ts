@@ -1,0 +1,55 @@
+// JSON to values and back without loss: whole numbers within 64 bits stay exact (bigint beyond 2^53), text is escaped as Go does.
+// The fast path is the engine's own; the slow one runs only when the text can hold something that the engine would lose.
+
+/** Sixteen digits in a row may be beyond 2^53; hits inside strings only cost time. */
+const MAY_BE_BIG = /\d{16}/
+const MAY_BE_LONE_SURROGATE = /\\u[dD][89a-fA-F]/
+const INTEGER = /^-?\d+$/
+const INT64_MAX = 2n ** 63n - 1n
+const INT64_MIN = -(2n ** 63n)
+
+export function parseJson(text: string): unknown {
+  const value: unknown = MAY_BE_BIG.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)
+  return MAY_BE_LONE_SURROGATE.test(text) ? wellFormed(value) : value
+}
+
+function exactNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined) return value
+  if (!INTEGER.test(context.source)) return value
+  const exact = BigInt(context.source)
+  return exact >= INT64_MIN && exact <= INT64_MAX ? exact : value
+}
+
+/** Replaces lone surrogates by U+FFFD, in keys and values. */
+export function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k.toWellFormed(), wellFormed(v)]))
+}
+
+const NEEDS_ESCAPE = /[<>&\u2028\u2029]/
+const TO_ESCAPE = /[<>&\u2028\u2029]/g
+const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** JSON as Go's encoder writes it: these characters stand in strings only, so the whole text may be searched. */
+export function formatJson(value: unknown): string {
+  const text = stringify(value)
+  return NEEDS_ESCAPE.test(text) ? text.replace(TO_ESCAPE, escaped) : text
+}
+
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (e) {
+    if (!(e instanceof TypeError)) throw e
+    return JSON.stringify(value, rawBigints)
+  }
+}
+
+const rawBigints = (_key: string, v: unknown): unknown => (typeof v === 'bigint' ? rawJson(v.toString()) : v)
+
+/** The standard library's types do not know it yet. */
+const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
+
+export const encodeJson = (value: unknown): Buffer => Buffer.from(formatJson(value), 'utf8')

@@ -1,0 +1,181 @@
+// How the server says no: a Status with the code, reason, message and details that clients of Kubernetes look for.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Status, StatusCause } from '#schema/object.ts'
+import type { FieldProblem } from '../builtin/field-problem.ts'
+
+export interface GroupResource {
+  readonly group: string
+  readonly plural: string
+}
+export interface GroupKind {
+  readonly group: string
+  readonly kind: string
+}
+
+/** A request that is refused; carries the whole Status. Thrown anywhere in the pipeline, turned into an answer in one place. */
+export class Refusal extends KubeNodeError {
+  readonly status: Status
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'>, headers: Readonly<Record<string, string>> = {}) {
+    super('KN6000', status.message ?? `refused with ${status.code}`)
+    this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
+    this.headers = headers
+  }
+}
+
+export const qualified = (r: GroupResource): string => (r.group === '' ? r.plural : `${r.plural}.${r.group}`)
+const qualifiedKind = (k: GroupKind): string => (k.group === '' ? k.kind : `${k.kind}.${k.group}`)
+
+/** Empty strings are left out, as Go's omitempty does. */
+function resourceDetails(r: GroupResource, name: string): NonNullable<Status['details']> {
+  return { ...(name === '' ? {} : { name }), ...(r.group === '' ? {} : { group: r.group }), kind: r.plural }
+}
+
+export const notFound = (r: GroupResource, name: string): Refusal =>
+  new Refusal({
+    message: `${qualified(r)} ${JSON.stringify(name)} not found`,
+    reason: 'NotFound',
+    details: resourceDetails(r, name),
+    code: 404,
+  })
+
+/** The path names nothing that is served. */
+export const nothingServed = (): Refusal =>
+  new Refusal({ message: 'the server could not find the requested resource', reason: 'NotFound', details: {}, code: 404 })
+
+export const alreadyExists = (r: GroupResource, name: string): Refusal =>
+  new Refusal({
+    message: `${qualified(r)} ${JSON.stringify(name)} already exists`,
+    reason: 'AlreadyExists',
+    details: resourceDetails(r, name),
+    code: 409,
+  })
+
+export const conflict = (r: GroupResource, name: string, why: string): Refusal =>
+  new Refusal({
+    message: `Operation cannot be fulfilled on ${qualified(r)} ${JSON.stringify(name)}: ${why}`,
+    reason: 'Conflict',
+    details: resourceDetails(r, name),
+    code: 409,
+  })
+
+export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again'
+
+/** One problem stands alone, several stand in brackets; equal ones are said once (the causes keep them all). */
+function problemsText(problems: readonly FieldProblem[]): string {
+  const texts = [...new Set(problems.map((p) => `${p.field}: ${p.message}`))]
+  return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`
+}
+
+export function invalid(kind: GroupKind, name: string, problems: readonly FieldProblem[]): Refusal {
+  const causes: StatusCause[] = problems.map((p) => ({ reason: p.reason, message: p.message, field: p.field }))
+  return new Refusal({
+    message: `${qualifiedKind(kind)} ${JSON.stringify(name)} is invalid: ${problemsText(problems)}`,
+    reason: 'Invalid',
+    details: {
+      ...(name === '' ? {} : { name }),
+      ...(kind.group === '' ? {} : { group: kind.group }),
+      ...(kind.kind === '' ? {} : { kind: kind.kind }),
+      causes,
+    },
+    code: 422,
+  })
+}
+
+export const forbidden = (r: GroupResource, name: string, why: string): Refusal =>
+  new Refusal({
+    message: name === '' ? `${qualified(r)} is forbidden: ${why}` : `${qualified(r)} ${JSON.stringify(name)} is forbidden: ${why}`,
+    reason: 'Forbidden',
+    details: resourceDetails(r, name),
+    code: 403,
+  })
+
+export const forbiddenPath = (message: string): Refusal =>
+  new Refusal({ message, reason: 'Forbidden', details: {}, code: 403 })
+
+export const badRequest = (message: string): Refusal => new Refusal({ message, reason: 'BadRequest', code: 400 })
+
+export const unauthorized = (): Refusal => new Refusal({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 })
+
+export const methodNotAllowed = (): Refusal =>
+  new Refusal({
+    message: 'the server does not allow this method on the requested resource',
+    reason: 'MethodNotAllowed',
+    details: {},
+    code: 405,
+  })
+
+export const methodNotSupported = (r: GroupResource, verb: string): Refusal =>
+  new Refusal({
+    message: `${verb} is not supported on resources of kind ${JSON.stringify(qualified(r))}`,
+    reason: 'MethodNotAllowed',
+    details: resourceDetails(r, ''),
+    code: 405,
+  })
+
+export const MEDIA_TYPES = 'application/json, application/yaml, application/vnd.kubernetes.protobuf'
+
+export const notAcceptable = (message = `only the following media types are accepted: ${MEDIA_TYPES}`): Refusal =>
+  new Refusal({ message, reason: 'NotAcceptable', code: 406 })
+
+export const unsupportedBody = (): Refusal =>
+  new Refusal({
+    message: `the body of the request was in an unknown format - accepted media types include: ${MEDIA_TYPES}`,
+    reason: 'UnsupportedMediaType',
+    code: 415,
+  })
+
+export const unsupportedPatch = (): Refusal =>
+  new Refusal({ message: '415: Unsupported Media Type', reason: 'UnsupportedMediaType', details: {}, code: 415 })
+
+/** The server cannot carry out a patch that it understood (a failed test of a JSON patch). */
+export const unprocessable = (): Refusal =>
+  new Refusal({
+    message: 'the server rejected our request due to an error in our request',
+    reason: 'Invalid',
+    details: {},
+    code: 422,
+  })
+
+export const tooLarge = (message: string): Refusal =>
+  new Refusal({ message, reason: 'RequestEntityTooLarge', code: 413 })
+
+export const expired = (message: string): Refusal => new Refusal({ message, reason: 'Expired', code: 410 })
+
+export const tooManyRequests = (message: string, seconds: number, causes: readonly StatusCause[] = []): Refusal =>
+  new Refusal(
+    {
+      message,
+      reason: 'TooManyRequests',
+      ...(causes.length === 0 && seconds === 0
+        ? {}
+        : { details: { ...(causes.length === 0 ? {} : { causes }), ...(seconds === 0 ? {} : { retryAfterSeconds: seconds }) } }),
+      code: 429,
+    },
+    seconds === 0 ? {} : { 'retry-after': String(seconds) },
+  )
+
+export const futureVersion = (asked: number, current: number): Refusal =>
+  new Refusal(
+    {
+      message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
+      reason: 'Timeout',
+      details: {
+        causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+        retryAfterSeconds: 1,
+      },
+      code: 504,
+    },
+    { 'retry-after': '1' },
+  )
+
+/** The real server answers some mistakes of clients so; the recordings show which. */
+export const internal = (message: string): Refusal => new Refusal({ message, code: 500 })
+export const internalError = (message: string): Refusal =>
+  new Refusal({
+    message: `Internal error occurred: ${message}`,
+    reason: 'InternalError',
+    details: { causes: [{ message }] },
+    code: 500,
+  })

@@ -1,0 +1,35 @@
+// What the store needs from a place that keeps objects over a restart. The store holds the present state in memory by itself.
+
+/** One version of one object as it is kept. */
+export interface Kept {
+  /** `group/plural`, empty group for core. */
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+  readonly revision: number
+  /** The object as JSON. */
+  readonly bytes: Buffer
+}
+
+/** A change to be made durable; no bytes means that the object goes. */
+export interface Change {
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+  readonly revision: number
+  readonly bytes: Buffer | undefined
+}
+
+export interface Loaded {
+  /** The highest revision ever given out. */
+  readonly revision: number
+  readonly objects: Iterable<Kept>
+}
+
+export interface StorageBackend {
+  /** Everything that was committed; called once, before anything else. */
+  load(): Loaded
+  /** Resolves when all changes are durable, all or none. Calls do not overlap. A rejection means: stop serving writes. */
+  commit(changes: readonly Change[]): Promise<void>
+  close(): Promise<void>
+}

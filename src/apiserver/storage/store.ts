@@ -1,0 +1,156 @@
+// The one logical clock and the one order of all changes: takes compare-and-swap writes, makes them durable in groups, and only
+// then shows them to readers and watchers. Invariant: what a reader has seen is never lost.
+import { Collection } from './collection.ts'
+import { type Change, type StorageBackend } from './port.ts'
+import { Stored, type ChangeType, type StoreEvent } from './stored.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+/** Changes in one transaction: enough for full speed, small enough that none waits long behind the others. */
+const MAX_BATCH = 1_000
+
+export interface Place {
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** What is written: the value for readers, and its bytes with the new revision inside. */
+export interface Encoded {
+  readonly value: KubeObject
+  readonly bytes: Buffer
+}
+
+export type WriteOutcome = { readonly done: Stored } | { readonly stale: Stored | undefined }
+
+interface Pending {
+  readonly change: Change
+  readonly event: StoreEvent
+  readonly resolve: (o: WriteOutcome) => void
+  readonly reject: (e: unknown) => void
+}
+
+export class Store {
+  readonly #backend: StorageBackend
+  readonly #collections = new Map<string, Collection>()
+  /** Writes on their way: the next write to the same object builds on them. Undefined: a deletion is on its way. */
+  readonly #inFlight = new Map<string, Stored | undefined>()
+  #queue: Pending[] = []
+  #committing: Promise<void> | undefined
+  #failure: unknown
+  #issued: number
+  #committed: number
+  readonly #onCommit = new Set<() => void>()
+
+  constructor(backend: StorageBackend) {
+    this.#backend = backend
+    const { revision, objects } = backend.load()
+    this.#issued = revision
+    this.#committed = revision
+    for (const o of objects) this.collection(o.resource).load(new Stored(o, o.revision, o.bytes))
+  }
+
+  /** The revision of the last committed change. */
+  get revision(): number {
+    return this.#committed
+  }
+
+  collection(resource: string): Collection {
+    let c = this.#collections.get(resource)
+    if (c === undefined) {
+      c = new Collection(resource, this.#committed)
+      this.#collections.set(resource, c)
+    }
+    return c
+  }
+
+  resources(): readonly string[] {
+    return [...this.#collections.keys()]
+  }
+
+  get(at: Place): Stored | undefined {
+    return this.#collections.get(at.resource)?.get(at.namespace, at.name)
+  }
+
+  /** The newest version, also when it is not durable yet: only for building the next write upon it. */
+  latest(at: Place): Stored | undefined {
+    const key = pathOf(at)
+    return this.#inFlight.has(key) ? this.#inFlight.get(key) : this.get(at)
+  }
+
+  /** Stores when the newest version is `expected` (undefined: when there is none). */
+  put(at: Place, expected: Stored | undefined, encode: (revision: number) => Encoded): Promise<WriteOutcome> {
+    const seen = this.latest(at)
+    if (seen !== expected) return Promise.resolve({ stale: seen })
+    const revision = ++this.#issued
+    const { value, bytes } = encode(revision)
+    const object = new Stored(at, revision, bytes, value)
+    return this.#enqueue(seen === undefined ? 'ADDED' : 'MODIFIED', object, seen, bytes)
+  }
+
+  /** Removes when the newest version is `expected`; `encode` gives the last content as watchers see it. */
+  delete(at: Place, expected: Stored, encode: (revision: number) => Encoded): Promise<WriteOutcome> {
+    const seen = this.latest(at)
+    if (seen !== expected) return Promise.resolve({ stale: seen })
+    const revision = ++this.#issued
+    const { value, bytes } = encode(revision)
+    return this.#enqueue('DELETED', new Stored(at, revision, bytes, value), seen, undefined)
+  }
+
+  /** Called after each group of commits. */
+  onCommit(listener: () => void): () => void {
+    this.#onCommit.add(listener)
+    return () => void this.#onCommit.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    while (this.#committing !== undefined) await this.#committing
+    await this.#backend.close()
+  }
+
+  #enqueue(type: ChangeType, object: Stored, previous: Stored | undefined, bytes: Buffer | undefined): Promise<WriteOutcome> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    const { resource, namespace, name, revision } = object
+    this.#inFlight.set(pathOf(object), type === 'DELETED' ? undefined : object)
+    return new Promise((resolve, reject) => {
+      this.#queue.push({
+        change: { resource, namespace, name, revision, bytes },
+        event: { type, revision, object, previous, lines: new Map() },
+        resolve,
+        reject,
+      })
+      this.#committing ??= this.#commitAll()
+    })
+  }
+
+  async #commitAll(): Promise<void> {
+    // one turn of the event loop gathers what arrived together
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#queue.length > 0 && this.#failure === undefined) {
+      const batch = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
+      this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH)
+      try {
+        await this.#backend.commit(batch.map((p) => p.change))
+      } catch (e) {
+        this.#failure = e
+        for (const p of [...batch, ...this.#queue]) p.reject(e)
+        this.#queue = []
+        break
+      }
+      for (const p of batch) this.#publish(p)
+      for (const listener of this.#onCommit) listener()
+    }
+    this.#committing = undefined
+  }
+
+  #publish({ event, resolve }: Pending): void {
+    const key = pathOf(event.object)
+    const newest = this.#inFlight.get(key)
+    // a later write to the same object may be on its way already: its mark stays
+    if (newest === (event.type === 'DELETED' ? undefined : event.object)) this.#inFlight.delete(key)
+    this.#committed = event.revision
+    this.collection(event.object.resource).apply(event)
+    resolve({ done: event.object })
+  }
+}
+
+const pathOf = (at: Place): string => `${at.resource}/${at.namespace}/${at.name}`
