@@ -51,7 +51,10 @@ const period = ({ now, days }: Validity) => ({
 })
 
 function pem(label: string, der: ArrayBuffer): string {
-  const lines = Buffer.from(der).toString('base64').match(/.{1,64}/g) ?? []
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 

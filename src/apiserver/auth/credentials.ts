@@ -29,7 +29,12 @@ export async function newCredentials(now: number, hosts: readonly string[]): Pro
   const authority = await newAuthority('kubenode-ca', { now, days: AUTHORITY_DAYS })
   const validity = { now, days: CERTIFICATE_DAYS }
   const [server, admin] = await Promise.all([
-    issueCertificate(authority, { subject: { commonName: 'kube-apiserver' }, validity, usage: 'server', hosts: [...new Set([...defaultHosts, ...hosts])] }),
+    issueCertificate(authority, {
+      subject: { commonName: 'kube-apiserver' },
+      validity,
+      usage: 'server',
+      hosts: [...new Set([...defaultHosts, ...hosts])],
+    }),
     issueCertificate(authority, {
       subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
       validity,

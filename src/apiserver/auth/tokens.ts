@@ -54,7 +54,10 @@ export class TokenSigner {
     return [DEFAULT_AUDIENCE]
   }
 
-  issue({ namespace, account, audiences, seconds, bound, now, id }: NewToken): { readonly token: string; readonly expires: number } {
+  issue({ namespace, account, audiences, seconds, bound, now, id }: NewToken): {
+    readonly token: string
+    readonly expires: number
+  } {
     const iat = Math.floor(now / 1_000)
     const claims: TokenClaims = {
       aud: audiences.length === 0 ? this.defaultAudiences : audiences,

@@ -1,7 +1,7 @@
 // How the server says no: a Status with the code, reason, message and details that clients of Kubernetes look for.
 import { KubeNodeError } from '#lib/errors.ts'
+import { aggregateMessage, toCause, type FieldError } from '#schema/field-error.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
-import type { FieldProblem } from '../builtin/field-problem.ts'
 
 export interface GroupResource {
   readonly group: string
@@ -17,7 +17,10 @@ export class Refusal extends KubeNodeError {
   readonly status: Status
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'>, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'>,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     super('KN6000', status.message ?? `refused with ${status.code}`)
     this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
     this.headers = headers
@@ -42,7 +45,12 @@ export const notFound = (r: GroupResource, name: string): Refusal =>
 
 /** The path names nothing that is served. */
 export const nothingServed = (): Refusal =>
-  new Refusal({ message: 'the server could not find the requested resource', reason: 'NotFound', details: {}, code: 404 })
+  new Refusal({
+    message: 'the server could not find the requested resource',
+    reason: 'NotFound',
+    details: {},
+    code: 404,
+  })
 
 export const alreadyExists = (r: GroupResource, name: string): Refusal =>
   new Refusal({
@@ -62,22 +70,15 @@ export const conflict = (r: GroupResource, name: string, why: string): Refusal =
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again'
 
-/** One problem stands alone, several stand in brackets; equal ones are said once (the causes keep them all). */
-function problemsText(problems: readonly FieldProblem[]): string {
-  const texts = [...new Set(problems.map((p) => `${p.field}: ${p.message}`))]
-  return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`
-}
-
-export function invalid(kind: GroupKind, name: string, problems: readonly FieldProblem[]): Refusal {
-  const causes: StatusCause[] = problems.map((p) => ({ reason: p.reason, message: p.message, field: p.field }))
+export function invalid(kind: GroupKind, name: string, problems: readonly FieldError[]): Refusal {
   return new Refusal({
-    message: `${qualifiedKind(kind)} ${JSON.stringify(name)} is invalid: ${problemsText(problems)}`,
+    message: `${qualifiedKind(kind)} ${JSON.stringify(name)} is invalid: ${aggregateMessage(problems)}`,
     reason: 'Invalid',
     details: {
       ...(name === '' ? {} : { name }),
       ...(kind.group === '' ? {} : { group: kind.group }),
       ...(kind.kind === '' ? {} : { kind: kind.kind }),
-      causes,
+      causes: problems.map(toCause),
     },
     code: 422,
   })
@@ -85,7 +86,10 @@ export function invalid(kind: GroupKind, name: string, problems: readonly FieldP
 
 export const forbidden = (r: GroupResource, name: string, why: string): Refusal =>
   new Refusal({
-    message: name === '' ? `${qualified(r)} is forbidden: ${why}` : `${qualified(r)} ${JSON.stringify(name)} is forbidden: ${why}`,
+    message:
+      name === ''
+        ? `${qualified(r)} is forbidden: ${why}`
+        : `${qualified(r)} ${JSON.stringify(name)} is forbidden: ${why}`,
     reason: 'Forbidden',
     details: resourceDetails(r, name),
     code: 403,
@@ -150,7 +154,12 @@ export const tooManyRequests = (message: string, seconds: number, causes: readon
       reason: 'TooManyRequests',
       ...(causes.length === 0 && seconds === 0
         ? {}
-        : { details: { ...(causes.length === 0 ? {} : { causes }), ...(seconds === 0 ? {} : { retryAfterSeconds: seconds }) } }),
+        : {
+            details: {
+              ...(causes.length === 0 ? {} : { causes }),
+              ...(seconds === 0 ? {} : { retryAfterSeconds: seconds }),
+            },
+          }),
       code: 429,
     },
     seconds === 0 ? {} : { 'retry-after': String(seconds) },

@@ -113,7 +113,8 @@ export class Collection {
       .slice(i)
       .filter(
         (e) =>
-          (namespace === undefined || e.object.namespace === namespace) && (name === undefined || e.object.name === name),
+          (namespace === undefined || e.object.namespace === namespace) &&
+          (name === undefined || e.object.name === name),
       )
   }
 

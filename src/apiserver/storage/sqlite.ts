@@ -32,7 +32,10 @@ export function sqliteStorage(file: string): StorageBackend {
   let failed: Error | undefined
 
   const fail = (e: unknown) => {
-    failed = new KubeNodeError('KN6101', `cannot store anything in ${file} any more: ${messageOf(e)}; look at the disk, then start the server again`)
+    failed = new KubeNodeError(
+      'KN6101',
+      `cannot store anything in ${file} any more: ${messageOf(e)}; look at the disk, then start the server again`,
+    )
     waiting?.reject(failed)
     waiting = undefined
   }
@@ -60,7 +63,9 @@ export function sqliteStorage(file: string): StorageBackend {
         waiting = { resolve, reject }
         const w = started()
         w.ref()
-        w.postMessage(changes.map((c) => [c.resource, c.namespace, c.name, c.revision, c.bytes] satisfies WrittenChange))
+        w.postMessage(
+          changes.map((c) => [c.resource, c.namespace, c.name, c.revision, c.bytes] satisfies WrittenChange),
+        )
       }).finally(() => worker?.unref()) as Promise<void>
     },
     async close() {
@@ -92,9 +97,13 @@ function openDatabase(file: string): DatabaseSync {
     db.exec(`${TABLES} PRAGMA user_version = ${DATA_VERSION};`)
     return db
   } catch (e) {
-    throw new KubeNodeError('KN6102', `cannot open the data in ${file}: ${messageOf(e)}; is it the data folder of another server?`, {
-      cause: e,
-    })
+    throw new KubeNodeError(
+      'KN6102',
+      `cannot open the data in ${file}: ${messageOf(e)}; is it the data folder of another server?`,
+      {
+        cause: e,
+      },
+    )
   }
 }
 

@@ -107,7 +107,12 @@ export class Store {
     await this.#backend.close()
   }
 
-  #enqueue(type: ChangeType, object: Stored, previous: Stored | undefined, bytes: Buffer | undefined): Promise<WriteOutcome> {
+  #enqueue(
+    type: ChangeType,
+    object: Stored,
+    previous: Stored | undefined,
+    bytes: Buffer | undefined,
+  ): Promise<WriteOutcome> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const { resource, namespace, name, revision } = object
     this.#inFlight.set(pathOf(object), type === 'DELETED' ? undefined : object)

@@ -10,7 +10,12 @@ export class Stored {
   readonly bytes: Buffer
   #value: WeakRef<KubeObject> | undefined
 
-  constructor(at: { readonly resource: string; readonly namespace: string; readonly name: string }, revision: number, bytes: Buffer, value?: KubeObject) {
+  constructor(
+    at: { readonly resource: string; readonly namespace: string; readonly name: string },
+    revision: number,
+    bytes: Buffer,
+    value?: KubeObject,
+  ) {
     this.resource = at.resource
     this.namespace = at.namespace
     this.name = at.name

@@ -1,0 +1,192 @@
+// Pods: what the server decides when one is made, changed or ended.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { forbidden } from './field-problem.ts'
+import type { FieldProblem } from './field-problem.ts'
+import { always } from './shape.ts'
+import type { BuiltinKind, Draft, StrategyContext } from './kind.ts'
+import { listAt, podSpec, podSpecDefaults } from './pod-spec.ts'
+import { podStatus, qosClass } from './pod-status.ts'
+import { podSpecProblems } from './pod-validate.ts'
+
+type Fields = { readonly [field: string]: unknown }
+const DEFAULT_GRACE_SECONDS = 30
+/** How long a pod tolerates a node that is not ready before it is evicted. */
+const NOT_READY_SECONDS = 300
+const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
+  'system-node-critical': 2_000_001_000,
+  'system-cluster-critical': 2_000_000_000,
+}
+
+const spec = (o: KubeObject): Fields => (isObject(o['spec']) ? o['spec'] : {})
+const status = (o: KubeObject): Fields => (isObject(o['status']) ? o['status'] : {})
+
+/** Tolerations that every pod gets unless it says something about these taints itself. */
+function withNodeTolerations(list: readonly Fields[]): readonly Fields[] {
+  const missing = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].filter(
+    (key) =>
+      !list.some(
+        (t) =>
+          (t['key'] === key || (!t['key'] && t['operator'] === 'Exists')) &&
+          (!t['effect'] || t['effect'] === 'NoExecute'),
+      ),
+  )
+  const added = missing.map((key) => ({
+    key,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: NOT_READY_SECONDS,
+  }))
+  return [...list, ...added]
+}
+
+interface Priority {
+  readonly priority: number
+  readonly preemptionPolicy: string
+  readonly priorityClassName?: string
+}
+
+/** The class that a pod names, or the cluster's default one, or zero. Undefined: it names one that does not exist. */
+function priorityOf(s: Fields, ctx: Pick<StrategyContext, 'find' | 'list'>): Priority | undefined {
+  const name = typeof s['priorityClassName'] === 'string' ? s['priorityClassName'] : ''
+  const found =
+    name === ''
+      ? ctx.list('scheduling.k8s.io', 'priorityclasses').find((c) => c['globalDefault'] === true)
+      : ctx.find('scheduling.k8s.io', 'priorityclasses', '', name)
+  if (found === undefined && name !== '') {
+    const system = SYSTEM_PRIORITIES[name]
+    return system === undefined ? undefined : { priority: system, preemptionPolicy: 'PreemptLowerPriority' }
+  }
+  return {
+    priority: typeof found?.['value'] === 'number' ? found['value'] : 0,
+    preemptionPolicy:
+      typeof found?.['preemptionPolicy'] === 'string' ? found['preemptionPolicy'] : 'PreemptLowerPriority',
+    ...(found?.metadata.name === undefined ? {} : { priorityClassName: found.metadata.name }),
+  }
+}
+
+function prepareForCreate(pod: Draft, ctx: StrategyContext): Draft {
+  const s = spec(pod)
+  const priority = priorityOf(s, ctx)
+  const phase = { phase: 'Pending', qosClass: qosClass(s) }
+  return {
+    ...pod,
+    spec: { ...s, tolerations: withNodeTolerations(listAt(s, 'tolerations')), ...priority },
+    status: phase,
+  }
+}
+
+function prepareForStatusUpdate(pod: Draft, old: KubeObject): Draft {
+  // The class never changes, whoever writes the status.
+  return { ...pod, status: { ...status(pod), qosClass: status(old)['qosClass'] ?? qosClass(spec(old)) } }
+}
+
+const IMMUTABLE_TEXT =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+/** A spec without what may change, so that two of them can be compared. */
+function frozenPart(s: Fields): Fields {
+  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, schedulingGates: _gates, ...rest } = s
+  const noImage = (list: string) =>
+    s[list] === undefined ? {} : { [list]: listAt(s, list).map(({ image: _image, ...c }) => c) }
+  return { ...rest, ...noImage('containers'), ...noImage('initContainers') }
+}
+
+function updateProblems(next: Fields, old: Fields): FieldProblem[] {
+  const out: FieldProblem[] = []
+  const kept = listAt(next, 'tolerations')
+  for (const t of listAt(old, 'tolerations')) {
+    if (kept.some((k) => jsonEqual({ ...k, tolerationSeconds: 0 }, { ...t, tolerationSeconds: 0 }))) continue
+    out.push(forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'))
+    break
+  }
+  if (!jsonEqual(frozenPart(next), frozenPart(old))) out.push(forbidden('spec', IMMUTABLE_TEXT))
+  return out
+}
+
+function validate(pod: KubeObject, old: KubeObject | undefined): readonly FieldProblem[] {
+  const problems = podSpecProblems(spec(pod), 'spec')
+  return old === undefined ? problems : [...problems, ...updateProblems(spec(pod), spec(old))]
+}
+
+function admit(pod: KubeObject, old: KubeObject | undefined, ctx: StrategyContext): string | undefined {
+  const name = spec(pod)['priorityClassName']
+  if (old !== undefined || typeof name !== 'string' || name === '') return undefined
+  return priorityOf(spec(pod), ctx) === undefined ? `no PriorityClass with name ${name} was found` : undefined
+}
+
+const containers = (pod: KubeObject) => listAt(status(pod), 'containerStatuses')
+const restarts = (pod: KubeObject): number => containers(pod).reduce((n, c) => n + Number(c['restartCount'] ?? 0), 0)
+
+/** What a person reads in the STATUS column: the most telling reason. */
+function shownStatus(pod: KubeObject): string {
+  if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating'
+  const s = status(pod)
+  const state = (c: Fields): Fields => (isObject(c['state']) ? c['state'] : {})
+  for (const c of containers(pod)) {
+    for (const kind of ['waiting', 'terminated'] as const) {
+      const detail = state(c)[kind]
+      if (isObject(detail) && typeof detail['reason'] === 'string' && detail['reason'] !== '') return detail['reason']
+    }
+  }
+  return String(s['reason'] ?? s['phase'] ?? 'Unknown')
+}
+
+const text = (v: unknown): string => (typeof v === 'string' && v !== '' ? v : '<none>')
+
+export const pod: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
+  singular: 'pod',
+  shortNames: ['po'],
+  categories: ['all'],
+  subresources: ['status', 'eviction', 'binding', 'log'],
+  generation: true,
+  schema: { type: 'object', properties: { spec: always(podSpec), status: always(podStatus) } },
+  selectableFields: {
+    'spec.nodeName': (o) => String(spec(o)['nodeName'] ?? ''),
+    'spec.restartPolicy': (o) => String(spec(o)['restartPolicy'] ?? ''),
+    'spec.schedulerName': (o) => String(spec(o)['schedulerName'] ?? ''),
+    'spec.serviceAccountName': (o) => String(spec(o)['serviceAccountName'] ?? ''),
+    'spec.hostNetwork': (o) => String(spec(o)['hostNetwork'] === true),
+    'status.phase': (o) => String(status(o)['phase'] ?? ''),
+    'status.podIP': (o) => String(status(o)['podIP'] ?? ''),
+    'status.nominatedNodeName': (o) => String(status(o)['nominatedNodeName'] ?? ''),
+  },
+  columns: [
+    { name: 'Name', type: 'string', format: 'name', cell: (o) => o.metadata.name ?? '' },
+    {
+      name: 'Ready',
+      type: 'string',
+      cell: (o) => `${containers(o).filter((c) => c['ready'] === true).length}/${listAt(spec(o), 'containers').length}`,
+    },
+    { name: 'Status', type: 'string', cell: shownStatus },
+    { name: 'Restarts', type: 'string', cell: (o) => String(restarts(o)) },
+    { name: 'Age', type: 'string', cell: () => null },
+    { name: 'IP', type: 'string', priority: 1, cell: (o) => text(status(o)['podIP']) },
+    { name: 'Node', type: 'string', priority: 1, cell: (o) => text(spec(o)['nodeName']) },
+    { name: 'Nominated Node', type: 'string', priority: 1, cell: (o) => text(status(o)['nominatedNodeName']) },
+    {
+      name: 'Readiness Gates',
+      type: 'string',
+      priority: 1,
+      cell: (o) =>
+        listAt(spec(o), 'readinessGates').length === 0 ? '<none>' : String(listAt(spec(o), 'readinessGates').length),
+    },
+  ],
+  applyDefaults: (o) => {
+    const defaulted = podSpecDefaults(spec(o))
+    // Only pods themselves ask for service variables by default; templates leave the choice to their pods.
+    return { ...o, spec: { ...defaulted, enableServiceLinks: defaulted['enableServiceLinks'] ?? true } }
+  },
+  prepareForCreate,
+  prepareForStatusUpdate,
+  validate,
+  admit,
+  gracePeriod: (o, asked) => {
+    const own = spec(o)['terminationGracePeriodSeconds']
+    const grace = asked ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
+    // A pod that no node runs, or that has ended, has nothing to end.
+    const idle = !spec(o)['nodeName'] || ['Succeeded', 'Failed'].includes(String(status(o)['phase']))
+    return idle ? 0 : Math.max(0, grace)
+  },
+}
