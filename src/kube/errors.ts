@@ -87,7 +87,8 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 const reasonOf = (code: number): string => REASONS[code] ?? 'Unknown'
-const codeOf = (code: number): ErrorCode => `KN2${code >= 400 && code <= 599 ? code : 599}`
+/** KN2404 is HTTP 404, and so on. */
+const codeOf = (code: number): ErrorCode => `KN${2_000 + (code >= 400 && code <= 599 ? code : 599)}`
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
 
 /** Refusals that only a change of the request can heal. Forbidden is not one: RBAC is healed without touching the object. */

@@ -1,0 +1,59 @@
+// What the fake knows of a kind, the kinds it knows from the start, and how objects are keyed.
+import type { ResourceType } from '#schema/resource.ts'
+import type { Schema } from '#schema/schema.ts'
+
+export interface FakeKind {
+  readonly type: ResourceType
+  /** Without one, objects are taken as they are and server-side apply treats every list as atomic. */
+  readonly schema?: Schema
+  /** Has a status subresource: writes of the main resource leave status alone, and the other way round. */
+  readonly status?: boolean
+  readonly scale?: { readonly specPath: string; readonly statusPath?: string }
+  /** Paths beyond metadata.name and metadata.namespace that field selectors may use. */
+  readonly selectableFields?: readonly string[]
+}
+
+export const kindKey = (t: Pick<ResourceType, 'group' | 'plural'>): string => `${t.group}/${t.plural}`
+export const objectKeyText = (namespace: string | undefined, name: string): string =>
+  namespace ? `${namespace}/${name}` : name
+
+type Row = readonly [
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  namespaced: boolean,
+  status?: boolean,
+]
+
+const ROWS: readonly Row[] = [
+  ['', 'v1', 'Namespace', 'namespaces', false, true],
+  ['', 'v1', 'Node', 'nodes', false, true],
+  ['', 'v1', 'Pod', 'pods', true, true],
+  ['', 'v1', 'Secret', 'secrets', true],
+  ['', 'v1', 'ConfigMap', 'configmaps', true],
+  ['', 'v1', 'Service', 'services', true, true],
+  ['', 'v1', 'ServiceAccount', 'serviceaccounts', true],
+  ['', 'v1', 'Event', 'events', true],
+  ['events.k8s.io', 'v1', 'Event', 'events', true],
+  ['coordination.k8s.io', 'v1', 'Lease', 'leases', true],
+  ['apps', 'v1', 'Deployment', 'deployments', true, true],
+  ['apps', 'v1', 'StatefulSet', 'statefulsets', true, true],
+  ['apps', 'v1', 'DaemonSet', 'daemonsets', true, true],
+  ['apps', 'v1', 'ReplicaSet', 'replicasets', true, true],
+  ['apps', 'v1', 'ControllerRevision', 'controllerrevisions', true],
+  ['policy', 'v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, true],
+  ['certificates.k8s.io', 'v1', 'CertificateSigningRequest', 'certificatesigningrequests', false, true],
+]
+
+const SCALABLE: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet', 'ReplicaSet'])
+
+export const builtinKinds: readonly FakeKind[] = ROWS.map(
+  ([group, version, kind, plural, namespaced, status = false]) => ({
+    type: { group, version, kind, plural, namespaced },
+    status,
+    ...(SCALABLE.has(kind) ? { scale: { specPath: '.spec.replicas', statusPath: '.status.replicas' } } : {}),
+    ...(kind === 'Pod' ? { selectableFields: ['spec.nodeName', 'status.phase'] } : {}),
+    ...(kind === 'Node' ? { selectableFields: ['spec.unschedulable'] } : {}),
+  }),
+)

@@ -1,0 +1,20 @@
+// Order of resource versions: decimal numbers of any length, compared without losing digits.
+
+const NUMBER = /^(0|[1-9][0-9]*)$/
+
+/** Below, at or above 0 as for a sort; undefined when one of them is no number and their order is not known. */
+export function compareResourceVersions(a: string | undefined, b: string | undefined): number | undefined {
+  if (a === undefined || b === undefined || !NUMBER.test(a) || !NUMBER.test(b)) return undefined
+  if (a === b) return 0
+  if (a.length !== b.length) return a.length < b.length ? -1 : 1
+  return a < b ? -1 : 1
+}
+
+/** True only when it is known that `a` is older than `b`. */
+export const isOlder = (a: string | undefined, b: string | undefined): boolean => {
+  const order = compareResourceVersions(a, b)
+  return order !== undefined && order < 0
+}
+
+/** The newer of two, `b` when their order is not known. */
+export const newerOf = (a: string | undefined, b: string): string => (a !== undefined && isOlder(b, a) ? a : b)
