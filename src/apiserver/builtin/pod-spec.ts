@@ -14,6 +14,8 @@ import {
   struct,
   withDefault,
 } from './shape.ts'
+import { listAt } from './fields.ts'
+import type { Fields } from './fields.ts'
 import type { BuiltinSchema } from './kind.ts'
 import {
   appArmorProfile,
@@ -107,13 +109,6 @@ export const podSpec: BuiltinSchema = struct('PodSpec', {
 })
 
 export const podTemplate: BuiltinSchema = struct('PodTemplateSpec', { metadata: always(templateMeta), spec: podSpec })
-
-type Fields = { readonly [field: string]: unknown }
-
-export const listAt = (o: Fields, field: string): readonly Fields[] => {
-  const list = o[field]
-  return Array.isArray(list) ? list.filter(isObject) : []
-}
 
 /** The tag of an image decides whether it may change under the same name. */
 function pullPolicy(image: unknown): string {

@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import { always, bool, int32, int64, listOf, mapList, mapOf, pointer, quantity, str, struct, time } from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 import { resources } from './pod-container.ts'
-import { listAt } from './pod-spec.ts'
+import { listAt } from './fields.ts'
 
 const nullTime = always({ type: 'string', format: 'date-time' })
 

@@ -2,10 +2,9 @@
 import { isObject } from '#lib/json.ts'
 import { duplicate, forbidden, invalid, notFound, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
-import { listAt } from './pod-spec.ts'
+import { listAt, text } from './fields.ts'
+import type { Fields } from './fields.ts'
 import { quantityValue } from '#lib/quantity.ts'
-
-type Fields = { readonly [field: string]: unknown }
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const LABEL_TEXT =
@@ -18,8 +17,6 @@ const PULL = ['Always', 'IfNotPresent', 'Never']
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP']
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 const MAX_PORT = 65_535
-
-const text = (v: unknown): string => (typeof v === 'string' ? v : '')
 
 export function labelProblems(value: string, field: string): FieldProblem[] {
   if (value === '') return [required(field)]

@@ -5,11 +5,12 @@ import { forbidden } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { always } from './shape.ts'
 import type { BuiltinKind, Draft, StrategyContext } from './kind.ts'
-import { listAt, podSpec, podSpecDefaults } from './pod-spec.ts'
+import { fields, listAt, number, shown, specOf as spec, statusOf as status, text } from './fields.ts'
+import type { Fields } from './fields.ts'
+import { podSpec, podSpecDefaults } from './pod-spec.ts'
 import { podStatus, qosClass } from './pod-status.ts'
 import { podSpecProblems } from './pod-validate.ts'
 
-type Fields = { readonly [field: string]: unknown }
 const DEFAULT_GRACE_SECONDS = 30
 /** How long a pod tolerates a node that is not ready before it is evicted. */
 const NOT_READY_SECONDS = 300
@@ -17,9 +18,6 @@ const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
   'system-cluster-critical': 2_000_000_000,
 }
-
-const spec = (o: KubeObject): Fields => (isObject(o['spec']) ? o['spec'] : {})
-const status = (o: KubeObject): Fields => (isObject(o['status']) ? o['status'] : {})
 
 /** Tolerations that every pod gets unless it says something about these taints itself. */
 function withNodeTolerations(list: readonly Fields[]): readonly Fields[] {
@@ -116,23 +114,20 @@ function admit(pod: KubeObject, old: KubeObject | undefined, ctx: StrategyContex
 }
 
 const containers = (pod: KubeObject) => listAt(status(pod), 'containerStatuses')
-const restarts = (pod: KubeObject): number => containers(pod).reduce((n, c) => n + Number(c['restartCount'] ?? 0), 0)
+const restarts = (pod: KubeObject): number => containers(pod).reduce((n, c) => n + number(c['restartCount']), 0)
 
 /** What a person reads in the STATUS column: the most telling reason. */
 function shownStatus(pod: KubeObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating'
   const s = status(pod)
-  const state = (c: Fields): Fields => (isObject(c['state']) ? c['state'] : {})
   for (const c of containers(pod)) {
     for (const kind of ['waiting', 'terminated'] as const) {
-      const detail = state(c)[kind]
+      const detail = fields(c['state'])[kind]
       if (isObject(detail) && typeof detail['reason'] === 'string' && detail['reason'] !== '') return detail['reason']
     }
   }
-  return String(s['reason'] ?? s['phase'] ?? 'Unknown')
+  return text(s['reason']) || text(s['phase']) || 'Unknown'
 }
-
-const text = (v: unknown): string => (typeof v === 'string' && v !== '' ? v : '<none>')
 
 export const pod: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
@@ -143,14 +138,14 @@ export const pod: BuiltinKind = {
   generation: true,
   schema: { type: 'object', properties: { spec: always(podSpec), status: always(podStatus) } },
   selectableFields: {
-    'spec.nodeName': (o) => String(spec(o)['nodeName'] ?? ''),
-    'spec.restartPolicy': (o) => String(spec(o)['restartPolicy'] ?? ''),
-    'spec.schedulerName': (o) => String(spec(o)['schedulerName'] ?? ''),
-    'spec.serviceAccountName': (o) => String(spec(o)['serviceAccountName'] ?? ''),
+    'spec.nodeName': (o) => text(spec(o)['nodeName']),
+    'spec.restartPolicy': (o) => text(spec(o)['restartPolicy']),
+    'spec.schedulerName': (o) => text(spec(o)['schedulerName']),
+    'spec.serviceAccountName': (o) => text(spec(o)['serviceAccountName']),
     'spec.hostNetwork': (o) => String(spec(o)['hostNetwork'] === true),
-    'status.phase': (o) => String(status(o)['phase'] ?? ''),
-    'status.podIP': (o) => String(status(o)['podIP'] ?? ''),
-    'status.nominatedNodeName': (o) => String(status(o)['nominatedNodeName'] ?? ''),
+    'status.phase': (o) => text(status(o)['phase']),
+    'status.podIP': (o) => text(status(o)['podIP']),
+    'status.nominatedNodeName': (o) => text(status(o)['nominatedNodeName']),
   },
   columns: [
     { name: 'Name', type: 'string', format: 'name', cell: (o) => o.metadata.name ?? '' },
@@ -162,9 +157,9 @@ export const pod: BuiltinKind = {
     { name: 'Status', type: 'string', cell: shownStatus },
     { name: 'Restarts', type: 'string', cell: (o) => String(restarts(o)) },
     { name: 'Age', type: 'string', cell: () => null },
-    { name: 'IP', type: 'string', priority: 1, cell: (o) => text(status(o)['podIP']) },
-    { name: 'Node', type: 'string', priority: 1, cell: (o) => text(spec(o)['nodeName']) },
-    { name: 'Nominated Node', type: 'string', priority: 1, cell: (o) => text(status(o)['nominatedNodeName']) },
+    { name: 'IP', type: 'string', priority: 1, cell: (o) => shown(status(o)['podIP']) },
+    { name: 'Node', type: 'string', priority: 1, cell: (o) => shown(spec(o)['nodeName']) },
+    { name: 'Nominated Node', type: 'string', priority: 1, cell: (o) => shown(status(o)['nominatedNodeName']) },
     {
       name: 'Readiness Gates',
       type: 'string',
@@ -186,7 +181,7 @@ export const pod: BuiltinKind = {
     const own = spec(o)['terminationGracePeriodSeconds']
     const grace = asked ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
     // A pod that no node runs, or that has ended, has nothing to end.
-    const idle = !spec(o)['nodeName'] || ['Succeeded', 'Failed'].includes(String(status(o)['phase']))
+    const idle = !spec(o)['nodeName'] || ['Succeeded', 'Failed'].includes(text(status(o)['phase']))
     return idle ? 0 : Math.max(0, grace)
   },
 }
