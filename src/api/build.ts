@@ -1,0 +1,231 @@
+// Builds structural schemas together with the TypeScript type of what they accept: one literal, from which everything else is derived.
+// Every constructor asks for the documentation first and for a bound, so that neither can be forgotten.
+import type { JsonObject } from '#lib/json.ts'
+import type { Json } from '#lib/json.ts'
+import type { Schema } from '#schema/schema.ts'
+import { EXTRAS, extrasOf, sizeCheck, type ApiSchema, type Extras } from './extras.ts'
+
+/** A schema and, for the type checker alone, what a server hands out (`Out`) and what a person may write (`In`: defaults left out). */
+export interface Field<Out, In = Out> {
+  readonly schema: ApiSchema
+  readonly presence?: 'optional' | 'defaulted'
+  /** Never set; they carry the types. */
+  readonly out?: Out
+  readonly in?: In
+}
+
+export interface OptionalField<Out, In = Out> extends Field<Out, In> {
+  readonly presence: 'optional'
+}
+
+export interface DefaultedField<Out, In = Out> extends Field<Out, In> {
+  readonly presence: 'defaulted'
+}
+
+export type Out<F> = F extends Field<infer O, unknown> ? O : never
+export type In<F> = F extends Field<unknown, infer I> ? I : never
+
+export type Props = Readonly<Record<string, Field<unknown>>>
+type Flat<T> = { [K in keyof T]: T[K] }
+
+export type OutProps<P extends Props> = Flat<
+  { readonly [K in keyof P as P[K] extends OptionalField<unknown> ? never : K]: Out<P[K]> } & {
+    readonly [K in keyof P as P[K] extends OptionalField<unknown> ? K : never]?: Out<P[K]>
+  }
+>
+export type InProps<P extends Props> = Flat<
+  { readonly [K in keyof P as P[K] extends { readonly presence: string } ? never : K]: In<P[K]> } & {
+    readonly [K in keyof P as P[K] extends { readonly presence: string } ? K : never]?: In<P[K]>
+  }
+>
+
+const field = <Out, In = Out>(schema: ApiSchema): Field<Out, In> => ({ schema })
+
+/** The schema of a field with more facts about it; the bare field type stays. */
+export function refine<F extends Field<unknown>>(f: F, more: Schema, extras: Extras = {}): F {
+  const before = extrasOf(f.schema)
+  const merged: Extras = { ...before, ...extras, checks: [...(before.checks ?? []), ...(extras.checks ?? [])] }
+  return { ...f, schema: { ...f.schema, ...more, [EXTRAS]: merged } }
+}
+
+interface TextBounds {
+  readonly min?: number
+  readonly max: number
+  readonly pattern?: string
+  /** The pattern in words, for the one whose value it refused. */
+  readonly says?: string
+}
+
+export function str(doc: string, { min, max, pattern, says }: TextBounds): Field<string> {
+  const schema: Schema = {
+    type: 'string',
+    description: doc,
+    ...(min === undefined ? {} : { minLength: min }),
+    maxLength: max,
+    ...(pattern === undefined ? {} : { pattern }),
+  }
+  return field(says === undefined ? schema : { ...schema, [EXTRAS]: { says } })
+}
+
+export const choice = <const V extends string>(doc: string, values: readonly V[]): Field<V> =>
+  field({ type: 'string', description: doc, enum: values })
+
+export const bool = (doc: string): Field<boolean> => field({ type: 'boolean', description: doc })
+
+interface NumberBounds {
+  readonly min: number
+  readonly max: number
+}
+
+export const int = (doc: string, { min, max }: NumberBounds): Field<number> =>
+  field({
+    type: 'integer',
+    format: max > 2 ** 31 - 1 ? 'int64' : 'int32',
+    description: doc,
+    minimum: min,
+    maximum: max,
+  })
+
+export const num = (doc: string, { min, max }: NumberBounds): Field<number> =>
+  field({ type: 'number', description: doc, minimum: min, maximum: max })
+
+/** RFC 3339 with whole seconds. */
+export const time = (doc: string): Field<string> => field({ type: 'string', format: 'date-time', description: doc })
+
+/** RFC 3339 with microseconds, for leases. */
+export const microTime = (doc: string): Field<string> =>
+  field({ type: 'string', format: 'date-time', maxLength: 64, description: doc })
+
+export function obj<P extends Props>(doc: string, props: P): Field<OutProps<P>, InProps<P>> {
+  const names = Object.keys(props)
+  const required = names.filter((n) => props[n]?.presence === undefined)
+  const properties: Record<string, Schema> = {}
+  for (const [name, f] of Object.entries(props)) properties[name] = f.schema
+  return field({ type: 'object', description: doc, properties, ...(required.length > 0 ? { required } : {}) })
+}
+
+interface ListBounds {
+  readonly min?: number
+  readonly max: number
+}
+
+const items = (doc: string, of: Field<unknown>, { min, max }: ListBounds): Schema => ({
+  type: 'array',
+  description: doc,
+  items: of.schema,
+  ...(min === undefined ? {} : { minItems: min }),
+  maxItems: max,
+})
+
+/** A list that is replaced as a whole. */
+export const list = <O, I>(doc: string, of: Field<O, I>, bounds: ListBounds): Field<readonly O[], readonly I[]> =>
+  field({ ...items(doc, of, bounds), 'x-kubernetes-list-type': 'atomic' })
+
+/** A list of different scalars, merged value by value. */
+export const setOf = <O, I>(doc: string, of: Field<O, I>, bounds: ListBounds): Field<readonly O[], readonly I[]> =>
+  field({ ...items(doc, of, bounds), 'x-kubernetes-list-type': 'set' })
+
+/** A list of objects told apart by some of their fields, so that several writers can own different entries. */
+export const mapList = <O extends object, I>(
+  doc: string,
+  of: Field<O, I>,
+  { keys, ...bounds }: ListBounds & { readonly keys: readonly (keyof O & string)[] },
+): Field<readonly O[], readonly I[]> =>
+  field({ ...items(doc, of, bounds), 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys })
+
+/** A map from short texts to one type. */
+export const map = <O, I>(
+  doc: string,
+  of: Field<O, I>,
+  { max }: { readonly max: number },
+): Field<{ readonly [key: string]: O }, { readonly [key: string]: I }> =>
+  field({ type: 'object', description: doc, additionalProperties: of.schema, maxProperties: max })
+
+/** A count, or a share of a whole that the field's documentation names. */
+export function intOrPercent(doc: string, { min, max }: NumberBounds): Field<number | `${number}%`> {
+  return refine(
+    field<number | `${number}%`>({
+      'x-kubernetes-int-or-string': true,
+      anyOf: [{ type: 'integer' }, { type: 'string' }],
+      description: doc,
+      minimum: min,
+      maximum: max,
+      maxLength: 4,
+      pattern: '^(100|[1-9]?[0-9])%$',
+    }),
+    {},
+    { says: 'a whole number, or a percentage from 0% to 100%' },
+  )
+}
+
+/** Data that a schema cannot describe; its size is bounded by the validator and by admission. */
+export const freeform = (doc: string, { maxBytes }: { readonly maxBytes: number }): Field<JsonObject> =>
+  field({
+    type: 'object',
+    description: doc,
+    'x-kubernetes-preserve-unknown-fields': true,
+    [EXTRAS]: { maxBytes, checks: [sizeCheck(maxBytes)] },
+  })
+
+export const optional = <O, I>(f: Field<O, I>): OptionalField<O, I> => ({ ...f, presence: 'optional' })
+
+/** Left out by people, filled in by the server, so always there for readers. */
+export const fallback = <O, I>(f: Field<O, I>, value: NoInfer<I>): DefaultedField<O, I> => ({
+  ...f,
+  schema: { ...f.schema, default: value as Json },
+  presence: 'defaulted',
+})
+
+interface RuleOf<O> {
+  readonly cel: string
+  readonly message: string
+  readonly fieldPath?: string
+  /** The same rule for our validator, which must agree with the CEL. */
+  readonly holds: (self: O) => boolean
+}
+
+/** A constraint between fields, said once for the server (CEL) and once for us. */
+export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, holds }: RuleOf<In<F>>): F {
+  const earlier = f.schema['x-kubernetes-validations'] ?? []
+  const celRule = { rule: cel, message, ...(fieldPath === undefined ? {} : { fieldPath }) }
+  return refine(
+    f,
+    { 'x-kubernetes-validations': [...earlier, celRule] },
+    {
+      checks: [
+        {
+          name: cel,
+          findings: (value) =>
+            holds(value as In<F>) ? [] : [{ pointer: fieldPath?.replaceAll('.', '/') ?? '', message }],
+        },
+      ],
+    },
+  )
+}
+
+/** Exactly one (or at most one) of these properties may be there: how a union is written in a CRD. */
+export function union<F extends Field<object>>(f: F, names: readonly (keyof Out<F> & string)[], at = 'exactly'): F {
+  const sum = names.map((n) => `(has(self.${n}) ? 1 : 0)`).join(' + ')
+  const compare = at === 'exactly' ? '==' : '<='
+  return rule(f, {
+    cel: `${sum} ${compare} 1`,
+    message: `${at} one of ${names.join(', ')} must be set`,
+    holds: (self) => {
+      const n = names.filter((name) => Object.hasOwn(Object(self), name)).length
+      return at === 'exactly' ? n === 1 : n <= 1
+    },
+  })
+}
+
+/** Never changes once written. */
+export const immutable = <F extends Field<unknown>>(f: F, message: string): F =>
+  refine(
+    f,
+    {
+      'x-kubernetes-validations': [
+        ...(f.schema['x-kubernetes-validations'] ?? []),
+        { rule: 'self == oldSelf', message },
+      ],
+    },
+    { immutable: message },
+  )

@@ -1,0 +1,75 @@
+// Runs the checks that ride on the schema against a value, outermost last, and never on something whose shape is already wrong.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import { extrasOf, type ApiSchema, type Finding } from './extras.ts'
+import { PROBLEM_CODES, pointerTo, shown, type Problem } from './problem.ts'
+
+/** Calls `visit` for every part of the value that the schema describes. */
+function walk(
+  schema: ApiSchema,
+  value: unknown,
+  pointer: string,
+  visit: (s: ApiSchema, v: unknown, p: string) => void,
+): void {
+  if (value === undefined || value === null) return
+  if (Array.isArray(value) && schema.items !== undefined) {
+    const { items } = schema
+    value.forEach((v, i) => walk(items, v, pointerTo(pointer, i), visit))
+  } else if (isObject(value)) {
+    for (const [k, v] of Object.entries(value)) {
+      const below = propertySchema(schema, k)
+      if (below !== undefined) walk(below, v, pointerTo(pointer, k), visit)
+    }
+  }
+  visit(schema, value, pointer)
+}
+
+function propertySchema(schema: ApiSchema, name: string): ApiSchema | undefined {
+  const { properties, additionalProperties } = schema
+  if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name]
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined
+}
+
+const isAtOrBelow = (pointer: string, place: string): boolean => place === pointer || place.startsWith(`${pointer}/`)
+
+export function checkProblems(schema: ApiSchema, value: unknown, before: readonly Problem[]): readonly Problem[] {
+  const found: Problem[] = []
+  walk(schema, value, '', (s, v, pointer) => {
+    const { checks = [], says } = extrasOf(s)
+    if (checks.length === 0 || before.some((p) => isAtOrBelow(pointer, p.pointer))) return
+    for (const c of checks) found.push(...findings(c.findings(v), v, pointer, says))
+  })
+  return found
+}
+
+export function findings(
+  found: readonly Finding[],
+  value: unknown,
+  pointer: string,
+  says?: string,
+): readonly Problem[] {
+  return found.map((f) => {
+    const allowed = f.allowed ?? says
+    return {
+      code: PROBLEM_CODES.rule,
+      pointer: f.pointer === '' ? pointer : `${pointer}${f.pointer.startsWith('/') ? '' : '/'}${f.pointer}`,
+      message: f.message,
+      ...(f.pointer === '' && typeof value !== 'object' ? { seen: shown(value) } : {}),
+      ...(allowed === undefined ? {} : { allowed }),
+    }
+  })
+}
+
+/** What an update changes although it never may. */
+export function changedImmutables(schema: ApiSchema, before: unknown, after: unknown): readonly Problem[] {
+  const found: Problem[] = []
+  const old = new Map<string, unknown>()
+  walk(schema, before, '', (s, v, pointer) => {
+    if (extrasOf(s).immutable !== undefined) old.set(pointer, v)
+  })
+  walk(schema, after, '', (s, v, pointer) => {
+    const message = extrasOf(s).immutable
+    if (message !== undefined && old.has(pointer) && !jsonEqual(old.get(pointer), v))
+      found.push({ code: PROBLEM_CODES.immutable, pointer, message })
+  })
+  return found
+}

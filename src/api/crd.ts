@@ -1,0 +1,79 @@
+// Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
+import type { Schema } from '#schema/schema.ts'
+import { API_GROUP, API_VERSION, type ApiKind, type PrinterColumn, type ScaleSubresource } from './kind.ts'
+
+export const CRD_CATEGORY = 'kubenode'
+
+export interface CustomResourceDefinition {
+  readonly apiVersion: 'apiextensions.k8s.io/v1'
+  readonly kind: 'CustomResourceDefinition'
+  readonly metadata: { readonly name: string; readonly labels: { readonly [key: string]: string } }
+  readonly spec: {
+    readonly group: string
+    readonly scope: 'Namespaced' | 'Cluster'
+    readonly names: {
+      readonly plural: string
+      readonly singular: string
+      readonly kind: string
+      readonly listKind: string
+      readonly shortNames: readonly string[]
+      readonly categories: readonly string[]
+    }
+    readonly versions: readonly CrdVersion[]
+  }
+}
+
+export interface CrdVersion {
+  readonly name: string
+  readonly served: boolean
+  readonly storage: boolean
+  readonly schema: { readonly openAPIV3Schema: Schema }
+  readonly subresources?: { readonly status?: Record<string, never>; readonly scale?: ScaleSubresource }
+  readonly additionalPrinterColumns: readonly PrinterColumn[]
+  readonly selectableFields?: readonly { readonly jsonPath: string }[]
+}
+
+export function crdOf(kind: ApiKind): CustomResourceDefinition {
+  const { definition } = kind
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${kind.plural}.${API_GROUP}`, labels: { 'app.kubernetes.io/part-of': 'kubenode' } },
+    spec: {
+      group: API_GROUP,
+      scope: kind.namespaced ? 'Namespaced' : 'Cluster',
+      names: {
+        plural: kind.plural,
+        singular: kind.kind.toLowerCase(),
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        shortNames: definition.shortNames,
+        categories: [CRD_CATEGORY],
+      },
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: plain(kind.schema) },
+          ...subresources(kind),
+          additionalPrinterColumns: definition.columns,
+          ...(definition.selectable === undefined
+            ? {}
+            : { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) }),
+        },
+      ],
+    },
+  }
+}
+
+/** A copy of the data alone: what rides on the schema for our validator stays behind. */
+const plain = (schema: Schema): Schema => JSON.parse(JSON.stringify(schema)) as Schema
+
+function subresources({ definition }: ApiKind): Pick<CrdVersion, 'subresources'> {
+  const { status, scale } = definition
+  if (status === undefined && scale === undefined) return {}
+  return {
+    subresources: { ...(status === undefined ? {} : { status: {} }), ...(scale === undefined ? {} : { scale }) },
+  }
+}

@@ -1,0 +1,112 @@
+// A kind of the API: its names, its one schema, and what is derived from both.
+import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { Schema } from '#schema/schema.ts'
+import type { ApiSchema, Finding } from './extras.ts'
+import type { Field } from './build.ts'
+import type { ConditionType } from './catalogue.ts'
+
+export const API_GROUP = 'kubenode.io'
+export const API_VERSION = 'v1alpha1'
+export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const
+
+/** Where our own namespaced objects (leases, revisions, secrets) live on every cluster. */
+export const SYSTEM_NAMESPACE = 'kubenode-system'
+
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  readonly jsonPath: string
+  readonly description?: string
+  /** Above 0 only `-o wide` shows it. */
+  readonly priority?: number
+}
+
+export interface ScaleSubresource {
+  readonly specReplicasPath: string
+  readonly statusReplicasPath: string
+  readonly labelSelectorPath?: string
+}
+
+/** What a server hands out. */
+export interface TypedObject<Kind extends string, Spec, Status> extends KubeObject {
+  readonly apiVersion: typeof API_GROUP_VERSION
+  readonly kind: Kind
+  readonly metadata: ObjectMeta
+  readonly spec: Spec
+  readonly status?: Status
+}
+
+/** What a person writes: defaults left out, no status. */
+export interface TypedInput<Kind extends string, Spec> {
+  readonly apiVersion: typeof API_GROUP_VERSION
+  readonly kind: Kind
+  readonly metadata: ObjectMeta
+  readonly spec: Spec
+}
+
+export interface ObjectCheck<SpecIn> {
+  readonly name: string
+  /** Called only with objects of the right shape. */
+  findings(object: { readonly metadata: ObjectMeta; readonly spec: SpecIn }): readonly Finding[]
+}
+
+export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
+  readonly kind: Kind
+  readonly plural: string
+  readonly shortNames: readonly string[]
+  readonly namespaced: boolean
+  /** One or two sentences for the reference page and `kubectl explain`. */
+  readonly doc: string
+  readonly spec: Field<Spec, SpecIn>
+  readonly status?: Field<Status>
+  /** Beside the status subresource, which every kind with a status has. */
+  readonly scale?: ScaleSubresource
+  readonly columns: readonly PrinterColumn[]
+  /** Paths for field selectors, such as `.spec.component`. */
+  readonly selectable?: readonly string[]
+  /** Condition types of this kind's status, each listed in the catalogue. */
+  readonly conditions?: readonly ConditionType[]
+  /** Rules over the whole object that a CRD cannot say. */
+  readonly checks?: readonly ObjectCheck<NoInfer<SpecIn>>[]
+  /** Valid, and shown on the reference page. */
+  readonly example: { readonly metadata: ObjectMeta; readonly spec: NoInfer<SpecIn> }
+}
+
+export interface ApiKind<
+  Kind extends string = string,
+  Spec = unknown,
+  SpecIn = unknown,
+  Status = unknown,
+> extends ResourceType<TypedObject<Kind, Spec, Status>> {
+  readonly kind: Kind
+  readonly definition: Omit<KindDefinition<Kind, Spec, SpecIn, Status>, 'example'>
+  /** Of spec and status; metadata is the same for all. */
+  readonly schema: ApiSchema
+  readonly example: TypedInput<Kind, SpecIn>
+}
+
+export type ObjectOf<K> =
+  K extends ApiKind<infer Kind, infer Spec, infer _In, infer Status> ? TypedObject<Kind, Spec, Status> : never
+export type InputOf<K> =
+  K extends ApiKind<infer Kind, infer _Spec, infer SpecIn, infer _St> ? TypedInput<Kind, SpecIn> : never
+export type SpecOf<K> = K extends ApiKind<string, infer Spec, infer _In, infer _St> ? Spec : never
+export type StatusOf<K> = K extends ApiKind<string, infer _Spec, infer _In, infer Status> ? Status : never
+
+export function defineKind<const Kind extends string, Spec, SpecIn, Status = undefined>(
+  definition: KindDefinition<Kind, Spec, SpecIn, Status>,
+): ApiKind<Kind, Spec, SpecIn, Status> {
+  const { kind, plural, namespaced, doc, spec, status, example } = definition
+  const properties: Record<string, Schema> = { spec: spec.schema }
+  if (status !== undefined) properties['status'] = status.schema
+  return {
+    group: API_GROUP,
+    version: API_VERSION,
+    kind,
+    plural,
+    namespaced,
+    definition,
+    schema: { type: 'object', description: doc, properties, required: ['spec'] },
+    example: { apiVersion: API_GROUP_VERSION, kind, ...example },
+  }
+}

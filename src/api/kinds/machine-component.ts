@@ -1,0 +1,362 @@
+// MachineComponent: one immutable, signed version of one node component: how to get, verify, install, run and probe it.
+import { componentObjectName } from '#lib/names.ts'
+import { parseRange } from '#lib/semver.ts'
+import {
+  bool,
+  choice,
+  fallback,
+  immutable,
+  int,
+  list,
+  map,
+  mapList,
+  obj,
+  optional,
+  refine,
+  rule,
+  str,
+  union,
+} from '../build.ts'
+import { check } from '../extras.ts'
+import {
+  absolutePath,
+  componentName,
+  componentVersion,
+  conditions,
+  duration,
+  objectName,
+  observedGeneration,
+  dnsLabel,
+  port,
+  sha256,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+
+/** Larger than any node component seen; a mistake above. */
+const MAX_ARTIFACT_BYTES = 16 * 2 ** 30
+const MAX_TEMPLATE_CHARS = 65_536
+const MAX_PROBES = 16
+
+const artifactUrl = (doc: string) =>
+  str(doc, {
+    min: 1,
+    max: 2048,
+    pattern: '^[^\\s\\x00-\\x1f]+$',
+    says: 'an absolute URL, or a path below the artifact base of the agent',
+  })
+
+const command = (doc: string) => list(doc, str('One argument.', { max: 4096 }), { min: 1, max: 64 })
+
+const env = map('Environment of the process.', str('A value.', { max: 4096 }), { max: 64 })
+
+const fileMode = (doc: string) =>
+  str(doc, { min: 3, max: 4, pattern: '^0?[0-7]{3}$', says: 'an octal mode such as 0644' })
+
+const artifact = obj('One file to fetch, for one platform.', {
+  os: fallback(choice('Operating system.', ['linux', 'darwin']), 'linux'),
+  arch: choice('Processor architecture.', ['amd64', 'arm64', 'riscv64', 'ppc64le', 's390x', 'any']),
+  url: artifactUrl("Where it is: an absolute URL, or a path below the agent's artifact base."),
+  mirrors: optional(list('Other places with the same bytes, tried in order.', artifactUrl('A place.'), { max: 8 })),
+  sha256: sha256('SHA-256 of the bytes; nothing else is used.'),
+  size: int('Bytes; the agent never reads more.', { min: 1, max: MAX_ARTIFACT_BYTES }),
+})
+
+const install = union(
+  obj('How the artifact gets into place.', {
+    binaries: optional(
+      list(
+        'The artifact is one program, or an archive from which these are taken.',
+        obj('One program.', {
+          source: optional(
+            str('Path inside the archive; absent when the artifact is the program.', { min: 1, max: 1024 }),
+          ),
+          path: absolutePath('Where the program goes.'),
+          mode: fallback(fileMode('Mode of the file.'), '0755'),
+        }),
+        { min: 1, max: 32 },
+      ),
+    ),
+    unpack: optional(
+      obj('The whole archive is unpacked.', {
+        path: absolutePath('Directory that shall hold it; a link to the version in use.'),
+        strip: fallback(int('Leading path parts to leave out.', { min: 0, max: 16 }), 0),
+      }),
+    ),
+  }),
+  ['binaries', 'unpack'],
+)
+
+const file = obj('One file rendered from the configuration.', {
+  path: absolutePath('Where it goes.'),
+  mode: fallback(fileMode('Mode of the file.'), '0644'),
+  template: str('Content; {{path.to.value}} is replaced by the value of the configuration, and nothing else is done.', {
+    max: MAX_TEMPLATE_CHARS,
+  }),
+  onChange: fallback(choice('What a change of the file asks for.', ['Restart', 'Reload', 'None']), 'Restart'),
+})
+
+const service = rule(
+  obj('The process that the component runs as.', {
+    exec: optional(absolutePath('The program.')),
+    args: optional(list('Its arguments.', str('One argument.', { max: 4096 }), { max: 128 })),
+    env: optional(env),
+    user: optional(str('User that it runs as; root when absent.', { min: 1, max: 64 })),
+    unit: optional(
+      str('Name of the systemd unit to write, or, without exec, of one that the component brings.', {
+        min: 1,
+        max: 128,
+        pattern: '^[A-Za-z0-9@:_.-]+$',
+        says: 'the name of a systemd unit',
+      }),
+    ),
+    restart: fallback(choice('When it is started again after it ended.', ['Always', 'OnFailure', 'Never']), 'Always'),
+    killMode: fallback(
+      choice('What is stopped: the process alone, or all that it started. containerd and kubelet must spare theirs.', [
+        'Process',
+        'Group',
+      ]),
+      'Process',
+    ),
+    reloadSignal: optional(choice('Signal that makes it read its files again.', ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])),
+  }),
+  {
+    cel: 'has(self.exec) || has(self.unit)',
+    message: 'a service needs exec, or the unit that the component brings',
+    holds: (s) => s.exec !== undefined || s.unit !== undefined,
+  },
+)
+
+const probe = union(
+  obj('One way to see that the component works.', {
+    name: dnsLabel('Name of the probe.'),
+    exec: optional(obj('A command that must exit with 0.', { command: command('Program and arguments.') })),
+    http: optional(
+      obj('A request to the node itself that must be answered with 2xx or 3xx.', {
+        port: port('Port on the loopback address.'),
+        path: fallback(
+          str('Path of the request.', { min: 1, max: 1024, pattern: '^/', says: 'a path that starts with "/"' }),
+          '/healthz',
+        ),
+        tls: fallback(bool('Whether to speak TLS (the certificate is not checked on loopback).'), false),
+      }),
+    ),
+    tcp: optional(obj('A port that must accept a connection.', { port: port('Port on the loopback address.') })),
+    file: optional(
+      obj('A file that must exist, and may have to be fresh.', {
+        path: absolutePath('The file.'),
+        maxAge: optional(duration('How old it may be.')),
+      }),
+    ),
+    unit: optional(
+      obj('A systemd unit that must be active.', {
+        name: str('Name of the unit.', {
+          min: 1,
+          max: 128,
+          pattern: '^[A-Za-z0-9@:_.-]+$',
+          says: 'the name of a systemd unit',
+        }),
+      }),
+    ),
+    interval: fallback(duration('Time between two looks.'), '10s'),
+    timeout: fallback(duration('How long one look may take.'), '3s'),
+    settle: fallback(duration('How long it must hold after a switch before the switch counts.'), '15s'),
+  }),
+  ['exec', 'http', 'tcp', 'file', 'unit'],
+)
+
+const hook = (doc: string) =>
+  obj(doc, {
+    command: command('Program and arguments; no shell.'),
+    timeout: fallback(duration('After this long it is killed and counts as failed.'), '60s'),
+  })
+
+const hooks = obj('Programs that run around install and switch; each must be safe to run again.', {
+  preInstall: optional(hook('Before files are put into place.')),
+  postInstall: optional(hook('After files were put into place.')),
+  preSwitch: optional(hook('Before the old version is stopped.')),
+  postSwitch: optional(hook('After the new version was started.')),
+  uninstall: optional(hook('When the component leaves the machine.')),
+})
+
+const rangeProblem = (value: unknown): string | undefined =>
+  typeof value === 'string' && parseRange(value) === undefined ? 'is no range of versions' : undefined
+
+const requirement = obj('Another component that must be there.', {
+  component: componentName('The other component.'),
+  range: refine(
+    str('Range of versions that will do, such as ">=1.30 <1.36".', { min: 1, max: 128 }),
+    {},
+    { says: 'a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"', checks: [check('semver range', rangeProblem)] },
+  ),
+})
+
+const skew = obj('How far the version may be from that of the API server, in minor versions.', {
+  maxAheadOfApiServer: fallback(int('Minors that it may be newer.', { min: 0, max: 10 }), 0),
+  maxBehindApiServer: fallback(int('Minors that it may be older.', { min: 0, max: 10 }), 3),
+})
+
+const props = {
+  component: componentName('The component.'),
+  version: componentVersion('The version; opaque unless requires or skew compare it.'),
+  type: fallback(
+    choice(
+      'How it runs: installed by the agent, as a daemon set, as a script for repairs, or as the operating system.',
+      ['Package', 'DaemonSet', 'Script', 'OS'],
+    ),
+    'Package',
+  ),
+  artifacts: optional(mapList('Files to fetch, one a platform.', artifact, { keys: ['os', 'arch'], max: 16 })),
+  signatures: optional(
+    mapList(
+      'Ed25519 signatures over the canonical spec without this field.',
+      obj('One signature.', {
+        keyId: str('Which key.', { min: 1, max: 128 }),
+        value: str('The signature, base64.', { min: 16, max: 1024, pattern: '^[A-Za-z0-9+/]+=*$', says: 'base64' }),
+      }),
+      { keys: ['keyId'], max: 8 },
+    ),
+  ),
+  install: optional(install),
+  files: optional(mapList('Files that belong to the component.', file, { keys: ['path'], max: 64 })),
+  service: optional(service),
+  script: optional(
+    obj('How a component of type Script runs.', {
+      command: command('Program and arguments; the program is one that install puts into place.'),
+      timeout: fallback(duration('After this long it is killed.'), '5m'),
+    }),
+  ),
+  daemonSet: optional(
+    obj('The workload of a component of type DaemonSet; its update strategy must be OnDelete.', {
+      namespace: dnsLabel('Namespace of the workload.'),
+      name: objectName('Name of the workload.'),
+    }),
+  ),
+  probes: optional(mapList('How its health is seen.', probe, { keys: ['name'], max: MAX_PROBES })),
+  hooks: optional(hooks),
+  requires: optional(mapList('Components that must be there first.', requirement, { keys: ['component'], max: 32 })),
+  skew: optional(skew),
+  disruption: fallback(
+    choice('What a switch does to the pods of the node.', ['None', 'Restart', 'Drain', 'Reboot']),
+    'Drain',
+  ),
+  drainOn: fallback(
+    choice(
+      'Which switches drain, where disruption asks for it: all, or only those that change more than the patch version.',
+      ['Minor', 'Always'],
+    ),
+    'Always',
+  ),
+}
+
+let spec = immutable(
+  obj('The version. Nothing in it ever changes.', props),
+  'a MachineComponent never changes; make another version',
+)
+spec = rule(spec, {
+  cel: "self.type in ['DaemonSet', 'OS'] || has(self.install)",
+  message: 'type Package and Script need install',
+  fieldPath: '.install',
+  holds: (s) => s.type === 'DaemonSet' || s.type === 'OS' || s.install !== undefined,
+})
+spec = rule(spec, {
+  cel: 'has(self.install) ? has(self.artifacts) && self.artifacts.size() > 0 : true',
+  message: 'install needs artifacts',
+  fieldPath: '.artifacts',
+  holds: (s) => s.install === undefined || (s.artifacts ?? []).length > 0,
+})
+spec = rule(spec, {
+  cel: "(self.type == 'DaemonSet') == has(self.daemonSet)",
+  message: 'daemonSet belongs to type DaemonSet, and to no other',
+  fieldPath: '.daemonSet',
+  holds: (s) => (s.type === 'DaemonSet') === (s.daemonSet !== undefined),
+})
+spec = rule(spec, {
+  cel: "(self.type == 'Script') == has(self.script)",
+  message: 'script belongs to type Script, and to no other',
+  fieldPath: '.script',
+  holds: (s) => (s.type === 'Script') === (s.script !== undefined),
+})
+spec = rule(spec, {
+  cel: "self.type == 'OS' ? self.disruption == 'Reboot' : true",
+  message: 'type OS needs disruption Reboot',
+  fieldPath: '.disruption',
+  holds: (s) => s.type !== 'OS' || s.disruption === 'Reboot',
+})
+
+const status = obj('What is known about the version.', {
+  observedGeneration: optional(observedGeneration()),
+  machines: optional(int('Machines that are told to run it.', { min: 0, max: 1_000_000 })),
+  conditions: optional(conditions()),
+})
+
+export const machineComponent = defineKind({
+  kind: 'MachineComponent',
+  plural: 'machinecomponents',
+  shortNames: ['kmc'],
+  namespaced: false,
+  doc: 'One immutable, signed version of one node component: how to get, verify, install, run and probe it.',
+  spec,
+  status,
+  selectable: ['.spec.component', '.spec.version', '.spec.type'],
+  columns: [
+    { name: 'Component', type: 'string', jsonPath: '.spec.component' },
+    { name: 'Version', type: 'string', jsonPath: '.spec.version' },
+    { name: 'Type', type: 'string', jsonPath: '.spec.type' },
+    { name: 'Disruption', type: 'string', jsonPath: '.spec.disruption' },
+    { name: 'Machines', type: 'integer', jsonPath: '.status.machines' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['Ready', 'Stalled', 'Verified', 'PruneDeferred'],
+  checks: [
+    {
+      name: 'the name is made from component and version',
+      findings: (object) => {
+        const { metadata, spec: s } = object
+        const name = componentObjectName(s.component, s.version)
+        return metadata.name === name
+          ? []
+          : [{ pointer: 'metadata/name', message: `is not the name of ${s.component} ${s.version}`, allowed: name }]
+      },
+    },
+    {
+      name: 'it does not require itself',
+      findings: (object) => {
+        const { component, requires = [] } = object.spec
+        return requires.flatMap((r, i) =>
+          r.component === component ? [{ pointer: `spec/requires/${i}/component`, message: 'requires itself' }] : [],
+        )
+      },
+    },
+  ],
+  example: {
+    metadata: { name: componentObjectName('containerd', '2.1.4') },
+    spec: {
+      component: 'containerd',
+      version: '2.1.4',
+      type: 'Package',
+      artifacts: [
+        {
+          os: 'linux',
+          arch: 'amd64',
+          url: 'containerd/containerd-2.1.4-linux-amd64.tar.gz',
+          mirrors: ['https://mirror.example.org/containerd-2.1.4-linux-amd64.tar.gz'],
+          sha256: '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
+          size: 33_000_000,
+        },
+      ],
+      install: { binaries: [{ source: 'bin/containerd', path: '/usr/local/bin/containerd' }] },
+      files: [
+        { path: '/etc/containerd/config.toml', template: 'version = 3\nroot = "{{root}}"\n', onChange: 'Restart' },
+      ],
+      service: { exec: '/usr/local/bin/containerd', args: ['--log-level', 'info'], unit: 'containerd.service' },
+      probes: [{ name: 'socket', file: { path: '/run/containerd/containerd.sock' }, settle: '20s' }],
+      requires: [{ component: 'runc', range: '>=1.2 <2' }],
+      disruption: 'Restart',
+      drainOn: 'Minor',
+    },
+  },
+})
+
+export type MachineComponent = ObjectOf<typeof machineComponent>
+export type MachineComponentInput = InputOf<typeof machineComponent>
+export type MachineComponentSpec = SpecOf<typeof machineComponent>

@@ -1,0 +1,106 @@
+// MachineSet: a group of machines with replicas, made through an infra provider.
+import { choice, fallback, immutable, int, intOrPercent, obj, optional, str } from '../build.ts'
+import { conditions, count, labels, observedGeneration, phase, selector, waitingFor } from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
+import { machineTemplateProps } from './machine.ts'
+
+/** The scale of one cluster. */
+export const MAX_REPLICAS = 20_000
+
+const template = obj('What each machine of the set looks like.', {
+  metadata: optional(
+    obj('Labels and annotations of the machines.', {
+      labels: optional(labels('Labels; they must match the selector.')),
+    }),
+  ),
+  spec: fallback(obj('The part of a Machine that a set decides.', machineTemplateProps), {}),
+})
+
+const spec = obj('The group as it should be.', {
+  replicas: fallback(int('How many machines there shall be.', { min: 0, max: MAX_REPLICAS }), 1),
+  selector: immutable(selector('Which machines belong to the set.'), 'the selector of a MachineSet cannot change'),
+  template,
+  deleteOrder: fallback(
+    choice('Which machines go first when there are too many.', ['Unhealthy', 'Newest', 'Oldest', 'Random']),
+    'Unhealthy',
+  ),
+  maxUnavailable: fallback(
+    intOrPercent(
+      'How many machines may be unavailable while machines are replaced; a percentage rounds down, but is at least one.',
+      {
+        min: 1,
+        max: MAX_REPLICAS,
+      },
+    ),
+    1,
+  ),
+})
+
+const status = obj('The group as it is.', {
+  observedGeneration: optional(observedGeneration()),
+  phase: optional(phase('Set')),
+  replicas: optional(count('Machines that exist.')),
+  readyReplicas: optional(count('Machines that are Ready.')),
+  availableReplicas: optional(count('Machines that stayed Ready for a while.')),
+  deletingReplicas: optional(count('Machines on their way out.')),
+  selector: optional(str('The selector as text, for the scale subresource.', { max: 4096 })),
+  waitingFor: optional(waitingFor()),
+  conditions: optional(conditions()),
+})
+
+export const machineSet = defineKind({
+  kind: 'MachineSet',
+  plural: 'machinesets',
+  shortNames: ['kms'],
+  namespaced: false,
+  doc: 'A group of machines with replicas, made through an infra provider.',
+  spec,
+  status,
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
+  columns: [
+    { name: 'Desired', type: 'integer', jsonPath: '.spec.replicas' },
+    { name: 'Current', type: 'integer', jsonPath: '.status.replicas' },
+    { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Provider', type: 'string', jsonPath: '.spec.template.spec.provider.name', priority: 1 },
+    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused'],
+  checks: [
+    {
+      name: 'the template carries the labels that the selector asks for',
+      findings: (object) => {
+        const { selector: wanted, template: made } = object.spec
+        const carried = made.metadata?.labels ?? {}
+        return Object.entries(wanted.matchLabels ?? {})
+          .filter(([k, v]) => carried[k] !== v)
+          .map(([k, v]) => ({
+            pointer: 'spec/template/metadata/labels',
+            message: `lacks ${k}=${v}, which spec.selector.matchLabels asks for`,
+            allowed: `${k}=${v}`,
+          }))
+      },
+    },
+  ],
+  example: {
+    metadata: { name: 'workers' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { 'kubenode.io/pool': 'workers' } },
+      template: {
+        metadata: { labels: { 'kubenode.io/pool': 'workers' } },
+        spec: { provider: { name: 'process' }, pool: 'workers', zone: 'zone-a' },
+      },
+      deleteOrder: 'Unhealthy',
+      maxUnavailable: '10%',
+    },
+  },
+})
+
+export type MachineSet = ObjectOf<typeof machineSet>
+export type MachineSetInput = InputOf<typeof machineSet>

@@ -1,0 +1,177 @@
+// OperationPermit: one request for disruption and the Defender's answer. The requester writes the spec, the Defender alone the status.
+import {
+  bool,
+  choice,
+  fallback,
+  immutable,
+  int,
+  list,
+  map,
+  mapList,
+  microTime,
+  obj,
+  optional,
+  setOf,
+  str,
+  time,
+} from '../build.ts'
+import {
+  commitId,
+  conditions,
+  count,
+  dnsLabel,
+  observedGeneration,
+  objectName,
+  phase,
+  reasonWord,
+  sentence,
+  uid,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+
+/** A slice of a wave; a larger disruption is several permits. */
+export const MAX_TARGETS = 100
+
+/** Everything that the Defender can be asked about. Their risks are one table of the Defender. */
+export const DISRUPTIONS = [
+  'SwitchComponent',
+  'RestartComponent',
+  'ReinstallComponent',
+  'RunScript',
+  'CleanDisk',
+  'Cordon',
+  'Drain',
+  'Reboot',
+  'Fence',
+  'Replace',
+  'ScaleIn',
+  'ChangeControlPlane',
+  'MassPrune',
+] as const
+export type Disruption = (typeof DISRUPTIONS)[number]
+
+/** Names of targets are as long as object names, which list keys allow. */
+export const targetRef = (doc: string) =>
+  obj(doc, {
+    kind: choice('Kind of the target.', ['Machine', 'Node', 'Cluster']),
+    namespace: optional(dnsLabel('Namespace of the target, where its kind has one.')),
+    name: objectName('Name of the target.'),
+    uid: uid('UID of the target; another one is another target.'),
+  })
+
+const spec = obj('What somebody asks to do.', {
+  operations: immutable(
+    setOf('What would be done to each target.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+    'operations of a permit cannot change; ask with another permit',
+  ),
+  component: optional(
+    obj('The component that is touched, where it is one.', {
+      name: str('Name of the component.', { min: 1, max: 63 }),
+      version: optional(str('The version that it would have.', { min: 1, max: 128 })),
+    }),
+  ),
+  targets: immutable(
+    mapList('What would be disrupted.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
+    'targets of a permit cannot change; ask with another permit',
+  ),
+  requester: obj('Who asks.', {
+    manager: str('Field manager of the controller.', { min: 1, max: 63 }),
+    kind: optional(str('Kind of the object on whose behalf.', { min: 1, max: 63 })),
+    namespace: optional(dnsLabel('Namespace of that object, where its kind has one.')),
+    name: optional(objectName('Name of that object.')),
+    uid: optional(uid('UID of that object.')),
+  }),
+  reason: sentence('Why, for people.'),
+  recovery: fallback(
+    bool(
+      'The requester says that this goes back to the last healthy revision; the Defender checks before it believes.',
+    ),
+    false,
+  ),
+  commit: optional(commitId('The commit that wants this.')),
+  leaseSeconds: fallback(int('The permit ends when it was not renewed for so long.', { min: 15, max: 3_600 }), 120),
+  renewTime: optional(microTime('When the requester last said that it is still at work.')),
+  results: optional(
+    map(
+      'What became of each target, by UID. Each result frees a slot.',
+      choice('The result.', ['Succeeded', 'Failed', 'Released']),
+      {
+        max: MAX_TARGETS,
+      },
+    ),
+  ),
+})
+
+const verdict = obj('What one gate said about one target.', {
+  target: uid('UID of the target; empty for all is not possible.'),
+  gate: reasonWord('The gate that decided.'),
+  policy: optional(objectName('The policy that the gate belongs to.')),
+  verdict: choice('What it said.', ['Granted', 'Waiting', 'Denied']),
+  seen: optional(sentence('The value seen.')),
+  limit: optional(sentence('The limit that it met.')),
+  retryAfter: optional(int('Seconds after which looking again can help.', { min: 0, max: 31_622_400 })),
+})
+
+const status = obj("The Defender's answer.", {
+  observedGeneration: optional(observedGeneration()),
+  phase: optional(phase('Permit')),
+  decidedAt: optional(time('When it was granted or denied.')),
+  expiresAt: optional(time('When the lease runs out unless it is renewed.')),
+  endedAt: optional(time('When it was released, expired or revoked.')),
+  granted: optional(count('Targets granted.', MAX_TARGETS)),
+  verdicts: optional(
+    mapList('One entry a target, the gate that binds it.', verdict, { keys: ['target'], max: MAX_TARGETS }),
+  ),
+  approvals: optional(list('Approvals that were counted.', objectName('Name of an Approval.'), { max: 8 })),
+  conditions: optional(conditions()),
+})
+
+export const operationPermit = defineKind({
+  kind: 'OperationPermit',
+  plural: 'operationpermits',
+  shortNames: ['kperm'],
+  namespaced: false,
+  doc: "One request for disruption (a repair, or one slice of at most 100 machines) and the Defender's answer.",
+  spec,
+  status,
+  selectable: ['.status.phase'],
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Operations', type: 'string', jsonPath: '.spec.operations' },
+    { name: 'Granted', type: 'integer', jsonPath: '.status.granted' },
+    { name: 'For', type: 'string', jsonPath: '.spec.requester.name' },
+    { name: 'Expires', type: 'string', jsonPath: '.status.expiresAt', priority: 1 },
+    { name: 'Reason', type: 'string', jsonPath: '.spec.reason', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['PermitGranted'],
+  checks: [
+    {
+      name: 'results speak of targets only',
+      findings: (object) => {
+        const { targets, results = {} } = object.spec
+        const known = new Set(targets.map((t) => t.uid))
+        return Object.keys(results)
+          .filter((target) => !known.has(target))
+          .map((target) => ({ pointer: `spec/results/${target}`, message: 'is no target of this permit' }))
+      },
+    },
+  ],
+  example: {
+    metadata: { name: 'base-kubelet-s2-0' },
+    spec: {
+      operations: ['SwitchComponent', 'Drain'],
+      component: { name: 'kubelet', version: '1.34.2' },
+      targets: [{ kind: 'Machine', name: 'prod-1-worker-0007', uid: '6a4f2c1e-70a1-4a36-9a5c-0b7c8d1e2f30' }],
+      requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },
+      reason: 'step 2 of kubelet 1.34.2',
+      commit: '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
+      leaseSeconds: 120,
+    },
+  },
+})
+
+export type OperationPermit = ObjectOf<typeof operationPermit>
+export type OperationPermitInput = InputOf<typeof operationPermit>
+export type PermitSpec = SpecOf<typeof operationPermit>
+export type PermitStatus = StatusOf<typeof operationPermit>

@@ -1,0 +1,52 @@
+// What is wrong with an object: one entry a mistake, each with the place, what was seen and what would be right.
+import type { ErrorCode } from '#lib/errors.ts'
+
+export interface Problem {
+  readonly code: ErrorCode
+  /** JSON pointer into the object, starting with a slash; empty for the object itself. */
+  readonly pointer: string
+  /** The offending value as short text; absent when nothing was there. */
+  readonly seen?: string
+  /** What would be right. */
+  readonly allowed?: string
+  /** Without the pointer and the seen value: "is not allowed here", "must be …". */
+  readonly message: string
+  /** A word that was perhaps meant. */
+  readonly suggestion?: string
+}
+
+/** Which mistake has which number. */
+export const PROBLEM_CODES = {
+  unknownField: 'KN5001',
+  missing: 'KN5002',
+  wrongType: 'KN5003',
+  bound: 'KN5004',
+  form: 'KN5005',
+  duplicate: 'KN5006',
+  rule: 'KN5007',
+  immutable: 'KN5008',
+  notThisKind: 'KN5009',
+} as const satisfies Readonly<Record<string, ErrorCode>>
+
+/** Longer values are cut: a message is read by people. */
+const MAX_SEEN_CHARS = 80
+
+export function shown(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'object' && value !== null) return `an object with ${Object.keys(value).length} fields`
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length <= MAX_SEEN_CHARS ? text : `${text.slice(0, MAX_SEEN_CHARS - 1)}…`
+}
+
+/** One line: place, what is wrong, what was seen, what to write instead. */
+export function formatProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
+  const place = pointer === '' ? 'the object' : pointer
+  const parts = [`${code}: ${place}: ${message}`]
+  if (seen !== undefined) parts.push(`seen ${seen}`)
+  if (allowed !== undefined) parts.push(`allowed: ${allowed}`)
+  if (suggestion !== undefined) parts.push(`did you mean ${suggestion}?`)
+  return parts.join('; ')
+}
+
+export const pointerTo = (pointer: string, ...keys: readonly (string | number)[]): string =>
+  keys.reduce<string>((p, k) => `${p}/${String(k).replaceAll('~', '~0').replaceAll('/', '~1')}`, pointer)

@@ -1,0 +1,139 @@
+// Says everything that is wrong with an object of ours, before a server sees it: shape, bounds, rules between fields, and what
+// no CRD can express. Validators are compiled on first use, once a kind.
+import type { Ajv, ValidateFunction } from 'ajv'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isDeeperThan, isObject } from '#lib/json.ts'
+import { changedImmutables, checkProblems, findings } from './checks.ts'
+import { ajvSchemaOf, createAjv } from './ajv-schema.ts'
+import { problemOf } from './ajv-problems.ts'
+import type { ApiSchema } from './extras.ts'
+import { API_GROUP_VERSION, type ApiKind, type InputOf } from './kind.ts'
+import { metadataSchema } from './metadata.ts'
+import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
+
+/** An object of ours nests a dozen levels; rule trees a few more. */
+const MAX_DEPTH = 64
+
+/** More problems than this help nobody. */
+const MAX_PROBLEMS = 100
+
+export interface Validator {
+  /** Empty when the object is good. */
+  problems(kind: ApiKind, value: unknown): readonly Problem[]
+  /** What this update breaks beyond the new object itself: fields that never change. */
+  updateProblems(kind: ApiKind, before: unknown, after: unknown): readonly Problem[]
+  /** The object, typed; throws KN5000 with all problems. */
+  parse<K extends ApiKind>(kind: K, value: unknown): InputOf<K>
+}
+
+interface Compiled {
+  readonly schema: ApiSchema
+  readonly validate: ValidateFunction
+}
+
+export function createValidator(): Validator {
+  let ajv: Ajv | undefined
+  const compiled = new Map<string, Compiled>()
+  const compile = (kind: ApiKind): Compiled => {
+    const known = compiled.get(kind.kind)
+    if (known !== undefined) return known
+    ajv ??= createAjv()
+    const schema = objectSchema(kind)
+    const made = { schema, validate: ajv.compile(ajvSchemaOf(schema)) }
+    compiled.set(kind.kind, made)
+    return made
+  }
+  const problems = (kind: ApiKind, value: unknown): readonly Problem[] => {
+    const blunt = bluntProblem(kind, value)
+    if (blunt !== undefined) return [blunt]
+    const { schema, validate } = compile(kind)
+    validate(value)
+    const scope = scopeProblems(kind, value as Record<string, unknown>)
+    const said = new Set(scope.map((p) => p.pointer))
+    const shape = [...scope, ...(validate.errors ?? []).map(problemOf).filter((p) => !said.has(p.pointer))]
+    const rules = checkProblems(schema, value, shape)
+    const whole =
+      shape.length > 0
+        ? []
+        : (kind.definition.checks ?? []).flatMap((c) => findings(c.findings(value as InputOf<ApiKind>), value, ''))
+    return [...shape, ...rules, ...whole].slice(0, MAX_PROBLEMS)
+  }
+  return {
+    problems,
+    updateProblems: (kind, before, after) => changedImmutables(objectSchema(kind), before, after),
+    parse<K extends ApiKind>(kind: K, value: unknown): InputOf<K> {
+      const found = problems(kind, value)
+      if (found.length > 0) throw invalidObject(kind, value, found)
+      return value as InputOf<K>
+    },
+  }
+}
+
+export function invalidObject(kind: Pick<ApiKind, 'kind'>, value: unknown, found: readonly Problem[]): KubeNodeError {
+  const name = isObject(value) && isObject(value['metadata']) ? String(value['metadata']['name'] ?? '') : ''
+  const lines = found.map((p) => `\n  ${formatProblem(p)}`).join('')
+  return new KubeNodeError(
+    'KN5000',
+    `cannot accept ${kind.kind} ${JSON.stringify(name)}: correct this and try again:${lines}`,
+    {
+      data: { kind: kind.kind, name, problems: found },
+    },
+  )
+}
+
+/** The whole object: what the kind describes, and what every object has. */
+export function objectSchema(kind: ApiKind): ApiSchema {
+  return {
+    ...kind.schema,
+    properties: {
+      apiVersion: { type: 'string', enum: [API_GROUP_VERSION] },
+      kind: { type: 'string', enum: [kind.kind] },
+      metadata: metadataSchema(kind.namespaced),
+      ...kind.schema.properties,
+    },
+    required: ['apiVersion', 'kind', 'metadata', ...(kind.schema.required ?? [])],
+  }
+}
+
+/** Mistakes after which nothing else is worth saying. */
+function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
+  if (!isObject(value))
+    return {
+      code: PROBLEM_CODES.wrongType,
+      pointer: '',
+      seen: shown(value),
+      message: 'has the wrong type',
+      allowed: 'an object',
+    }
+  if (isDeeperThan(value, MAX_DEPTH))
+    return { code: PROBLEM_CODES.bound, pointer: '', message: 'nests too deeply', allowed: `${MAX_DEPTH} levels` }
+  const seen = value['kind']
+  if (seen === kind.kind && value['apiVersion'] === API_GROUP_VERSION) return undefined
+  if (seen === undefined || value['apiVersion'] === undefined) return undefined
+  const suggestion = seen === kind.kind ? didYouMean(String(value['apiVersion']), [API_GROUP_VERSION]) : undefined
+  return {
+    code: PROBLEM_CODES.notThisKind,
+    pointer: '',
+    seen: `${String(value['apiVersion'])} ${String(seen)}`.slice(0, 120),
+    message: `is no ${kind.kind}`,
+    allowed: `${API_GROUP_VERSION} ${kind.kind}`,
+    ...(suggestion === undefined ? {} : { suggestion }),
+  }
+}
+
+function scopeProblems(kind: ApiKind, value: Record<string, unknown>): readonly Problem[] {
+  const { metadata } = value
+  if (!isObject(metadata)) return []
+  const found: Problem[] = []
+  if (!kind.namespaced && metadata['namespace'] !== undefined)
+    found.push({
+      code: PROBLEM_CODES.rule,
+      pointer: '/metadata/namespace',
+      seen: shown(metadata['namespace']),
+      message: `must be left out: a ${kind.kind} belongs to the whole cluster`,
+    })
+  if (metadata['name'] === undefined && metadata['generateName'] === undefined)
+    found.push({ code: PROBLEM_CODES.missing, pointer: '/metadata/name', message: 'is required' })
+  return found
+}

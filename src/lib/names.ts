@@ -1,0 +1,44 @@
+// Object names made from other things' names. Every function is total and gives different names to different inputs:
+// the readable form is an escape code that can be read back, and only what does not fit becomes a SHA-256.
+import { createHash } from 'node:crypto'
+
+export const COMPONENT_NAME_PATTERN = '^[a-z]([-a-z0-9]*[a-z0-9])?$'
+export const COMPONENT_VERSION_PATTERN = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]*$'
+
+/** RFC 1123 subdomain. */
+export const MAX_OBJECT_NAME = 253
+
+const isPlain = (c: string): boolean => (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
+const isJoint = (c: string | undefined): boolean => c === undefined || c === '.' || c === '-'
+
+// A single "-" or "." may stand only between two characters of another sort. So "--" marks an escape wherever it stands,
+// and the letter before it tells which: e--2b a character below 128, u--00e9 any other, o--o nothing at all, h--… a hash.
+function escape(text: string, joints: string): string {
+  if (text === '') return 'o--o'
+  let out = ''
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charAt(i)
+    const code = text.charCodeAt(i)
+    if (isPlain(c)) out += c
+    else if (joints.includes(c) && !isJoint(text[i - 1]) && !isJoint(text[i + 1])) out += c
+    else out += code < 128 ? `e--${hex(code, 2)}` : `u--${hex(code, 4)}`
+  }
+  return out
+}
+
+const hex = (n: number, digits: number): string => n.toString(16).padStart(digits, '0')
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The name of the MachineComponent of this component and version: `kubelet.1.34.2`, `agent.2.0.0e--2bg1`. */
+export function componentObjectName(component: string, version: string): string {
+  // The first part never holds a dot, so the first dot ends it.
+  const name = `${escape(component, '-')}.${escape(version, '.-')}`
+  if (name.length <= MAX_OBJECT_NAME) return name
+  const head = name.slice(0, 160).replace(/[-.]+$/, '')
+  return `${head}.h--${sha256(JSON.stringify([component, version]))}`
+}
+
+/** The name of the ComponentConfig that holds these values; `digest` is the SHA-256 of their canonical JSON. */
+export const configObjectName = (component: string, digest: string): string =>
+  componentObjectName(component, digest.slice(0, 40))
