@@ -98,8 +98,6 @@ function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOut
       return retry(failed.error)
     case 'NotTried':
       return retry(new KubeNodeError('KN3003', 'the reconcile was told to end before all was done', { retry: 'later' }))
-    case 'Applied':
-      return doneOrAfter(plan.requeueAfter)
     default:
       return assertNever(failed)
   }

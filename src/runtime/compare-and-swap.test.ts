@@ -1,0 +1,193 @@
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { type FaultPort, onEveryNthCall, onNthCall } from '#kube/fake/faults.ts'
+import { seededRandom } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { type Mutation, type SwapOptions, compareAndSwap } from './compare-and-swap.ts'
+import { fencedClient } from './fenced-client.ts'
+import { deleteExactly, recheck, updateExactly } from './preconditions.ts'
+
+interface Ledger extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const type: ResourceType<Ledger> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+const KEY = { namespace: 'default', name: 'ledger' }
+const fresh: Ledger = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY }
+const leader = (isLeader = () => true) => ({ signal: new AbortController().signal, term: 1, isLeader })
+
+/** Books one grant, at most once. */
+const grant =
+  (id: string, most = 100) =>
+  (current: Ledger | undefined): Mutation<Ledger> => {
+    const data = current?.data ?? {}
+    if (data[id] !== undefined) return { kind: 'Keep' }
+    if (Object.keys(data).length >= most) return { kind: 'Refuse', reason: 'full' }
+    return { kind: 'Write', object: { ...(current ?? fresh), data: { ...data, [id]: 'granted' } } }
+  }
+
+function setup(faults: FaultPort = {}) {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), faults, bookmarkEveryMs: 0 })
+  const swap = async (id: string, over: Partial<SwapOptions & { most: number }> = {}) => {
+    const client = fake.client({ actor: id })
+    const { most, ...options } = over
+    return compareAndSwap(client, type, KEY, grant(id, most), { clock, random: seededRandom(id.length), ...options })
+  }
+  const run = async <T>(promise: Promise<T>): Promise<T> => (await clock.advance(60_000), promise)
+  const granted = () => Object.keys(fake.peek(type, KEY)?.['data'] ?? {}).sort()
+  return { clock, fake, swap, run, granted }
+}
+
+describe('compareAndSwap', () => {
+  test('creates what is not there, and changes what is', async () => {
+    const { swap, run, granted } = setup()
+    expect(await run(swap('a'))).toMatchObject({ kind: 'Swapped', wrote: true })
+    expect(await run(swap('b'))).toMatchObject({ kind: 'Swapped', wrote: true })
+    expect(granted()).toEqual(['a', 'b'])
+  })
+
+  test('of many at once each gets in, or is told that it lost; nothing is overwritten', async () => {
+    const { swap, run, granted } = setup()
+    const ids = Array.from({ length: 12 }, (_, i) => 'x'.repeat(i + 1))
+    const swaps = await run(Promise.all(ids.map((id) => swap(id))))
+    const swapped = ids.filter((_, i) => swaps[i]?.kind === 'Swapped')
+    expect(granted()).toEqual(swapped.toSorted())
+    expect(swaps.every((s) => s.kind === 'Swapped' || s.kind === 'Lost')).toBe(true)
+    expect(swapped.length).toBeGreaterThan(0)
+  })
+
+  test('a limit holds however many ask at once', async () => {
+    const { swap, run, granted } = setup()
+    const ids = Array.from({ length: 12 }, (_, i) => 'x'.repeat(i + 1))
+    await run(Promise.all(ids.map((id) => swap(id, { most: 3, attempts: 50 }))))
+    expect(granted()).toHaveLength(3)
+  })
+
+  test('F2 a write whose reply was lost is found again and not done twice', async () => {
+    const { fake, swap, run, granted } = setup()
+    await run(swap('first'))
+    fake.faults = onNthCall({ verbs: ['update'] }, 1, { kind: 'lose', when: 'after' })
+    expect(await run(swap('a'))).toMatchObject({ kind: 'Swapped', wrote: false })
+    expect(granted()).toEqual(['a', 'first'])
+  })
+
+  test('F11 an endless conflict ends as Lost after a bounded number of tries', async () => {
+    const { fake, swap, run } = setup()
+    await run(swap('first'))
+    fake.faults = onEveryNthCall({ verbs: ['update'] }, 1, { kind: 'refuse', when: 'before', code: 409 })
+    expect(await run(swap('a', { attempts: 5 }))).toMatchObject({ kind: 'Lost', mayHaveApplied: false })
+    expect(fake.callsOf('a').writes).toBe(5)
+  })
+
+  test('who loses after a lost reply is told that the write may have happened', async () => {
+    const { fake, swap, run } = setup()
+    await run(swap('first'))
+    fake.faults = onEveryNthCall({ verbs: ['update'] }, 1, { kind: 'refuse', when: 'before', code: 500 })
+    expect(await run(swap('a', { attempts: 2 }))).toMatchObject({ kind: 'Lost', mayHaveApplied: true })
+  })
+
+  test('F15 an ex-leader is refused before it writes', async () => {
+    const { fake, swap, run } = setup()
+    expect(await run(swap('a', { mayWrite: () => false }))).toMatchObject({ kind: 'Refused' })
+    expect(fake.callsOf('a').writes).toBe(0)
+  })
+})
+
+describe('preconditions', () => {
+  function planted() {
+    const { fake, clock } = setup()
+    const seen = fake.plant(type, fresh) as Ledger
+    return { fake, clock, seen, client: fake.client({ actor: 'a' }) }
+  }
+
+  test('what was seen is deleted', async () => {
+    const { fake, seen, client } = planted()
+    expect(await deleteExactly(client, type, seen)).toEqual({ kind: 'Applied', object: 'Deleted' })
+    expect(fake.peek(type, KEY)).toBeUndefined()
+  })
+
+  test('an object that changed since is not deleted', async () => {
+    const { fake, seen, client } = planted()
+    fake.poke(type, KEY, { data: { changed: 'yes' } })
+    expect((await deleteExactly(client, type, seen)).kind).toBe('Conflict')
+    expect(fake.peek(type, KEY)).toBeDefined()
+  })
+
+  test('F4 another object of the same name is not deleted', async () => {
+    const { fake, seen, client } = planted()
+    fake.uproot(type, KEY)
+    fake.plant(type, fresh)
+    expect((await deleteExactly(client, type, seen)).kind).toMatch(/Stale|Conflict/)
+    expect(fake.peek(type, KEY)).toBeDefined()
+  })
+
+  test('a copy that never came from a server is no ground for a write', () => {
+    const { client } = planted()
+    expect(() => deleteExactly(client, type, fresh)).toThrowError(/KN3020/)
+    expect(() => updateExactly(client, type, fresh)).toThrowError(/KN3020/)
+  })
+
+  test('a re-check tells same, changed, replaced and gone apart', async () => {
+    const { fake, seen, client } = planted()
+    expect((await recheck(client, type, seen)).kind).toBe('Same')
+    fake.poke(type, KEY, { data: { changed: 'yes' } })
+    expect(await recheck(client, type, seen)).toMatchObject({
+      kind: 'Stale',
+      seen: 'configmaps/ledger changed since it was read',
+    })
+    fake.uproot(type, KEY)
+    expect(await recheck(client, type, seen)).toMatchObject({ kind: 'Stale', seen: 'configmaps/ledger is gone' })
+    fake.plant(type, fresh)
+    expect(await recheck(client, type, seen)).toMatchObject({
+      kind: 'Stale',
+      seen: 'configmaps/ledger was deleted and made again',
+    })
+  })
+})
+
+describe('the fenced client', () => {
+  const { fake } = setup()
+  const client = fencedClient(fake.client({ actor: 'a' }), leader())
+  const gone = fencedClient(
+    fake.client({ actor: 'a' }),
+    leader(() => false),
+  )
+  const preconditions = { uid: 'u', resourceVersion: '1' }
+
+  test.each([
+    ['a delete without preconditions', () => client.delete(type, KEY)],
+    ['a delete with half of them', () => client.delete(type, KEY, { preconditions: { uid: 'u' } })],
+    ['an update of no known version', () => client.update(type, fresh)],
+    ['an eviction of no known pod', () => client.evict(KEY)],
+    ['a delete of a whole collection', () => client.deleteCollection(type, {})],
+  ])('refuses %s', async (_, write) => {
+    await expect(write()).rejects.toMatchObject({ code: 'KN3014' })
+  })
+
+  test.each([
+    ['create', () => gone.create(type, fresh)],
+    ['update', () => gone.update(type, { ...fresh, metadata: { ...KEY, resourceVersion: '1' } })],
+    ['patch', () => gone.patch(type, KEY, { type: 'merge', value: {} })],
+    ['apply', () => gone.apply(type, fresh, { fieldManager: 'm' })],
+    ['delete', () => gone.delete(type, KEY, { preconditions })],
+    ['scale', () => gone.scale(type, KEY, 1)],
+    ['evict', () => gone.evict(KEY, { preconditions })],
+    ['raw POST', () => gone.raw({ method: 'POST', path: '/' })],
+  ])('refuses %s after the term', async (_, write) => {
+    await expect(write()).rejects.toMatchObject({ code: 'KN3013' })
+  })
+
+  test('reads go on after the term', async () => {
+    expect(await gone.get(type, KEY)).toBeUndefined()
+    expect((await gone.list(type)).items).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+// Changes one object only from a state that was looked at: read, decide, write over exactly that version, a bounded number of times.
+// After a lost reply it reads again, so `mutate` must recognise its own earlier change and answer `Keep`.
+import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient, WriteOptions } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import { backoffDelay } from './backoff.ts'
+
+export type Mutation<T> =
+  | { readonly kind: 'Write'; readonly object: T }
+  /** The object is as wanted already. */
+  | { readonly kind: 'Keep' }
+  | { readonly kind: 'Refuse'; readonly reason: string }
+
+export type Swap<T> =
+  | { readonly kind: 'Swapped'; readonly object: T; readonly wrote: boolean }
+  /** Others were faster each time, or the way there was lost. */
+  | ({ readonly kind: 'Lost' } & Unwritten)
+  /** `mutate`, the fence or the server said no. */
+  | ({ readonly kind: 'Refused' } & Unwritten)
+
+export interface Unwritten {
+  readonly reason: string
+  /** The reply to one of the writes was lost: it may have taken effect, or may still do so. */
+  readonly mayHaveApplied: boolean
+}
+
+export interface SwapOptions extends WriteOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Asked right before each write, such as `leader.isLeader`. */
+  readonly mayWrite?: () => boolean
+  readonly attempts?: number
+}
+
+/** With one writer by design a conflict is rare; eight tries outlast a burst of holds and approvals, and still end within a second. */
+const DEFAULT_ATTEMPTS = 8
+const BETWEEN_TRIES = { baseMs: 5, capMs: 200 }
+
+export async function compareAndSwap<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  key: ObjectKey,
+  mutate: (current: T | undefined) => Mutation<T>,
+  { clock, random, mayWrite = () => true, attempts = DEFAULT_ATTEMPTS, ...write }: SwapOptions,
+): Promise<Swap<T>> {
+  let reason = 'no attempt was made'
+  let mayHaveApplied = false
+  const refused = (why: string): Swap<T> => ({ kind: 'Refused', reason: why, mayHaveApplied })
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (attempt > 0) await clock.sleep(backoffDelay(BETWEEN_TRIES, attempt - 1, random), write.signal)
+    const current = await client.get(type, key, write.signal && { signal: write.signal })
+    const mutation = mutate(current)
+    if (mutation.kind === 'Refuse') return refused(mutation.reason)
+    if (mutation.kind === 'Keep' && current !== undefined) return { kind: 'Swapped', object: current, wrote: false }
+    if (mutation.kind === 'Keep') return refused('there is no object to keep')
+    if (!mayWrite()) return refused('this process is no longer leader')
+    const outcome = await writeOver(client, type, current, mutation.object, write)
+    if (outcome.kind === 'Applied') return { kind: 'Swapped', object: outcome.object, wrote: true }
+    if (outcome.kind === 'Denied') return refused(outcome.error.message)
+    reason = outcome.error.message
+    mayHaveApplied ||= outcome.kind === 'Unknown'
+  }
+  return { kind: 'Lost', reason, mayHaveApplied }
+}
+
+/** Uid and version are those of what was read, whatever `mutate` made of them. */
+function writeOver<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  current: T | undefined,
+  wanted: T,
+  write: WriteOptions,
+): Promise<WriteOutcome<T>> {
+  if (current === undefined) return outcomeOf(() => client.create(type, wanted, write))
+  const { uid, resourceVersion } = current.metadata
+  const metadata = { ...wanted.metadata, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+  return outcomeOf(() => client.update(type, { ...wanted, metadata }, write))
+}

@@ -1,0 +1,68 @@
+// The client that controllers under leader election get: it writes only while the term lasts, and destroys only with preconditions.
+// What a paused ex-leader still had in flight then either names an object that nobody touched since, or is refused by the server.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
+import type { LeaderContext } from './leader.ts'
+
+export function fencedClient(client: KubeClient, leader: LeaderContext): KubeClient {
+  /** Refuses what the term does not cover, and lets the end of the term abort what is in flight. */
+  const fenced = <O extends CallOptions>(what: string, options: O | undefined): O => {
+    if (!leader.isLeader())
+      throw new KubeNodeError('KN3013', `cannot ${what}: this process is no longer leader`, { retry: 'later' })
+    const signal = options?.signal ? AbortSignal.any([options.signal, leader.signal]) : leader.signal
+    return { ...options, signal } as O
+  }
+  return {
+    get: (type, key, options) => client.get(type, key, options),
+    list: (type, options) => client.list(type, options),
+    watch: (type, options) => client.watch(type, options),
+    create: async (type, object, options) =>
+      client.create(type, object, fenced(`create ${nameOf(type, object)}`, options)),
+    update: async (type, object, options) => {
+      const what = `update ${nameOf(type, object)}`
+      if (object.metadata.resourceVersion === undefined) throw unguarded(what, 'resourceVersion')
+      return client.update(type, object, fenced(what, options))
+    },
+    patch: async (type, key, patch, options) =>
+      client.patch(type, key, patch, fenced(`patch ${pathOf(type, key)}`, options)),
+    apply: async (type, object, options) =>
+      client.apply(type, object, fenced(`apply ${nameOf(type, object)}`, options)),
+    delete: async (type, key, options) => {
+      const what = `delete ${pathOf(type, key)}`
+      requirePreconditions(what, options)
+      return client.delete(type, key, fenced(what, options))
+    },
+    deleteCollection: async (type) => {
+      throw unguarded(`delete all of ${qualifiedPlural(type)}`, 'preconditions for each object')
+    },
+    scale: async (type, key, replicas, options) =>
+      client.scale(type, key, replicas, fenced(`scale ${pathOf(type, key)}`, options)),
+    evict: async (pod, options) => {
+      const what = `evict pod ${pod.namespace ?? ''}/${pod.name}`
+      if (options?.preconditions?.uid === undefined) throw unguarded(what, 'preconditions.uid')
+      return client.evict(pod, fenced(what, options))
+    },
+    raw: async (request) =>
+      client.raw(request.method === 'GET' ? request : fenced(`${request.method} ${request.path}`, request)),
+  }
+}
+
+function requirePreconditions(what: string, options: DeleteOptions | undefined): void {
+  const { uid, resourceVersion } = options?.preconditions ?? {}
+  if (uid === undefined || resourceVersion === undefined)
+    throw unguarded(what, 'preconditions.uid and .resourceVersion')
+}
+
+const unguarded = (what: string, missing: string): KubeNodeError =>
+  new KubeNodeError(
+    'KN3014',
+    `cannot ${what}: a leader's write needs ${missing}; take them from the object that was decided about`,
+  )
+
+const nameOf = (type: ResourceType, { metadata: { name, namespace, generateName } }: KubeObject): string =>
+  pathOf(type, { name: name ?? `${generateName ?? ''}*`, namespace })
+
+const pathOf = (type: ResourceType, { name, namespace }: ObjectKey): string =>
+  `${qualifiedPlural(type)}/${namespace === undefined ? '' : `${namespace}/`}${name}`

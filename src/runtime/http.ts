@@ -1,0 +1,91 @@
+// Serves /metrics, /healthz and /readyz, and nothing else, on the loopback address unless told otherwise.
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { type Health, type HealthReport, healthText } from './health.ts'
+
+export interface StatusHttpOptions {
+  readonly health: Health
+  /** The text of all metrics and its content type, such as a prom-client Registry gives. */
+  readonly metrics: { metrics(): Promise<string>; readonly contentType: string }
+  readonly host?: string
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+/** A scraper that is slower than this is gone. */
+const REQUEST_TIMEOUT_MS = 10_000
+/** A few scrapers and probes; a flood must not take descriptors from the rest of the process. */
+const MOST_CONNECTIONS = 32
+
+export async function answer(
+  method: string,
+  url: string,
+  { health, metrics }: Pick<StatusHttpOptions, 'health' | 'metrics'>,
+): Promise<Answer> {
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, contentType: TEXT, body: 'method not allowed\n' }
+  const path = url.split('?', 1)[0]
+  if (path === '/healthz') return healthAnswer(health.live())
+  if (path === '/readyz') return healthAnswer(health.ready())
+  if (path === '/metrics') return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() }
+  return { status: 404, contentType: TEXT, body: 'not found; there are /metrics, /healthz and /readyz\n' }
+}
+
+const healthAnswer = (report: HealthReport): Answer => ({
+  status: report.ok ? 200 : 503,
+  contentType: TEXT,
+  body: healthText(report),
+})
+
+export class StatusHttp {
+  readonly name = 'http'
+  readonly #options: StatusHttpOptions
+  readonly #server: Server
+
+  constructor(options: StatusHttpOptions) {
+    this.#options = options
+    this.#server = createServer(
+      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+      (request, response) => {
+        answer(request.method ?? 'GET', request.url ?? '/', options)
+          .catch((error: unknown): Answer => ({ status: 500, contentType: TEXT, body: `${messageOf(error)}\n` }))
+          .then(({ status, contentType, body }) =>
+            response.writeHead(status, { 'content-type': contentType }).end(body),
+          )
+          .catch(() => response.destroy())
+      },
+    )
+    this.#server.maxConnections = MOST_CONNECTIONS
+  }
+
+  /** The port in use; undefined while not listening. */
+  get port(): number | undefined {
+    const address = this.#server.address() as AddressInfo | null
+    return address?.port
+  }
+
+  start(): Promise<void> {
+    const { host = '127.0.0.1', port } = this.#options
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (cause) => {
+        const message = `cannot serve metrics and health on ${host}:${port}: ${cause.message}; choose another port`
+        reject(new KubeNodeError('KN3030', message, { cause }))
+      })
+      this.#server.listen(port, host, () => resolve())
+    })
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+}

@@ -1,0 +1,221 @@
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { type CallFault, type FaultPort, crashAtWrite } from '#kube/fake/faults.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { fencedClient } from './fenced-client.ts'
+import { DEFAULT_LEADER_TIMES, type LeaderContext, LeaderElection } from './leader.ts'
+import { type Lease, leaseType } from './lease.ts'
+
+const KEY = { namespace: 'kubenode-system', name: 'controllers' }
+const { leaseMs, renewDeadlineMs } = DEFAULT_LEADER_TIMES
+
+function world(faults: FaultPort = {}) {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), faults, bookmarkEveryMs: 0 })
+  const candidate = (identity: string, ownClock = clock) => {
+    const terms: LeaderContext[] = []
+    const lost: string[] = []
+    const election = new LeaderElection({
+      client: fake.client({ actor: identity }),
+      clock: ownClock,
+      random: seededRandom(identity.length),
+      log: silentLogger,
+      lease: KEY,
+      identity,
+      onElected: (context) => terms.push(context),
+      onLost: (reason) => lost.push(reason),
+    })
+    return { identity, election, terms, lost }
+  }
+  const lease = () => fake.peek(leaseType, KEY) as Lease
+  return { clock, fake, candidate, lease }
+}
+
+describe('taking and keeping', () => {
+  test('the first candidate leads, keeps leading, and the second waits', async () => {
+    const { clock, candidate, lease } = world()
+    const a = candidate('a')
+    const b = candidate('b')
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(120_000)
+    expect([a.election.isLeader(), b.election.isLeader(), a.terms.length, a.lost]).toEqual([true, false, 1, []])
+    expect(lease().spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0, leaseDurationSeconds: 15 })
+    expect(b.election.holder()).toBe('a')
+  })
+
+  test('of candidates that start at the same moment exactly one leads', async () => {
+    const { clock, candidate } = world()
+    const all = ['a', 'bb', 'ccc', 'dddd'].map((name) => candidate(name))
+    for (const c of all) c.election.start()
+    await clock.advance(1_000)
+    expect(all.filter((c) => c.election.isLeader())).toHaveLength(1)
+  })
+
+  test('a lease that is given back is taken without waiting for its end', async () => {
+    const { clock, candidate, lease } = world()
+    const a = candidate('a')
+    const b = candidate('b')
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(5_000)
+    await a.election.stop()
+    expect(a.terms[0]?.signal.aborted).toBe(true)
+    await clock.advance(3_000)
+    expect(b.election.isLeader()).toBe(true)
+    expect(lease().spec?.leaseTransitions).toBe(1)
+  })
+
+  test('the term grows with every change of leader', async () => {
+    const { clock, candidate } = world()
+    const terms: (number | undefined)[] = []
+    for (const name of ['a', 'b', 'c']) {
+      const c = candidate(name)
+      c.election.start()
+      await clock.advance(5_000)
+      terms.push(c.terms[0]?.term)
+      await c.election.stop()
+    }
+    expect(terms).toEqual([0, 1, 2])
+  })
+})
+
+describe('losing', () => {
+  const cutOff = (actor: string, from: { at: number }, clock: () => number): FaultPort => ({
+    call: (call): CallFault | undefined =>
+      call.actor === actor && clock() >= from.at ? { kind: 'lose', when: 'before' } : undefined,
+  })
+
+  test('a leader cut off from the server stops before anybody else may start', async () => {
+    const from = { at: Infinity }
+    const { clock, candidate, fake } = world()
+    fake.faults = cutOff('a', from, () => clock.monotonic())
+    const a = candidate('a')
+    const b = candidate('b')
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(20_000)
+    from.at = clock.monotonic()
+    let endedAt = Infinity
+    let startedAt = Infinity
+    for (let t = 0; t < 60_000; t += 50) {
+      await clock.advance(50)
+      expect(a.election.isLeader() && b.election.isLeader()).toBe(false)
+      if (!a.election.isLeader()) endedAt = Math.min(endedAt, clock.monotonic())
+      if (b.election.isLeader()) startedAt = Math.min(startedAt, clock.monotonic())
+    }
+    expect(endedAt - from.at).toBeLessThanOrEqual(renewDeadlineMs + 50)
+    expect(startedAt - endedAt).toBeGreaterThanOrEqual((leaseMs - renewDeadlineMs) / 2)
+    expect(a.lost).toEqual(['renew deadline passed'])
+  })
+
+  test('a renewal whose reply is lost does not lengthen the term, and does not end it either', async () => {
+    let n = 0
+    const { clock, candidate, fake } = world()
+    fake.faults = {
+      call: (call) => (call.verb === 'update' && ++n % 2 === 0 ? { kind: 'lose', when: 'after' } : undefined),
+    }
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(120_000)
+    expect([a.election.isLeader(), a.terms.length]).toEqual([true, 1])
+  })
+
+  test('a leader that crashed is followed after the lease ran out, not before', async () => {
+    const { clock, candidate } = world(crashAtWrite(3, 'before', 'a'))
+    const a = candidate('a')
+    const b = candidate('b')
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(leaseMs)
+    expect(b.election.isLeader()).toBe(false)
+    await clock.advance(leaseMs)
+    expect(b.election.isLeader()).toBe(true)
+  })
+
+  test('an edit of the lease by somebody else ends the term', async () => {
+    const { clock, candidate, fake } = world()
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(10_000)
+    fake.poke(leaseType, KEY, { spec: { holderIdentity: 'intruder' } })
+    await clock.advance(5_000)
+    expect([a.election.isLeader(), a.lost]).toEqual([false, ['taken by intruder']])
+  })
+
+  test.each([2, -2])(
+    'F16 a wall clock that jumps by %i hours neither ends a term nor starts another',
+    async (hours) => {
+      const { clock, candidate } = world()
+      const a = candidate('a')
+      const b = candidate('b')
+      a.election.start()
+      await clock.advance(100)
+      b.election.start()
+      await clock.advance(5_000)
+      clock.jumpWall(hours * 3_600_000)
+      await clock.advance(60_000)
+      expect([a.election.isLeader(), b.election.isLeader(), a.lost]).toEqual([true, false, []])
+    },
+  )
+
+  test.each([-86_400_000, 86_400_000])('F16 clocks of two candidates may be %i ms apart', async (apart) => {
+    const { clock, candidate } = world()
+    const skewed = Object.assign(Object.create(clock) as VirtualClock, {
+      now: () => clock.now() + apart,
+      monotonic: () => clock.monotonic(),
+      after: (ms: number, fn: () => void) => clock.after(ms, fn),
+      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
+    })
+    const a = candidate('a')
+    const b = candidate('b', skewed)
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(60_000)
+    expect([a.election.isLeader(), b.election.isLeader()]).toEqual([true, false])
+  })
+})
+
+test('F15 a leader that was stopped past its lease writes nothing, not even before its timers run', async () => {
+  const { clock, candidate, fake } = world()
+  const a = candidate('a')
+  a.election.start()
+  await clock.advance(1_000)
+  const [term] = a.terms
+  if (term === undefined) expect.unreachable()
+  const client = fencedClient(fake.client({ actor: 'a' }), term)
+  expect(term.isLeader()).toBe(true)
+  clock.skip(leaseMs)
+  expect([term.isLeader(), term.signal.aborted]).toEqual([false, false])
+  const node = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+  const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
+  await expect(client.create(node, object)).rejects.toMatchObject({ code: 'KN3013' })
+  expect(fake.all(node)).toEqual([])
+})
+
+test.each([
+  [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2_000 }],
+  [{ leaseMs: 15_000, renewDeadlineMs: 2_000, retryMs: 2_000 }],
+  [{ leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 0 }],
+])('times that cannot keep two leaders apart are refused: %j', (times) => {
+  const make = () =>
+    new LeaderElection({
+      client: world().fake.client({ actor: 'a' }),
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      log: silentLogger,
+      lease: KEY,
+      identity: 'a',
+      times,
+      onElected: () => undefined,
+      onLost: () => undefined,
+    })
+  expect(make).toThrowError(/KN3010/)
+})

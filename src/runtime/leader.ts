@@ -1,0 +1,197 @@
+// Leader election on a Lease. Leadership ends by our own monotonic clock, counted from before the last renewal was sent,
+// so it is over here before anybody else may take it, whether or not a timer, a reply or this process got to run.
+import type { Clock, Timer } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import type { ObjectKey } from '#schema/resource.ts'
+import {
+  type Lease,
+  type Sighting,
+  givenBack,
+  holderOf,
+  isOver,
+  leaseType,
+  newLease,
+  renewed,
+  sighted,
+  taken,
+  transitionsOf,
+} from './lease.ts'
+
+export interface LeaderTimes {
+  /** Others wait this long after the last renewal that they saw. */
+  readonly leaseMs: number
+  /** The leader stops writing this long after it began its last successful renewal. */
+  readonly renewDeadlineMs: number
+  readonly retryMs: number
+}
+
+/** client-go's defaults: five seconds between our stop and another's start cover clock drift and a write in flight. */
+export const DEFAULT_LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
+
+/** One term of leadership. */
+export interface LeaderContext {
+  /** Aborts when the term ends. Only a hint: a process that was stopped learns late; `isLeader` knows at once. */
+  readonly signal: AbortSignal
+  /** Grows with every term, whoever holds it. */
+  readonly term: number
+  isLeader(): boolean
+}
+
+export interface LeaderOptions {
+  /** A client of its own, so that no queue of other writes can hold up a renewal (F14). */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly lease: ObjectKey
+  /** Unique to this process, also across restarts. */
+  readonly identity: string
+  readonly times?: LeaderTimes
+  readonly onElected: (context: LeaderContext) => void
+  readonly onLost: (reason: string) => void
+}
+
+interface Term extends LeaderContext {
+  readonly abort: AbortController
+  deadline: number
+  timer: Timer
+}
+
+export class LeaderElection {
+  readonly #options: LeaderOptions
+  readonly #times: LeaderTimes
+  readonly #stop = new AbortController()
+  #running: Promise<void> | undefined
+  #lease: Lease | undefined
+  #sighting: Sighting | undefined
+  #term: Term | undefined
+
+  constructor(options: LeaderOptions) {
+    this.#options = options
+    this.#times = options.times ?? DEFAULT_LEADER_TIMES
+    const { leaseMs, renewDeadlineMs, retryMs } = this.#times
+    if (leaseMs > renewDeadlineMs && renewDeadlineMs > 1.5 * retryMs && retryMs > 0) return
+    const seen = `lease ${leaseMs} ms, renew deadline ${renewDeadlineMs} ms, retry ${retryMs} ms`
+    throw new KubeNodeError('KN3010', `cannot elect a leader with ${seen}; choose lease > renew deadline > 1.5 × retry`)
+  }
+
+  isLeader(): boolean {
+    return this.#term?.isLeader() ?? false
+  }
+
+  /** Who held the Lease when we last looked. */
+  holder(): string | undefined {
+    return this.#lease && holderOf(this.#lease)
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Ends the term and gives the Lease back, so that the next leader need not wait. Call it after the last write. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new KubeNodeError('KN3011', 'leader election stops', { retry: 'later' }))
+    await this.#running
+    const wasLeader = this.isLeader()
+    this.#end('given back')
+    if (wasLeader && this.#lease !== undefined) await this.#write(givenBack(this.#lease, this.#options.clock.now()))
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, log } = this.#options
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        await this.#tick()
+      } catch (error) {
+        log.warn('cannot reach the lease', { lease: this.#options.lease.name, error: messageOf(error) })
+        this.#lease = undefined
+      }
+      await clock.sleep(random.jitter(this.#times.retryMs), signal).catch(() => undefined)
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { clock, identity } = this.#options
+    const startedAt = clock.monotonic()
+    if (this.#term !== undefined && !this.#term.isLeader()) this.#end('renew deadline passed')
+    // A leader renews what it wrote itself and reads again only after a refusal: one request a renewal.
+    const lease = (this.isLeader() && this.#lease) || (await this.#read())
+    const isOurs = this.isLeader() && holderOf(lease) === identity
+    if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'nobody'}`)
+
+    this.#sighting = sighted(lease, this.#sighting, startedAt)
+    if (!isOurs && lease.metadata.uid !== undefined && !isOver(lease, this.#sighting, startedAt, this.#times.leaseMs))
+      return
+    const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
+    const outcome = await this.#write(wanted)
+    if (outcome.kind !== 'Applied') {
+      // Refused or unknown: what the Lease is now only a read can tell. The deadline stays where it was.
+      this.#lease = undefined
+      return
+    }
+    this.#lease = outcome.object
+    this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
+  }
+
+  async #read(): Promise<Lease> {
+    const { client, lease } = this.#options
+    const { signal } = this.#stop
+    const found = await client.get(leaseType, lease, { timeoutMs: this.#requestMs(), signal })
+    this.#lease = found ?? newLease(lease)
+    return this.#lease
+  }
+
+  #write(lease: Lease): Promise<WriteOutcome<Lease>> {
+    const { client } = this.#options
+    const options = { timeoutMs: this.#requestMs() }
+    return outcomeOf(() =>
+      lease.metadata.resourceVersion === undefined
+        ? client.create(leaseType, lease, options)
+        : client.update(leaseType, lease, options),
+    )
+  }
+
+  /** So short that a lost request leaves time for another before the deadline. */
+  #requestMs(): number {
+    return (this.#times.renewDeadlineMs - this.#times.retryMs) / 2
+  }
+
+  #extend(deadline: number, transitions: number): void {
+    const { clock, log, identity, onElected } = this.#options
+    if (clock.monotonic() >= deadline) return
+    const arm = () => clock.after(deadline - clock.monotonic(), () => this.#end('renew deadline passed'))
+    if (this.#term !== undefined) {
+      this.#term.timer.cancel()
+      this.#term.deadline = deadline
+      this.#term.timer = arm()
+      return
+    }
+    const abort = new AbortController()
+    const term: Term = {
+      abort,
+      signal: abort.signal,
+      term: transitions,
+      deadline,
+      timer: arm(),
+      isLeader: () => !abort.signal.aborted && clock.monotonic() < term.deadline,
+    }
+    this.#term = term
+    log.info('elected', { identity, term: transitions })
+    onElected(term)
+  }
+
+  #end(reason: string): void {
+    const term = this.#term
+    if (term === undefined) return
+    this.#term = undefined
+    term.timer.cancel()
+    term.abort.abort(new KubeNodeError('KN3012', `leadership ended: ${reason}`, { retry: 'later' }))
+    this.#options.log.info('leadership ended', { identity: this.#options.identity, reason })
+    this.#options.onLost(reason)
+  }
+}

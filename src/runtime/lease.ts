@@ -1,0 +1,72 @@
+// The Lease that leaders hold: its shape, what each move writes, and when another's hold counts as over. Pure.
+import { microTimestamp } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type ObjectKey, type ResourceType, apiVersionOf } from '#schema/resource.ts'
+
+export interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string
+    readonly leaseDurationSeconds?: number
+    readonly acquireTime?: string
+    readonly renewTime?: string
+    readonly leaseTransitions?: number
+  }
+}
+
+export const leaseType: ResourceType<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+}
+
+export function newLease(key: ObjectKey): Lease {
+  const { name, namespace } = key
+  return { apiVersion: apiVersionOf(leaseType), kind: 'Lease', metadata: { name, ...(namespace && { namespace }) } }
+}
+
+/** A holder that others count as leader; an empty name means given back. */
+export const holderOf = (lease: Lease): string | undefined => lease.spec?.holderIdentity || undefined
+
+export const transitionsOf = (lease: Lease): number => lease.spec?.leaseTransitions ?? 0
+
+export function taken(lease: Lease, identity: string, durationMs: number, now: number): Lease {
+  const isFirst = lease.metadata.uid === undefined
+  const leaseTransitions = transitionsOf(lease) + (isFirst ? 0 : 1)
+  const at = microTimestamp(now)
+  const leaseDurationSeconds = Math.ceil(durationMs / 1_000)
+  return {
+    ...lease,
+    spec: { holderIdentity: identity, leaseDurationSeconds, acquireTime: at, renewTime: at, leaseTransitions },
+  }
+}
+
+export const renewed = (lease: Lease, now: number): Lease => ({
+  ...lease,
+  spec: { ...lease.spec, renewTime: microTimestamp(now) },
+})
+
+/** Kept for its transitions; one second, so that even a client that looks at times alone takes it soon. */
+export const givenBack = (lease: Lease, now: number): Lease => ({
+  ...lease,
+  spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTimestamp(now) },
+})
+
+/** What we last saw of another's hold, and when by our own monotonic clock: times in the Lease are of clocks that may be wrong. */
+export interface Sighting {
+  readonly version: string
+  readonly at: number
+}
+
+export function sighted(lease: Lease, before: Sighting | undefined, monotonic: number): Sighting {
+  const version = `${lease.metadata.uid ?? ''}/${lease.metadata.resourceVersion ?? ''}`
+  return before?.version === version ? before : { version, at: monotonic }
+}
+
+/** Over when given back, or when nobody touched the Lease for its whole duration while we looked. */
+export function isOver(lease: Lease, sighting: Sighting, monotonic: number, durationMs: number): boolean {
+  if (holderOf(lease) === undefined) return true
+  const promisedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000
+  return monotonic - sighting.at >= Math.max(promisedMs, durationMs)
+}

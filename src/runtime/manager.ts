@@ -1,0 +1,173 @@
+// Runs one program: HTTP first, then caches, then leadership, then controllers; and the same backwards, within a bounded time.
+// It runs once. Whoever loses leadership ends, and starts again as a new process with an empty memory.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { LeaderContext } from './leader.ts'
+import { raceWith } from './race.ts'
+
+/** Something with a lifetime. `start` resolves when others may rely on it; `stop` gets the time it may take. */
+export interface Part {
+  readonly name: string
+  start(signal: AbortSignal): Promise<void> | void
+  stop(withinMs: number): Promise<unknown> | void
+}
+
+export interface Election {
+  start(): void
+  stop(): Promise<void>
+}
+
+export interface ElectionEvents {
+  readonly onElected: (context: LeaderContext) => void
+  readonly onLost: (reason: string) => void
+}
+
+export interface ManagerOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  /** Up for the whole run, so that probes and scrapes also see the start and the drain. */
+  readonly http?: readonly Part[]
+  /** Reflectors; their `start` resolves when synced. Standbys keep theirs warm. */
+  readonly caches?: readonly Part[]
+  /** Left out, the program leads without asking: for roles that run on every replica. */
+  readonly election?: (events: ElectionEvents) => Election
+  /** Made once leadership is there, so that each can be given the fenced client of its term. */
+  readonly controllers: (leader: LeaderContext) => readonly Part[]
+  readonly drainMs?: number
+}
+
+export type EndReason = 'Stopped' | 'LeadershipLost' | 'FailedToStart'
+
+export interface Ended {
+  readonly reason: EndReason
+  /** Parts that did not end in time. */
+  readonly left: readonly string[]
+  readonly error?: unknown
+}
+
+export type ManagerPhase = 'New' | 'Syncing' | 'Standby' | 'Leading' | 'Draining' | 'Ended'
+
+/** Under the 30 s that a pod gets before it is killed, with room for giving back the lease. */
+const DEFAULT_DRAIN_MS = 20_000
+/** After the loss of leadership nothing may be written any more, so there is nothing to wait for but the ends of aborted calls. */
+const LOST_DRAIN_MS = 2_000
+
+export class Manager {
+  readonly #options: ManagerOptions
+  readonly #context = new AbortController()
+  readonly #started: Part[] = []
+  #phase: ManagerPhase = 'New'
+
+  constructor(options: ManagerOptions) {
+    this.#options = options
+  }
+
+  get phase(): ManagerPhase {
+    return this.#phase
+  }
+
+  /** Runs until the signal aborts or leadership is lost, and answers when all has ended. */
+  async run(signal: AbortSignal): Promise<Ended> {
+    if (this.#phase !== 'New') throw new KubeNodeError('KN3040', 'a manager runs once; make a new one')
+    const onAbort = () => this.#context.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await this.#run()
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#phase = 'Ended'
+    }
+  }
+
+  async #run(): Promise<Ended> {
+    const { http = [], caches = [], log } = this.#options
+    this.#phase = 'Syncing'
+    const lead = await this.#startAll(http)
+      .then(() => this.#startAll(caches))
+      .then(
+        () => this.#lead(),
+        (error: unknown): Ended => ({ reason: 'FailedToStart', left: [], error }),
+      )
+    this.#phase = 'Draining'
+    const left = await this.#stopAll(this.#started, this.#drainMs(lead.reason))
+    const ended = { ...lead, left: [...lead.left, ...left] }
+    log.info('ended', ended)
+    return ended
+  }
+
+  /** From standby to the end of the controllers; the lease is given back only after their last write. */
+  async #lead(): Promise<Ended> {
+    const term = this.#awaitTerm()
+    this.#phase = 'Standby'
+    const leader = await term.elected
+    if (leader === undefined) {
+      await term.election?.stop()
+      return { reason: 'Stopped', left: [] }
+    }
+    this.#phase = 'Leading'
+    const controllers = this.#options.controllers(leader)
+    const { reason, ...failure } = await this.#runControllers(controllers, term.lost)
+    this.#phase = 'Draining'
+    const left = await this.#stopAll(controllers, this.#drainMs(reason))
+    if (left.length === 0) await term.election?.stop()
+    // What still runs might still write: the lease then runs out by itself instead of being handed on.
+    else this.#options.log.warn('the lease is not given back: something still runs', { left })
+    return { reason, left, ...failure }
+  }
+
+  #awaitTerm() {
+    const elected = Promise.withResolvers<LeaderContext | undefined>()
+    const lost = Promise.withResolvers<'LeadershipLost'>()
+    const { signal } = this.#context
+    signal.addEventListener('abort', () => elected.resolve(undefined), { once: true })
+    if (signal.aborted) elected.resolve(undefined)
+    const election = this.#options.election?.({
+      onElected: elected.resolve,
+      onLost: () => lost.resolve('LeadershipLost'),
+    })
+    if (election === undefined) elected.resolve({ signal, term: 0, isLeader: () => true })
+    else if (!signal.aborted) election.start()
+    return { election, elected: elected.promise, lost: lost.promise }
+  }
+
+  async #runControllers(controllers: readonly Part[], lost: Promise<'LeadershipLost'>): Promise<Omit<Ended, 'left'>> {
+    const { signal } = this.#context
+    try {
+      for (const controller of controllers) await controller.start(signal)
+    } catch (error) {
+      return { reason: 'FailedToStart', error }
+    }
+    return { reason: await Promise.race([lost, aborted(signal).then((): EndReason => 'Stopped')]) }
+  }
+
+  /** Resolves when all have started or the context ends. */
+  async #startAll(parts: readonly Part[]): Promise<void> {
+    this.#started.push(...parts)
+    const { signal } = this.#context
+    const started = Promise.all(parts.map(async (part) => part.start(signal)))
+    await Promise.race([started, aborted(signal)])
+  }
+
+  /** All at once within the time; answers the names of those that did not make it. */
+  async #stopAll(parts: readonly Part[], withinMs: number): Promise<readonly string[]> {
+    const left = new Set(parts)
+    const stops = parts.map(async (part) => {
+      const isClean = await part.stop(withinMs)
+      if (isClean !== false) left.delete(part)
+    })
+    await raceWith(this.#options.clock, withinMs + LOST_DRAIN_MS, Promise.allSettled(stops))
+    return [...left].map((part) => part.name)
+  }
+
+  #drainMs(reason: EndReason): number {
+    return reason === 'LeadershipLost' ? LOST_DRAIN_MS : (this.#options.drainMs ?? DEFAULT_DRAIN_MS)
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -1,0 +1,91 @@
+// The process's metrics: one registry, names `kubenode_…`, and labels that cannot grow without bound.
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { ControllerMetrics } from './controller-metrics.ts'
+
+/** Distinct values a label may take; further ones are counted together. A few dozen controllers and parts fit with room. */
+const MOST_LABEL_VALUES = 64
+const OTHER = 'other'
+
+/** Lets the first values through and calls all later ones `other`. */
+export function boundedLabel(most = MOST_LABEL_VALUES): (value: string) => string {
+  const known = new Set<string>()
+  return (value) => {
+    if (known.has(value)) return value
+    if (known.size >= most) return OTHER
+    known.add(value)
+    return value
+  }
+}
+
+/** From a cache hit to the timeout; a reconcile over 0.1 s of our own work is a defect, so the buckets are dense there. */
+const RECONCILE_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export interface RuntimeMetrics {
+  readonly registry: Registry
+  controller(name: string): ControllerMetrics
+  leader(isLeader: boolean): void
+  /** A part turned stalled, or recovered. */
+  stalled(part: string, isStalled: boolean): void
+}
+
+export function createMetrics({ process = false }: { readonly process?: boolean } = {}): RuntimeMetrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (process) collectDefaultMetrics({ register: registry, prefix: 'kubenode_' })
+  const label = boundedLabel()
+  const reconciles = new Counter({
+    name: 'kubenode_reconcile_total',
+    help: 'Reconciles by outcome.',
+    labelNames: ['controller', 'outcome'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'kubenode_reconcile_seconds',
+    help: 'Time of one reconcile.',
+    labelNames: ['controller'],
+    buckets: RECONCILE_BUCKETS_S,
+    registers,
+  })
+  const depth = new Gauge({
+    name: 'kubenode_queue_depth',
+    help: 'Keys ready to be reconciled.',
+    labelNames: ['controller'],
+    registers,
+  })
+  const refused = new Counter({
+    name: 'kubenode_queue_refused_total',
+    help: 'Keys a full queue refused; they come back by a refill.',
+    labelNames: ['controller'],
+    registers,
+  })
+  const hung = new Gauge({
+    name: 'kubenode_reconcile_hung',
+    help: 'Reconciles left behind because they ignore their signal.',
+    labelNames: ['controller'],
+    registers,
+  })
+  const leader = new Gauge({ name: 'kubenode_leader', help: '1 while this process is leader.', registers })
+  const stalled = new Gauge({
+    name: 'kubenode_stalled',
+    help: '1 while a watch or loop is silent for longer than its bound.',
+    labelNames: ['part'],
+    registers,
+  })
+  return {
+    registry,
+    controller: (name) => {
+      const controller = label(name)
+      return {
+        reconciled: (outcome, s) => {
+          reconciles.inc({ controller, outcome })
+          seconds.observe({ controller }, s)
+        },
+        depth: (ready) => depth.set({ controller }, ready),
+        hung: (count) => hung.set({ controller }, count),
+        refused: () => refused.inc({ controller }),
+      }
+    },
+    leader: (isLeader) => leader.set(isLeader ? 1 : 0),
+    stalled: (part, isStalled) => stalled.set({ part: label(part) }, isStalled ? 1 : 0),
+  }
+}

@@ -1,0 +1,72 @@
+// Destructive writes that hit exactly the object that was decided about, or nothing: its uid and resourceVersion go along.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
+
+export interface Preconditions {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+export const keyOf = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => ({
+  name: name ?? '',
+  ...(namespace !== undefined && { namespace }),
+})
+
+/** Throws for an object that never came from a server: nothing may be destroyed on such ground. */
+export function preconditionsOf(object: KubeObject): Preconditions {
+  const { name, uid, resourceVersion } = object.metadata
+  if (uid !== undefined && resourceVersion !== undefined) return { uid, resourceVersion }
+  const missing = uid === undefined ? 'uid' : 'resourceVersion'
+  throw new KubeNodeError(
+    'KN3020',
+    `cannot change ${object.kind} ${name ?? '?'}: the copy at hand has no ${missing}; read it from the server first`,
+  )
+}
+
+export type Deleted = 'Deleted' | 'Deleting' | 'Gone'
+
+/** Deletes the object as it was seen; `Conflict` when it changed since, `Stale` when it is another of the same name. */
+export function deleteExactly(
+  client: KubeClient,
+  type: ResourceType,
+  object: KubeObject,
+  options: Omit<DeleteOptions, 'preconditions'> = {},
+): Promise<WriteOutcome<Deleted>> {
+  const preconditions = preconditionsOf(object)
+  return outcomeOf(() => client.delete(type, keyOf(object), { ...options, preconditions }))
+}
+
+/** Writes the object over exactly the version it was made from. */
+export function updateExactly<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  options: WriteOptions = {},
+): Promise<WriteOutcome<T>> {
+  preconditionsOf(object)
+  return outcomeOf(() => client.update(type, object, options))
+}
+
+export type Recheck<T> =
+  | { readonly kind: 'Same'; readonly object: T }
+  | { readonly kind: 'Stale'; readonly seen: string }
+
+/** Reads the object again right before harm is done to what it stands for (a drain, a reboot), where no precondition can go along. */
+export async function recheck<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  decidedOn: T,
+  signal?: AbortSignal,
+): Promise<Recheck<T>> {
+  const { uid, resourceVersion } = preconditionsOf(decidedOn)
+  const object = await client.get(type, keyOf(decidedOn), signal && { signal })
+  const what = `${qualifiedPlural(type)}/${decidedOn.metadata.name}`
+  if (object === undefined) return { kind: 'Stale', seen: `${what} is gone` }
+  if (object.metadata.uid !== uid) return { kind: 'Stale', seen: `${what} was deleted and made again` }
+  if (object.metadata.resourceVersion !== resourceVersion)
+    return { kind: 'Stale', seen: `${what} changed since it was read` }
+  return { kind: 'Same', object }
+}

@@ -1,0 +1,97 @@
+// Notices silence: a watch or loop that has not shown life for longer than its bound is Stalled, until it does again.
+import type { Clock, Timer } from '#lib/clock.ts'
+
+export interface Silent {
+  readonly part: string
+  readonly silentMs: number
+  readonly boundMs: number
+}
+
+export interface WatchdogOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  readonly onStalled: (silent: Silent) => void
+  readonly onRecovered: (part: string) => void
+  readonly everyMs?: number
+}
+
+interface Watched {
+  readonly boundMs: number
+  readonly lastLifeAt: () => number
+  isStalled: boolean
+}
+
+const DEFAULT_EVERY_MS = 1_000
+/** A look that comes this much later than planned means that the whole process was stopped: nobody's silence counts. */
+const MISSED_LOOKS = 5
+
+export class Watchdog {
+  readonly #options: WatchdogOptions
+  readonly #everyMs: number
+  readonly #parts = new Map<string, Watched>()
+  #timer: Timer | undefined
+  #lastLookAt = 0
+  /** Silence before this moment is forgiven. */
+  #forgivenUntil = 0
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options
+    this.#everyMs = options.everyMs ?? DEFAULT_EVERY_MS
+  }
+
+  /** `lastLifeAt` answers in monotonic time, for parts that remember by themselves. */
+  watch(part: string, boundMs: number, lastLifeAt: () => number): void {
+    this.#parts.set(part, { boundMs, lastLifeAt, isStalled: false })
+  }
+
+  /** For parts that call when they live. */
+  beats(part: string, boundMs: number): () => void {
+    let at = this.#options.clock.monotonic()
+    this.watch(part, boundMs, () => at)
+    return () => void (at = this.#options.clock.monotonic())
+  }
+
+  unwatch(part: string): void {
+    this.#parts.delete(part)
+  }
+
+  start(): void {
+    if (this.#timer !== undefined) return
+    this.#lastLookAt = this.#options.clock.monotonic()
+    this.#arm()
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** As of now, whether or not a look is due. */
+  silent(): readonly Silent[] {
+    const now = this.#options.clock.monotonic()
+    return [...this.#parts].flatMap(([part, { boundMs, lastLifeAt }]) => {
+      const silentMs = now - Math.max(lastLifeAt(), this.#forgivenUntil)
+      return silentMs > boundMs ? [{ part, silentMs, boundMs }] : []
+    })
+  }
+
+  #arm(): void {
+    this.#timer = this.#options.clock.after(this.#everyMs, () => {
+      this.#look()
+      this.#arm()
+    })
+  }
+
+  #look(): void {
+    const now = this.#options.clock.monotonic()
+    if (now - this.#lastLookAt > MISSED_LOOKS * this.#everyMs) this.#forgivenUntil = now
+    this.#lastLookAt = now
+    const silent = new Map(this.silent().map((s) => [s.part, s]))
+    for (const [part, watched] of this.#parts) {
+      const now = silent.get(part)
+      if (watched.isStalled === (now !== undefined)) continue
+      watched.isStalled = now !== undefined
+      if (now === undefined) this.#options.onRecovered(part)
+      else this.#options.onStalled(now)
+    }
+  }
+}
