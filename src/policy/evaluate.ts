@@ -1,0 +1,47 @@
+// Asks a set of rules about one set of facts at one time. A rule fires when it is true for certain; what is unknown never fires anything.
+import { KubeNodeError } from '#lib/errors.ts'
+import { askEngine } from './engine.ts'
+import { explainTerm } from './explanation.ts'
+import type { Explanation } from './explanation.ts'
+import { RULE_CODES } from './problem.ts'
+import type { Facts } from './reading.ts'
+import type { Ruleset } from './ruleset.ts'
+import type { Verdict } from './verdict.ts'
+
+export interface Evaluation {
+  /** Names of the rules that are true for certain, in the order of the set. */
+  readonly fired: readonly string[]
+  /** How many rules the index let through. */
+  readonly asked: number
+  /** Of any rule of the set, asked or not; undefined for a name that the set does not have. */
+  verdict(name: string): Verdict | undefined
+  /** The tree behind it, read from the facts that were handed in; they must not have changed since. */
+  explain(name: string): Explanation | undefined
+}
+
+/** `now` in milliseconds since 1970. Facts are read where they lie and must not change before the promise resolves. */
+export async function evaluate(ruleset: Ruleset, facts: Facts, now: number): Promise<Evaluation> {
+  if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS)
+    throw new KubeNodeError(RULE_CODES.badNow, `cannot ask the rules at ${now}: hand in milliseconds since 1970`)
+  const candidates = ruleset.index.candidates(facts)
+  const fired = candidates.length === 0 ? [] : await fire(ruleset, candidates, facts, now)
+  const explain = (name: string) => {
+    const rule = ruleset.rules[ruleset.positions.get(name) ?? -1]
+    return rule && explainTerm(rule.root, facts, now)
+  }
+  return { fired, asked: candidates.length, explain, verdict: (name) => explain(name)?.verdict }
+}
+
+/** The end of what a Date can hold. */
+const LAST_DATE_MS = 8.64e15
+
+async function fire(
+  ruleset: Ruleset,
+  candidates: readonly number[],
+  facts: Facts,
+  now: number,
+): Promise<readonly string[]> {
+  const asked = candidates.flatMap((position) => ruleset.engineRules[position] ?? [])
+  const names = new Set(await askEngine(asked, facts, now))
+  return asked.map((rule) => rule.name).filter((name) => names.has(name))
+}

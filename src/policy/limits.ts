@@ -1,0 +1,41 @@
+// The bounds of the rule language. A rule comes from a file or an object that anybody may write, and is asked for every node of a cluster.
+
+/** What the API allows for one rule (an annotation-sized tree); larger ones are programs, not rules. */
+export const MAX_RULE_BYTES = 16 * 1024
+
+/** Levels of all/any/not; people stop following at five, generated rules at ten. */
+export const MAX_RULE_DEPTH = 16
+
+/** One evaluation costs about two microseconds a leaf. */
+export const MAX_RULE_LEAVES = 64
+
+/** JSON levels under a rule: two for each level of groups, three for a leaf with a list inside. */
+export const MAX_RULE_JSON_DEPTH = 2 * MAX_RULE_DEPTH + 4
+
+/** A hundred rules a fleet is many; ten times that still indexes in a millisecond. */
+export const MAX_RULES = 1_000
+
+/** Longer patterns are word lists; `in`, `startsWith` and several leaves say the same and are read more easily. */
+export const MAX_REGEX_CHARS = 512
+
+/** Strings in a rule: the longest that a Kubernetes condition message may have. */
+export const MAX_VALUE_CHARS = 1_024
+
+/** Elements of a list in a rule (`in`, `containsAny`, `someValue:`). */
+export const MAX_VALUE_ITEMS = 64
+
+/** Segments of a path and decorators of an operator: more is a mistake. */
+export const MAX_PATH_TOKENS = 8
+export const MAX_DECORATORS = 3
+
+/** A text in a fact that a regex or a text operator still looks at; a longer one is unknown, never half judged. */
+export const MAX_SEEN_CHARS = 64 * 1024
+
+/** Elements of a list in a fact that an operator still walks through; a longer one is unknown. */
+export const MAX_SEEN_ITEMS = 10_000
+
+/** Problems listed for one rule; the first twenty are enough to go on. */
+export const MAX_PROBLEMS = 20
+
+/** What an explanation shows of a seen text. */
+export const MAX_SHOWN_CHARS = 200

@@ -1,0 +1,129 @@
+// The facts about one node that remedy rules may name, and how they are read from the Node object. Maps are keyed by the type or name of a thing,
+// since a list index means nothing; what the node does not report stays undefined, which is unknown to every rule.
+import { isObject, setOwn } from '#lib/json.ts'
+import type { Facts } from './reading.ts'
+import type { Shape, Vocabulary } from './vocabulary.ts'
+
+const text = (doc: string): Shape => ({ type: 'string', doc })
+const time = (doc: string): Shape => ({ type: 'time', doc })
+const version = (doc: string): Shape => ({ type: 'version', doc })
+
+const condition: Shape = {
+  type: 'object',
+  fields: {
+    status: { type: 'string', values: ['True', 'False', 'Unknown'], since: 'lastTransitionTime' },
+    reason: text('One word, for machines.'),
+    message: text('A sentence, for people.'),
+    lastTransitionTime: time('Since when the status is what it is.'),
+    lastHeartbeatTime: time('When it was last reported.'),
+  },
+}
+
+const peerGroup: Shape = { type: 'map', of: { type: 'tally' }, doc: 'By condition type: how many peers have it.' }
+
+export interface NodeVocabularyOptions {
+  /** All condition types that detectors of this cluster report; with them a mistyped one is refused. */
+  readonly conditionTypes?: readonly string[]
+}
+
+export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): Vocabulary => ({
+  facts: {
+    name: text('The name of the node.'),
+    labels: { type: 'map', of: text('A label.') },
+    annotations: { type: 'map', of: text('An annotation.') },
+    taints: { type: 'list', items: text('The key of a taint.') },
+    unschedulable: { type: 'boolean', doc: 'Cordoned by a person.' },
+    createdAt: time('When the node was registered.'),
+    conditions: { type: 'map', of: condition, ...(conditionTypes === undefined ? {} : { keys: conditionTypes }) },
+    versions: {
+      type: 'object',
+      fields: {
+        kubelet: version('Of the kubelet.'),
+        kernel: version('Of the kernel.'),
+        runtime: version('Of the container runtime, without its name.'),
+      },
+    },
+    system: {
+      type: 'object',
+      fields: {
+        arch: text('amd64, arm64.'),
+        os: text('linux.'),
+        osImage: text('The distribution.'),
+        runtime: text('containerd, cri-o.'),
+        bootID: text('Changes at each boot.'),
+      },
+    },
+    machine: {
+      type: 'object',
+      fields: {
+        phase: text('Of the Machine.'),
+        pool: text('Its pool.'),
+        zone: text('Its zone.'),
+        rack: text('Its rack.'),
+        class: text('Its hardware class.'),
+      },
+    },
+    components: {
+      type: 'map',
+      of: {
+        type: 'object',
+        fields: {
+          version: version('The one that runs.'),
+          state: { type: 'string', since: 'since' },
+          since: time('Since when the state is what it is.'),
+        },
+      },
+    },
+    peers: {
+      type: 'object',
+      doc: 'The other nodes of the same group, by condition type.',
+      fields: { cluster: peerGroup, zone: peerGroup, rack: peerGroup, pool: peerGroup, cohort: peerGroup },
+    },
+  },
+})
+
+const objectOf = (v: unknown): Record<string, unknown> => (isObject(v) ? v : {})
+const own = (o: Record<string, unknown>, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
+
+/** What a Node object itself says; a controller adds `machine`, `components` and `peers`. */
+export function nodeFacts(node: unknown): Facts {
+  const metadata = objectOf(own(objectOf(node), 'metadata'))
+  const spec = objectOf(own(objectOf(node), 'spec'))
+  const status = objectOf(own(objectOf(node), 'status'))
+  const info = objectOf(own(status, 'nodeInfo'))
+  const [runtime, runtimeVersion] = String(own(info, 'containerRuntimeVersion') ?? '').split('://', 2)
+  return {
+    name: own(metadata, 'name'),
+    labels: own(metadata, 'labels') ?? null,
+    annotations: own(metadata, 'annotations') ?? null,
+    taints: taintKeys(own(spec, 'taints')),
+    unschedulable: own(spec, 'unschedulable') ?? false,
+    createdAt: own(metadata, 'creationTimestamp'),
+    conditions: byKey(own(status, 'conditions'), 'type'),
+    versions: { kubelet: own(info, 'kubeletVersion'), kernel: own(info, 'kernelVersion'), runtime: runtimeVersion },
+    system: {
+      arch: own(info, 'architecture'),
+      os: own(info, 'operatingSystem'),
+      osImage: own(info, 'osImage'),
+      runtime: runtime === '' ? undefined : runtime,
+      bootID: own(info, 'bootID'),
+    },
+  }
+}
+
+/** A node without taints has none; that is known. */
+function taintKeys(taints: unknown): unknown {
+  if (taints === undefined || taints === null) return []
+  return Array.isArray(taints) ? taints.map((t) => own(objectOf(t), 'key')) : undefined
+}
+
+/** A list of maps as a map; a node that reported no conditions at all was not observed. */
+function byKey(list: unknown, key: string): unknown {
+  if (!Array.isArray(list)) return undefined
+  const map = {}
+  for (const item of list) {
+    const name = own(objectOf(item), key)
+    if (typeof name === 'string') setOwn(map, name, item)
+  }
+  return map
+}

@@ -1,0 +1,144 @@
+// The operator that a name such as `not:someFact:startsWith` stands for: one operator under json-rules-engine's decorators, three-valued.
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { MAX_DECORATORS } from '../limits.ts'
+import { conjunction, disjunction, negate } from '../verdict.ts'
+import type { Shape } from '../vocabulary.ts'
+import { describeShape } from '../vocabulary.ts'
+import { RULE_CODES } from '../problem.ts'
+import { LIST_OPERATORS, seenList } from './list-operators.ts'
+import { bound, listMisfit } from './operator.ts'
+import type { Bound, Misfit, Operator, Test } from './operator.ts'
+import { PRESENCE_OPERATORS } from './presence-operators.ts'
+import { SCALAR_OPERATORS } from './scalar-operators.ts'
+import { TALLY_OPERATORS } from './tally-operators.ts'
+import { TEXT_OPERATORS } from './text-operators.ts'
+import { TIME_OPERATORS } from './time-operators.ts'
+import { VERSION_OPERATORS } from './version-operators.ts'
+
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
+  [
+    SCALAR_OPERATORS,
+    LIST_OPERATORS,
+    TEXT_OPERATORS,
+    TIME_OPERATORS,
+    VERSION_OPERATORS,
+    TALLY_OPERATORS,
+    PRESENCE_OPERATORS,
+  ]
+    .flat()
+    .map((o) => [o.name, o]),
+)
+
+/** What people write who come from elsewhere. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['=', 'equal'],
+  ['==', 'equal'],
+  ['is', 'equal'],
+  ['!=', 'notEqual'],
+  ['<', 'lessThan'],
+  ['<=', 'lessThanInclusive'],
+  ['>', 'greaterThan'],
+  ['>=', 'greaterThanInclusive'],
+  ['regex', 'matches'],
+  ['for', 'heldFor'],
+  ['olderThan', 'heldFor'],
+])
+
+type Decorate = (inner: Operator) => Operator
+
+/** Binds the inner operator to each element of the value. */
+const overValues =
+  (join: typeof conjunction): Decorate =>
+  (inner) => ({
+    ...withoutComparison(inner),
+    bind: (value, shape) => {
+      const misfit = listMisfit(value)
+      if (misfit) return misfit
+      const each = (value as unknown[]).map((v) => inner.bind(v, shape))
+      const wrong = each.find((b) => b.kind === 'misfit')
+      if (wrong) return wrong
+      const tests = each.filter((b): b is Bound => b.kind === 'bound').map((b) => b.test)
+      return bound((seen) => join(tests.map((test) => test(seen))))
+    },
+  })
+
+const overElements =
+  (join: (test: Test, list: readonly unknown[]) => ReturnType<Test>): Decorate =>
+  (inner) => ({
+    ...withoutComparison(inner),
+    looksAt: `a list of elements that are each ${inner.looksAt}`,
+    fits: (shape) => shape.type === 'list' && inner.readAs === 'value' && inner.fits(shape.items),
+    bind: (value, shape) => {
+      const items: Shape = shape.type === 'list' ? shape.items : shape
+      const each = inner.bind(value, items)
+      if (each.kind === 'misfit') return each
+      return bound((seen) => {
+        const list = seenList(seen)
+        return list === undefined ? 'unknown' : join(each.test, list)
+      })
+    },
+  })
+
+const inverted: Decorate = (inner) => {
+  const { compare } = inner
+  return {
+    ...inner,
+    bind: (value, shape) => {
+      const b = inner.bind(value, shape)
+      if (b.kind === 'misfit') return b
+      return bound((seen) => negate(b.test(seen)), {
+        ...(b.falseOnlyFor === undefined ? {} : { onlyFor: b.falseOnlyFor }),
+        ...(b.onlyFor === undefined ? {} : { falseOnlyFor: b.onlyFor }),
+      })
+    },
+    ...(compare === undefined ? {} : { compare: (a: unknown, b: unknown) => negate(compare(a, b)) }),
+  }
+}
+
+const DECORATORS: ReadonlyMap<string, Decorate> = new Map([
+  ['not', inverted],
+  ['someFact', overElements((test, list) => disjunction(list.map(test)))],
+  // Of an empty list everything is true of every element; a rule must not fire on that.
+  ['everyFact', overElements((test, list) => (list.length === 0 ? 'unknown' : conjunction(list.map(test))))],
+  ['someValue', overValues(disjunction)],
+  ['everyValue', overValues(conjunction)],
+])
+
+function withoutComparison({ name, doc, readAs, looksAt, fits, bind }: Operator): Operator {
+  return { name, doc, readAs, looksAt, fits, bind }
+}
+
+export const isMisfit = (x: Operator | Misfit): x is Misfit => 'kind' in x
+
+export function findOperator(name: string): Operator | Misfit {
+  const words = name.split(':', MAX_DECORATORS + 2)
+  const last = words.pop() ?? ''
+  if (words.length > MAX_DECORATORS)
+    return { kind: 'misfit', code: RULE_CODES.unknownOperator, message: `more than ${MAX_DECORATORS} decorators` }
+  let operator = OPERATORS.get(last)
+  if (operator === undefined) return unknownWord('operator', last, [...OPERATORS.keys()])
+  for (const word of words.toReversed()) {
+    const decorate = DECORATORS.get(word)
+    if (decorate === undefined) return unknownWord('decorator', word, [...DECORATORS.keys()])
+    operator = decorate(operator)
+  }
+  return { ...operator, name }
+}
+
+function unknownWord(what: string, word: string, known: readonly string[]): Misfit {
+  const near = ALIASES.get(word) ?? didYouMean(word, known)
+  const seen = JSON.stringify(word.slice(0, 80))
+  return {
+    kind: 'misfit',
+    code: RULE_CODES.unknownOperator,
+    message: `there is no ${what} ${seen}; there are ${known.join(', ')}`,
+    ...(near === undefined ? {} : { didYouMean: near }),
+  }
+}
+
+/** The operators that look at a shape, for messages. */
+export const operatorsFor = (shape: Shape): string =>
+  `${describeShape(shape)} takes ${[...OPERATORS.values()]
+    .filter((o) => o.fits(shape))
+    .map((o) => o.name)
+    .join(', ')}`

@@ -1,0 +1,94 @@
+// What an operator is: which shapes it looks at, which values it is compared with, and a test that says unknown for anything it cannot judge.
+// The value is bound once, when the rule is compiled: wrong types, regexes and ranges are found then, not at three in the morning.
+import { isObject } from '#lib/json.ts'
+import { MAX_VALUE_CHARS, MAX_VALUE_ITEMS } from '../limits.ts'
+import { RULE_CODES } from '../problem.ts'
+import type { RuleProblem } from '../problem.ts'
+import type { ReadAs } from '../reading.ts'
+import { describeShape } from '../vocabulary.ts'
+import type { Shape } from '../vocabulary.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import type { Verdict } from '../verdict.ts'
+
+export type Scalar = string | number | boolean
+export type Test = (seen: unknown) => Verdict
+
+export interface Bound {
+  readonly kind: 'bound'
+  readonly test: Test
+  /** The test is true for these values at most; what the index lives on. */
+  readonly onlyFor?: readonly Scalar[]
+  /** The test is false for these values at most. */
+  readonly falseOnlyFor?: readonly Scalar[]
+}
+
+export interface Misfit extends Omit<RuleProblem, 'pointer'> {
+  readonly kind: 'misfit'
+}
+
+export interface Operator {
+  readonly name: string
+  readonly doc: string
+  readonly readAs: ReadAs
+  /** The shapes it looks at, in words. */
+  readonly looksAt: string
+  readonly fits: (shape: Shape) => boolean
+  readonly bind: (value: unknown, shape: Shape) => Bound | Misfit
+  /** With a second fact instead of a value. */
+  readonly compare?: (seen: unknown, other: unknown) => Verdict
+}
+
+export const bound = (test: Test, hints: Pick<Bound, 'onlyFor' | 'falseOnlyFor'> = {}): Bound => ({
+  kind: 'bound',
+  test,
+  ...hints,
+})
+
+export const wrongType = (wanted: string, seen: unknown): Misfit => ({
+  kind: 'misfit',
+  code: RULE_CODES.wrongValueType,
+  message: `the value must be ${wanted}, not ${show(seen)}`,
+})
+
+export const badValue = (message: string): Misfit => ({ kind: 'misfit', code: RULE_CODES.badValue, message })
+
+/** A value for messages, cut to a readable length. */
+export function show(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = typeof value === 'object' && value !== null ? (Array.isArray(value) ? 'a list' : 'an object') : undefined
+  if (text !== undefined) return text
+  const json = JSON.stringify(value) ?? typeof value
+  return json.length > 80 ? `${json.slice(0, 77)}...` : json
+}
+
+/** A string, number or boolean that a fact of this shape can have; otherwise what is wrong. */
+export function scalarMisfit(value: unknown, shape: Shape): Misfit | undefined {
+  if (typeof value === 'string') {
+    if (value.length > MAX_VALUE_CHARS) return badValue(`the text is longer than ${MAX_VALUE_CHARS} characters`)
+    if (shape.type !== 'string') return wrongType(describeShape(shape), value)
+    if (shape.values === undefined || shape.values.includes(value)) return undefined
+    const near = didYouMean(value, shape.values)
+    return {
+      ...badValue(`${show(value)} can never be seen here, only ${shape.values.join(', ')}`),
+      ...(near === undefined ? {} : { didYouMean: near }),
+    }
+  }
+  if (typeof value === 'number' && Number.isFinite(value) && shape.type === 'number') return undefined
+  if (typeof value === 'boolean' && shape.type === 'boolean') return undefined
+  return wrongType(describeShape(shape), value)
+}
+
+/** A list of 1 to MAX_VALUE_ITEMS values. */
+export function listMisfit(value: unknown): Misfit | undefined {
+  if (!Array.isArray(value)) return wrongType('a list', value)
+  if (value.length === 0) return badValue('the list is empty, so nothing could match')
+  if (value.length > MAX_VALUE_ITEMS)
+    return badValue(`the list has ${value.length} elements, at most ${MAX_VALUE_ITEMS}`)
+  return undefined
+}
+
+export const isScalarShape = (shape: Shape): boolean =>
+  shape.type === 'string' || shape.type === 'number' || shape.type === 'boolean'
+
+export const isFactReference = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && Object.hasOwn(value, 'fact')

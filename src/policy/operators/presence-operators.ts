@@ -1,0 +1,21 @@
+// Whether something is there at all. The only operators to which a missing value says something; a fact that was not observed says nothing to them either.
+import { verdictOf } from '../verdict.ts'
+import { badValue, bound } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+const present = (name: string, doc: string, wanted: boolean): Operator => ({
+  name,
+  doc,
+  readAs: 'presence',
+  looksAt: 'anything',
+  fits: () => true,
+  bind: (value) =>
+    value === undefined || value === true
+      ? bound((seen) => (typeof seen === 'boolean' ? verdictOf(seen === wanted) : 'unknown'))
+      : badValue(`${name} takes no value (or true)`),
+})
+
+export const PRESENCE_OPERATORS: readonly Operator[] = [
+  present('exists', 'There is a value.', true),
+  present('absent', 'What holds it was observed, and it is not there.', false),
+]

@@ -1,0 +1,48 @@
+// Operators over text. Regexes are RE2: linear in the text, whatever somebody wrote.
+import { compileRegex, regexProblem } from '#lib/regex.ts'
+import { MAX_REGEX_CHARS, MAX_SEEN_CHARS } from '../limits.ts'
+import { verdictOf } from '../verdict.ts'
+import { badValue, bound, scalarMisfit, wrongType } from './operator.ts'
+import type { Operator } from './operator.ts'
+import type { Shape } from '../vocabulary.ts'
+
+const fitsText = (shape: Shape): boolean => shape.type === 'string' || shape.type === 'version'
+
+const onText = (holds: (text: string) => boolean) => (seen: unknown) =>
+  typeof seen === 'string' && seen.length <= MAX_SEEN_CHARS ? verdictOf(holds(seen)) : 'unknown'
+
+const comparing = (name: string, doc: string, holds: (text: string, wanted: string) => boolean): Operator => ({
+  name,
+  doc,
+  readAs: 'value',
+  looksAt: 'a string',
+  fits: fitsText,
+  bind: (value) => {
+    if (typeof value !== 'string') return wrongType('a string', value)
+    if (value === '') return badValue('the text is empty, so everything would match')
+    return scalarMisfit(value, { type: 'string' }) ?? bound(onText((text) => holds(text, value)))
+  },
+})
+
+const matches: Operator = {
+  name: 'matches',
+  doc: 'The regex (RE2 syntax) is found in the text; ^ and $ anchor it.',
+  readAs: 'value',
+  looksAt: 'a string',
+  fits: fitsText,
+  bind: (value) => {
+    if (typeof value !== 'string') return wrongType('a regex as string', value)
+    if (value.length > MAX_REGEX_CHARS) return badValue(`the regex is longer than ${MAX_REGEX_CHARS} characters`)
+    const problem = regexProblem(value)
+    if (problem !== undefined) return badValue(`not an RE2 regex: ${problem}`)
+    const regex = compileRegex(value)
+    return bound(onText((text) => regex.test(text)))
+  },
+}
+
+export const TEXT_OPERATORS: readonly Operator[] = [
+  comparing('startsWith', 'The text begins so.', (text, wanted) => text.startsWith(wanted)),
+  comparing('endsWith', 'The text ends so.', (text, wanted) => text.endsWith(wanted)),
+  comparing('includes', 'The text has this somewhere.', (text, wanted) => text.includes(wanted)),
+  matches,
+]

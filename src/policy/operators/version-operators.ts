@@ -1,0 +1,58 @@
+// Operators over versions (kubelet, kernel, container runtime). A text that is no version is unknown; vendor suffixes count as prereleases,
+// as semver says: v1.32.4-vendor.1 is before v1.32.4.
+import { compareVersions, parseRange, parseVersion } from '#lib/semver.ts'
+import { verdictOf } from '../verdict.ts'
+import type { Verdict } from '../verdict.ts'
+import { badValue, bound, wrongType } from './operator.ts'
+import type { Operator } from './operator.ts'
+import type { Shape } from '../vocabulary.ts'
+
+const fitsVersion = (shape: Shape): boolean => shape.type === 'version'
+
+const ordering = (name: string, doc: string, holds: (order: number) => boolean): Operator => {
+  const compare = (seen: unknown, other: unknown): Verdict => {
+    const [a, b] = [seenVersion(seen), seenVersion(other)]
+    return a && b ? verdictOf(holds(compareVersions(a, b))) : 'unknown'
+  }
+  return {
+    name,
+    doc,
+    readAs: 'value',
+    looksAt: 'a version',
+    fits: fitsVersion,
+    bind: (value) => {
+      if (typeof value !== 'string') return wrongType('a version such as "1.32.4"', value)
+      if (!parseVersion(value)) return badValue('not a version; write one like 1.32.4')
+      return bound((seen) => compare(seen, value))
+    },
+    compare,
+  }
+}
+
+const seenVersion = (seen: unknown) => (typeof seen === 'string' ? parseVersion(seen) : undefined)
+
+const satisfies: Operator = {
+  name: 'semverSatisfies',
+  doc: 'The version lies in this range, such as ">=1.30 <1.33 || ^2".',
+  readAs: 'value',
+  looksAt: 'a version',
+  fits: fitsVersion,
+  bind: (value) => {
+    if (typeof value !== 'string') return wrongType('a range such as ">=1.30 <1.33"', value)
+    const range = parseRange(value)
+    if (range === undefined) return badValue('not a version range; write one like ">=1.30 <1.33 || ^2"')
+    return bound((seen) => {
+      const version = seenVersion(seen)
+      return version ? verdictOf(range(version)) : 'unknown'
+    })
+  },
+}
+
+export const VERSION_OPERATORS: readonly Operator[] = [
+  ordering('semverEqual', 'The same version, whatever its build.', (order) => order === 0),
+  ordering('semverLess', 'An older version.', (order) => order < 0),
+  ordering('semverAtMost', 'This version or an older one.', (order) => order <= 0),
+  ordering('semverGreater', 'A newer version.', (order) => order > 0),
+  ordering('semverAtLeast', 'This version or a newer one.', (order) => order >= 0),
+  satisfies,
+]

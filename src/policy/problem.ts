@@ -1,0 +1,37 @@
+// What is wrong with a rule: a number, where in the rule, what was seen, and what to write instead.
+import type { ErrorCode } from '#lib/errors.ts'
+
+export const RULE_CODES = {
+  shape: 'KN4001',
+  tooLarge: 'KN4002',
+  tooDeep: 'KN4003',
+  tooManyLeaves: 'KN4004',
+  unknownField: 'KN4005',
+  unknownFact: 'KN4006',
+  unknownPath: 'KN4007',
+  notAPointer: 'KN4008',
+  unknownOperator: 'KN4009',
+  operatorDoesNotFit: 'KN4010',
+  wrongValueType: 'KN4011',
+  badValue: 'KN4012',
+  noDuration: 'KN4013',
+  emptyGroup: 'KN4014',
+  tooManyRules: 'KN4015',
+  duplicateRule: 'KN4016',
+  badName: 'KN4017',
+  badNow: 'KN4018',
+} as const satisfies Record<string, ErrorCode>
+
+export interface RuleProblem {
+  readonly code: ErrorCode
+  /** JSON pointer into the rule. */
+  readonly pointer: string
+  readonly message: string
+  readonly didYouMean?: string
+}
+
+/** One line for people: number, place, what is wrong, what was meant. */
+export function describeProblem({ code, pointer, message, didYouMean }: RuleProblem): string {
+  const hint = didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`
+  return `${code}: at ${pointer === '' ? 'the top' : pointer}: ${message}${hint}`
+}
