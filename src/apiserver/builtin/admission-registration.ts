@@ -1,0 +1,287 @@
+// Admission registration: webhooks, and policies in CEL with their bindings. What they say is carried out elsewhere.
+import type { KubeObject } from '#schema/object.ts'
+import { invalid, notSupported, required } from './field-problem.ts'
+import type { FieldProblem } from './field-problem.ts'
+import { fields, listAt, specOf, text, textsAt } from './fields.ts'
+import type { Fields } from './fields.ts'
+import type { BuiltinKind, BuiltinSchema, Draft } from './kind.ts'
+import {
+  always,
+  bytes,
+  conditions,
+  int32,
+  int64,
+  labelSelector,
+  listOf,
+  mapList,
+  pointer,
+  str,
+  struct,
+  withDefault,
+} from './shape.ts'
+import { ageColumn, nameColumn } from './workload.ts'
+
+const GROUP = 'admissionregistration.k8s.io'
+const kind = (name: string, plural: string) =>
+  ({ group: GROUP, version: 'v1', kind: name, plural, namespaced: false }) as const
+const texts = listOf(str)
+
+const ruleFields = {
+  operations: texts,
+  apiGroups: texts,
+  apiVersions: texts,
+  resources: texts,
+  scope: withDefault(pointer(str), '*'),
+}
+const rule = struct('RuleWithOperations', ruleFields)
+const namedRule = struct(
+  'NamedRuleWithOperations',
+  { resourceNames: texts, ...ruleFields },
+  { 'x-kubernetes-map-type': 'atomic' },
+)
+const matchCondition = struct('MatchCondition', { name: always(str), expression: always(str) })
+const selector: BuiltinSchema = { ...labelSelector, default: {} }
+
+const clientConfig = struct('WebhookClientConfig', {
+  url: pointer(str),
+  service: pointer(
+    struct('ServiceReference', {
+      namespace: always(str),
+      name: always(str),
+      path: pointer(str),
+      port: withDefault(pointer(int32), 443),
+    }),
+  ),
+  caBundle: bytes,
+})
+
+const webhookFields = {
+  name: always(str),
+  clientConfig: always(clientConfig),
+  rules: listOf(rule),
+  failurePolicy: withDefault(pointer(str), 'Fail'),
+  matchPolicy: withDefault(pointer(str), 'Equivalent'),
+  namespaceSelector: selector,
+  objectSelector: selector,
+  sideEffects: always(pointer(str)),
+  timeoutSeconds: withDefault(pointer(int32), 10),
+  admissionReviewVersions: always(texts),
+  matchConditions: mapList(['name'], matchCondition),
+}
+
+function webhookProblems(o: KubeObject): readonly FieldProblem[] {
+  const seen = new Set<string>()
+  return listAt(o, 'webhooks').flatMap((w, i) => {
+    const at = `webhooks[${i}]`
+    const out: FieldProblem[] = []
+    const name = text(w['name'])
+    if (name === '') out.push(required(`${at}.name`))
+    else if (name.split('.').length < 3)
+      out.push(invalid(`${at}.name`, name, 'should be a domain with at least three segments separated by dots'))
+    if (seen.has(name)) out.push({ ...invalid(`${at}.name`, name, ''), type: 'FieldValueDuplicate' })
+    seen.add(name)
+    if (textsAt(w, 'admissionReviewVersions').length === 0)
+      out.push(required(`${at}.admissionReviewVersions`, 'must specify one of v1, v1beta1'))
+    const effects = text(w['sideEffects'])
+    if (effects === '') out.push(required(`${at}.sideEffects`, 'must specify one of None, NoneOnDryRun'))
+    else if (!['None', 'NoneOnDryRun'].includes(effects))
+      out.push(notSupported(`${at}.sideEffects`, effects, ['None', 'NoneOnDryRun']))
+    const client = fields(w['clientConfig'])
+    if ((client['url'] === undefined) === (client['service'] === undefined)) {
+      out.push(required(`${at}.clientConfig`, 'exactly one of url or service is required'))
+    }
+    return out
+  })
+}
+
+const webhookKind = (
+  name: string,
+  plural: string,
+  goName: string,
+  more: Record<string, BuiltinSchema>,
+): BuiltinKind => ({
+  type: kind(name, plural),
+  singular: name.toLowerCase(),
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: { webhooks: mapList(['name'], struct(goName, { ...webhookFields, ...more })) },
+  },
+  columns: [nameColumn, { name: 'Webhooks', type: 'integer', cell: (o) => listAt(o, 'webhooks').length }, ageColumn],
+  validate: webhookProblems,
+})
+
+const matchResources = struct(
+  'MatchResources',
+  {
+    namespaceSelector: selector,
+    objectSelector: selector,
+    resourceRules: listOf(namedRule),
+    excludeResourceRules: listOf(namedRule),
+    matchPolicy: withDefault(pointer(str), 'Equivalent'),
+  },
+  { 'x-kubernetes-map-type': 'atomic', 'x-go-field': 'pointer' },
+)
+
+const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
+  const spec = specOf(o)
+  const out: FieldProblem[] = []
+  if (listAt(spec, 'validations').length === 0 && listAt(spec, 'auditAnnotations').length === 0) {
+    out.push(required('spec.validations', 'validations or auditAnnotations must be set'))
+    out.push(required('spec.auditAnnotations', 'validations or auditAnnotations must be set'))
+  }
+  const constraints = fields(spec['matchConstraints'])
+  if (spec['matchConstraints'] === undefined) out.push(required('spec.matchConstraints'))
+  else if (listAt(constraints, 'resourceRules').length === 0) out.push(required('spec.matchConstraints.resourceRules'))
+  listAt(constraints, 'resourceRules').forEach((r, i) =>
+    out.push(...ruleProblems(r, `spec.matchConstraints.resourceRules[${i}]`)),
+  )
+  listAt(spec, 'validations').forEach((v, i) => {
+    if (text(v['expression']).trim() === '')
+      out.push(required(`spec.validations[${i}].expression`, 'expression is not specified'))
+  })
+  return out
+}
+
+const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
+
+function ruleProblems(r: Fields, at: string): FieldProblem[] {
+  const out: FieldProblem[] = []
+  for (const field of ['operations', 'apiGroups', 'apiVersions', 'resources']) {
+    if (textsAt(r, field).length === 0) out.push(required(`${at}.${field}`))
+  }
+  textsAt(r, 'operations').forEach((op, i) => {
+    if (!OPERATIONS.includes(op)) out.push(notSupported(`${at}.operations[${i}]`, op, OPERATIONS))
+  })
+  return out
+}
+
+export const validatingAdmissionPolicy: BuiltinKind = {
+  type: kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
+  singular: 'validatingadmissionpolicy',
+  subresources: ['status'],
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('ValidatingAdmissionPolicySpec', {
+          paramKind: pointer(
+            struct('ParamKind', { apiVersion: str, kind: str }, { 'x-kubernetes-map-type': 'atomic' }),
+          ),
+          matchConstraints: matchResources,
+          validations: listOf(
+            struct('Validation', {
+              expression: always(str),
+              message: str,
+              reason: pointer(str),
+              messageExpression: str,
+            }),
+          ),
+          failurePolicy: withDefault(pointer(str), 'Fail'),
+          auditAnnotations: listOf(struct('AuditAnnotation', { key: always(str), valueExpression: always(str) })),
+          matchConditions: mapList(['name'], matchCondition),
+          variables: mapList(
+            ['name'],
+            struct('Variable', { name: always(str), expression: always(str) }, { 'x-kubernetes-map-type': 'atomic' }),
+          ),
+        }),
+      ),
+      status: always(
+        struct('ValidatingAdmissionPolicyStatus', {
+          observedGeneration: int64,
+          typeChecking: pointer(
+            struct('TypeChecking', {
+              expressionWarnings: listOf(struct('ExpressionWarning', { fieldRef: always(str), warning: always(str) })),
+            }),
+          ),
+          conditions,
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'Validations', type: 'integer', cell: (o) => listAt(specOf(o), 'validations').length },
+    {
+      name: 'ParamKind',
+      type: 'string',
+      cell: (o) => {
+        const p = fields(specOf(o)['paramKind'])
+        return p['kind'] === undefined ? '<unset>' : `${text(p['apiVersion'])}/${text(p['kind'])}`
+      },
+    },
+    ageColumn,
+  ],
+  prepareForCreate: (o: Draft) => ({ ...o, status: {} }),
+  validate: policyProblems,
+}
+
+const ACTIONS = ['Audit', 'Deny', 'Warn']
+
+export const validatingAdmissionPolicyBinding: BuiltinKind = {
+  type: kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
+  singular: 'validatingadmissionpolicybinding',
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('ValidatingAdmissionPolicyBindingSpec', {
+          policyName: str,
+          paramRef: pointer(
+            struct(
+              'ParamRef',
+              { name: str, namespace: str, selector: labelSelector, parameterNotFoundAction: pointer(str) },
+              { 'x-kubernetes-map-type': 'atomic' },
+            ),
+          ),
+          matchResources,
+          validationActions: listOf(str, { 'x-kubernetes-list-type': 'set' }),
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'PolicyName', type: 'string', cell: (o) => text(specOf(o)['policyName']) },
+    {
+      name: 'ParamRef',
+      type: 'string',
+      cell: (o) => {
+        const p = fields(specOf(o)['paramRef'])
+        return p['name'] === undefined ? '<unset>' : `${text(p['namespace']) || '*'}/${text(p['name'])}`
+      },
+    },
+    ageColumn,
+  ],
+  validate: (o) => {
+    const spec = specOf(o)
+    const actions = textsAt(spec, 'validationActions')
+    const out: FieldProblem[] = []
+    if (text(spec['policyName']) === '') out.push(required('spec.policyName'))
+    if (actions.length === 0) out.push(required('spec.validationActions', 'at least one validation action is required'))
+    actions.forEach((a, i) => {
+      if (!ACTIONS.includes(a)) out.push(notSupported(`spec.validationActions[${i}]`, a, ACTIONS))
+    })
+    if (actions.includes('Deny') && actions.includes('Warn')) {
+      out.push(
+        invalid(
+          'spec.validationActions',
+          actions,
+          'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+        ),
+      )
+    }
+    return out
+  },
+}
+
+export const admissionKinds = [
+  webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', 'ValidatingWebhook', {}),
+  webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', 'MutatingWebhook', {
+    reinvocationPolicy: withDefault(pointer(str), 'Never'),
+  }),
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+] as const

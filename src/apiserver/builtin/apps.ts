@@ -1,0 +1,412 @@
+// Deployments, replica sets, stateful sets, daemon sets and controller revisions.
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { forbidden, invalid, notSupported, required } from './field-problem.ts'
+import type { FieldProblem } from './field-problem.ts'
+import { fields, number, shown, specOf, statusOf, text } from './fields.ts'
+import type { BuiltinKind, Column } from './kind.ts'
+import { podTemplate } from './pod-spec.ts'
+import { claimSpec, templateMeta } from './pod-volumes.ts'
+import {
+  always,
+  anything,
+  bool,
+  int32,
+  int64,
+  intOrString,
+  listOf,
+  pointer,
+  str,
+  struct,
+  withDefault,
+} from './shape.ts'
+import {
+  ageColumn,
+  appCondition,
+  defaultTemplate,
+  nameColumn,
+  requiredSelector,
+  templateColumns,
+  workloadProblems,
+} from './workload.ts'
+
+const QUARTER = '25%'
+const apps = (kind: string, plural: string) =>
+  ({ group: 'apps', version: 'v1', kind, plural, namespaced: true }) as const
+const count = (name: string, cell: (o: KubeObject) => number, priority = 0): Column => ({
+  name,
+  type: 'integer',
+  priority,
+  cell,
+})
+const numeric = (name: string, of: 'spec' | 'status', field: string): Column =>
+  count(name, (o) => number(fields(o[of])[field]))
+
+const scale = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.spec.selector',
+} as const
+
+export const deployment: BuiltinKind = {
+  type: apps('Deployment', 'deployments'),
+  singular: 'deployment',
+  shortNames: ['deploy'],
+  categories: ['all'],
+  subresources: ['status', 'scale'],
+  scale,
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('DeploymentSpec', {
+          replicas: withDefault(pointer(int32), 1),
+          selector: requiredSelector,
+          template: always(podTemplate),
+          strategy: always(
+            struct(
+              'DeploymentStrategy',
+              {
+                type: withDefault(str, 'RollingUpdate'),
+                rollingUpdate: pointer(
+                  struct('RollingUpdateDeployment', { maxUnavailable: intOrString, maxSurge: intOrString }),
+                ),
+              },
+              { default: {}, 'x-kubernetes-patch-strategy': 'retainKeys' },
+            ),
+          ),
+          minReadySeconds: int32,
+          revisionHistoryLimit: withDefault(pointer(int32), 10),
+          paused: bool,
+          progressDeadlineSeconds: withDefault(pointer(int32), 600),
+        }),
+      ),
+      status: always(
+        struct('DeploymentStatus', {
+          observedGeneration: int64,
+          replicas: int32,
+          updatedReplicas: int32,
+          readyReplicas: int32,
+          availableReplicas: int32,
+          unavailableReplicas: int32,
+          terminatingReplicas: pointer(int32),
+          conditions: appCondition('DeploymentCondition', true),
+          collisionCount: pointer(int32),
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    {
+      name: 'Ready',
+      type: 'string',
+      cell: (o) => `${number(statusOf(o)['readyReplicas'])}/${number(specOf(o)['replicas'])}`,
+    },
+    numeric('Up-to-date', 'status', 'updatedReplicas'),
+    numeric('Available', 'status', 'availableReplicas'),
+    ageColumn,
+    ...templateColumns,
+  ],
+  applyDefaults: (o) => {
+    const d = defaultTemplate(o)
+    const spec = specOf(d)
+    const strategy = fields(spec['strategy'])
+    if (text(strategy['type']) !== 'RollingUpdate') return d
+    const rollingUpdate = { maxUnavailable: QUARTER, maxSurge: QUARTER, ...fields(strategy['rollingUpdate']) }
+    return { ...d, spec: { ...spec, strategy: { ...strategy, rollingUpdate } } }
+  },
+  prepareForCreate: (o) => ({ ...o, status: {} }),
+  validate: (o, old) => [...workloadProblems(o, old, 'deployment'), ...strategyProblems(o)],
+}
+
+function strategyProblems(o: KubeObject): FieldProblem[] {
+  const strategy = fields(specOf(o)['strategy'])
+  const type = text(strategy['type'])
+  if (type === 'Recreate' && strategy['rollingUpdate'] !== undefined) {
+    return [forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")]
+  }
+  if (type !== 'Recreate' && type !== 'RollingUpdate') {
+    return [notSupported('spec.strategy.type', type, ['Recreate', 'RollingUpdate'])]
+  }
+  const r = fields(strategy['rollingUpdate'])
+  const isZero = (v: unknown) => v === 0 || v === '0%'
+  return isZero(r['maxUnavailable']) && isZero(r['maxSurge'])
+    ? [invalid('spec.strategy.rollingUpdate.maxUnavailable', r['maxUnavailable'], 'may not be 0 when `maxSurge` is 0')]
+    : []
+}
+
+export const replicaSet: BuiltinKind = {
+  type: apps('ReplicaSet', 'replicasets'),
+  singular: 'replicaset',
+  shortNames: ['rs'],
+  categories: ['all'],
+  subresources: ['status', 'scale'],
+  scale,
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('ReplicaSetSpec', {
+          replicas: withDefault(pointer(int32), 1),
+          minReadySeconds: int32,
+          selector: requiredSelector,
+          template: podTemplate,
+        }),
+      ),
+      status: always(
+        struct('ReplicaSetStatus', {
+          replicas: always(int32),
+          fullyLabeledReplicas: int32,
+          readyReplicas: int32,
+          availableReplicas: int32,
+          terminatingReplicas: pointer(int32),
+          observedGeneration: int64,
+          conditions: appCondition('ReplicaSetCondition'),
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    numeric('Desired', 'spec', 'replicas'),
+    numeric('Current', 'status', 'replicas'),
+    numeric('Ready', 'status', 'readyReplicas'),
+    ageColumn,
+    ...templateColumns,
+  ],
+  selectableFields: { 'status.replicas': (o) => String(number(statusOf(o)['replicas'])) },
+  applyDefaults: defaultTemplate,
+  prepareForCreate: (o) => ({ ...o, status: { replicas: 0 } }),
+  validate: (o, old) => workloadProblems(o, old, 'replicaset'),
+}
+
+const STATEFUL_SET_MAY_CHANGE = new Set([
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+])
+const STATEFUL_SET_TEXT =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+
+function statefulSetProblems(o: KubeObject, old: KubeObject | undefined): FieldProblem[] {
+  const frozen = (x: KubeObject) =>
+    Object.fromEntries(Object.entries(specOf(x)).filter(([k]) => !STATEFUL_SET_MAY_CHANGE.has(k)))
+  const problems = workloadProblems(o, undefined, 'statefulset')
+  return old !== undefined && !jsonEqual(frozen(o), frozen(old))
+    ? [...problems, forbidden('spec', STATEFUL_SET_TEXT)]
+    : problems
+}
+
+export const statefulSet: BuiltinKind = {
+  type: apps('StatefulSet', 'statefulsets'),
+  singular: 'statefulset',
+  shortNames: ['sts'],
+  categories: ['all'],
+  subresources: ['status', 'scale'],
+  scale,
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('StatefulSetSpec', {
+          replicas: withDefault(pointer(int32), 1),
+          selector: requiredSelector,
+          template: always(podTemplate),
+          volumeClaimTemplates: listOf(
+            struct('PersistentVolumeClaim', {
+              apiVersion: str,
+              kind: str,
+              metadata: always(templateMeta),
+              spec: always(claimSpec),
+              status: always(
+                struct('PersistentVolumeClaimStatus', { phase: withDefault(str, 'Pending') }, { default: {} }),
+              ),
+            }),
+          ),
+          serviceName: always(str),
+          podManagementPolicy: withDefault(str, 'OrderedReady'),
+          updateStrategy: always(
+            struct(
+              'StatefulSetUpdateStrategy',
+              {
+                type: withDefault(str, 'RollingUpdate'),
+                rollingUpdate: pointer(
+                  struct('RollingUpdateStatefulSetStrategy', {
+                    partition: withDefault(pointer(int32), 0),
+                    maxUnavailable: intOrString,
+                  }),
+                ),
+              },
+              { default: {} },
+            ),
+          ),
+          revisionHistoryLimit: withDefault(pointer(int32), 10),
+          minReadySeconds: int32,
+          persistentVolumeClaimRetentionPolicy: pointer(
+            struct(
+              'StatefulSetPersistentVolumeClaimRetentionPolicy',
+              { whenDeleted: withDefault(str, 'Retain'), whenScaled: withDefault(str, 'Retain') },
+              { default: {} },
+            ),
+          ),
+          ordinals: pointer(struct('StatefulSetOrdinals', { start: always(int32) })),
+        }),
+      ),
+      status: always(
+        struct('StatefulSetStatus', {
+          observedGeneration: int64,
+          replicas: always(int32),
+          readyReplicas: int32,
+          currentReplicas: int32,
+          updatedReplicas: int32,
+          currentRevision: str,
+          updateRevision: str,
+          collisionCount: pointer(int32),
+          conditions: appCondition('StatefulSetCondition'),
+          availableReplicas: always(int32),
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    {
+      name: 'Ready',
+      type: 'string',
+      cell: (o) => `${number(statusOf(o)['readyReplicas'])}/${number(specOf(o)['replicas'])}`,
+    },
+    ageColumn,
+    ...templateColumns.slice(0, 2),
+  ],
+  applyDefaults: (o) => {
+    const d = defaultTemplate(o)
+    const spec = specOf(d)
+    const strategy = fields(spec['updateStrategy'])
+    if (text(strategy['type']) !== 'RollingUpdate') return d
+    return {
+      ...d,
+      spec: {
+        ...spec,
+        updateStrategy: { ...strategy, rollingUpdate: { partition: 0, ...fields(strategy['rollingUpdate']) } },
+      },
+    }
+  },
+  prepareForCreate: (o) => ({ ...o, status: { replicas: 0, availableReplicas: 0 } }),
+  validate: statefulSetProblems,
+}
+
+export const daemonSet: BuiltinKind = {
+  type: apps('DaemonSet', 'daemonsets'),
+  singular: 'daemonset',
+  shortNames: ['ds'],
+  categories: ['all'],
+  subresources: ['status'],
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('DaemonSetSpec', {
+          selector: requiredSelector,
+          template: always(podTemplate),
+          updateStrategy: always(
+            struct(
+              'DaemonSetUpdateStrategy',
+              {
+                type: withDefault(str, 'RollingUpdate'),
+                rollingUpdate: pointer(
+                  struct('RollingUpdateDaemonSet', { maxUnavailable: intOrString, maxSurge: intOrString }),
+                ),
+              },
+              { default: {} },
+            ),
+          ),
+          minReadySeconds: int32,
+          revisionHistoryLimit: withDefault(pointer(int32), 10),
+        }),
+      ),
+      status: always(
+        struct('DaemonSetStatus', {
+          currentNumberScheduled: always(int32),
+          numberMisscheduled: always(int32),
+          desiredNumberScheduled: always(int32),
+          numberReady: always(int32),
+          observedGeneration: int64,
+          updatedNumberScheduled: int32,
+          numberAvailable: int32,
+          numberUnavailable: int32,
+          collisionCount: pointer(int32),
+          conditions: appCondition('DaemonSetCondition'),
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    numeric('Desired', 'status', 'desiredNumberScheduled'),
+    numeric('Current', 'status', 'currentNumberScheduled'),
+    numeric('Ready', 'status', 'numberReady'),
+    numeric('Up-to-date', 'status', 'updatedNumberScheduled'),
+    numeric('Available', 'status', 'numberAvailable'),
+    {
+      name: 'Node Selector',
+      type: 'string',
+      cell: (o) => {
+        const wanted = Object.entries(fields(fields(fields(specOf(o)['template'])['spec'])['nodeSelector']))
+        return wanted.length === 0 ? '<none>' : wanted.map(([k, v]) => `${k}=${text(v)}`).join(',')
+      },
+    },
+    ageColumn,
+    ...templateColumns,
+  ],
+  applyDefaults: (o) => {
+    const d = defaultTemplate(o)
+    const spec = specOf(d)
+    const strategy = fields(spec['updateStrategy'])
+    if (text(strategy['type']) !== 'RollingUpdate') return d
+    const rollingUpdate = { maxUnavailable: 1, maxSurge: 0, ...fields(strategy['rollingUpdate']) }
+    return { ...d, spec: { ...spec, updateStrategy: { ...strategy, rollingUpdate } } }
+  },
+  prepareForCreate: (o) => ({
+    ...o,
+    status: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+  }),
+  validate: (o, old) => workloadProblems(o, old, 'daemonset'),
+}
+
+export const controllerRevision: BuiltinKind = {
+  type: apps('ControllerRevision', 'controllerrevisions'),
+  singular: 'controllerrevision',
+  schema: { type: 'object', properties: { data: anything, revision: always(int64) } },
+  columns: [
+    nameColumn,
+    {
+      name: 'Controller',
+      type: 'string',
+      cell: (o) => {
+        const owner = o.metadata.ownerReferences?.find((r) => r.controller === true)
+        const group = owner?.apiVersion.includes('/') ? `.${owner.apiVersion.split('/')[0]}` : ''
+        return owner === undefined ? '<none>' : `${owner.kind.toLowerCase()}${group}/${owner.name}`
+      },
+    },
+    { name: 'Revision', type: 'string', cell: (o) => shown(String(o['revision'] ?? '')) },
+    ageColumn,
+  ],
+  validate: (o, old) => [
+    ...(number(o['revision']) < 0 ? [invalid('revision', o['revision'], 'must be greater than or equal to 0')] : []),
+    ...(o['data'] === undefined || o['data'] === null ? [required('data', 'data is mandatory')] : []),
+    ...(old !== undefined && !jsonEqual(o['data'], old['data'])
+      ? [invalid('data', o['data'], 'field is immutable')]
+      : []),
+  ],
+}
+
+export const appsKinds = [deployment, replicaSet, statefulSet, daemonSet, controllerRevision] as const

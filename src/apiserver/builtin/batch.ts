@@ -1,0 +1,284 @@
+// Jobs and cron jobs.
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { invalid, required } from './field-problem.ts'
+import type { FieldProblem } from './field-problem.ts'
+import { fields, listAt, number, shown, specOf, statusOf, text } from './fields.ts'
+import type { Fields } from './fields.ts'
+import type { BuiltinKind, BuiltinSchema, Draft, StrategyContext } from './kind.ts'
+import { podTemplate, templateDefaults } from './pod-spec.ts'
+import { templateMeta } from './pod-volumes.ts'
+import { templateProblems } from './pod-validate.ts'
+import { always, bool, int32, int64, labelSelector, listOf, pointer, str, struct, time, withDefault } from './shape.ts'
+import { ageColumn, nameColumn, templateColumns } from './workload.ts'
+
+const nullTime = always({ type: 'string', format: 'date-time' })
+
+const jobSpec: BuiltinSchema = struct('JobSpec', {
+  parallelism: pointer(int32),
+  completions: pointer(int32),
+  activeDeadlineSeconds: pointer(int64),
+  podFailurePolicy: pointer(
+    struct('PodFailurePolicy', {
+      rules: always(
+        listOf(
+          struct('PodFailurePolicyRule', {
+            action: always(str),
+            onExitCodes: pointer(
+              struct('PodFailurePolicyOnExitCodesRequirement', {
+                containerName: pointer(str),
+                operator: always(str),
+                values: always(listOf(int32, { 'x-kubernetes-list-type': 'set' })),
+              }),
+            ),
+            onPodConditions: listOf(
+              struct('PodFailurePolicyOnPodConditionsPattern', {
+                type: always(str),
+                status: always(withDefault(str, 'True')),
+              }),
+            ),
+          }),
+        ),
+      ),
+    }),
+  ),
+  successPolicy: pointer(
+    struct('SuccessPolicy', {
+      rules: always(
+        listOf(struct('SuccessPolicyRule', { succeededIndexes: pointer(str), succeededCount: pointer(int32) })),
+      ),
+    }),
+  ),
+  backoffLimit: withDefault(pointer(int32), 6),
+  backoffLimitPerIndex: pointer(int32),
+  maxFailedIndexes: pointer(int32),
+  selector: labelSelector,
+  manualSelector: pointer(bool),
+  template: always(podTemplate),
+  ttlSecondsAfterFinished: pointer(int32),
+  completionMode: withDefault(pointer(str), 'NonIndexed'),
+  suspend: withDefault(pointer(bool), false),
+  podReplacementPolicy: pointer(str),
+  managedBy: pointer(str),
+})
+
+const jobStatus = struct('JobStatus', {
+  conditions: listOf(
+    struct('JobCondition', {
+      type: always(str),
+      status: always(str),
+      lastProbeTime: nullTime,
+      lastTransitionTime: nullTime,
+      reason: str,
+      message: str,
+    }),
+    { 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': 'type' },
+  ),
+  startTime: time,
+  completionTime: time,
+  active: int32,
+  succeeded: int32,
+  failed: int32,
+  terminating: pointer(int32),
+  completedIndexes: str,
+  failedIndexes: pointer(str),
+  uncountedTerminatedPods: pointer(
+    struct('UncountedTerminatedPods', {
+      succeeded: listOf(str, { 'x-kubernetes-list-type': 'set' }),
+      failed: listOf(str, { 'x-kubernetes-list-type': 'set' }),
+    }),
+  ),
+  ready: pointer(int32),
+})
+
+/** One run to completion unless the job says how many. */
+function jobDefaults(spec: Fields): Fields {
+  const bothOpen = spec['completions'] === undefined && spec['parallelism'] === undefined
+  return {
+    ...templateDefaults(spec),
+    ...(bothOpen ? { completions: 1 } : {}),
+    parallelism: spec['parallelism'] ?? 1,
+    podReplacementPolicy:
+      spec['podReplacementPolicy'] ?? (spec['podFailurePolicy'] === undefined ? 'TerminatingOrFailed' : 'Failed'),
+  }
+}
+
+/** The labels by which a job finds its pods: its own uid, which nobody can choose. */
+function prepareJob(o: Draft, _ctx: StrategyContext): Draft {
+  const spec = specOf(o)
+  if (spec['manualSelector'] === true) return { ...o, status: {} }
+  const uid = o.metadata.uid ?? ''
+  const name = o.metadata.name ?? ''
+  const labels = {
+    'batch.kubernetes.io/controller-uid': uid,
+    'batch.kubernetes.io/job-name': name,
+    'controller-uid': uid,
+    'job-name': name,
+  }
+  const template = fields(spec['template'])
+  const meta = fields(template['metadata'])
+  const selector = fields(spec['selector'])
+  return {
+    ...o,
+    // An old server labelled a job without labels like its template; clients rely on it.
+    metadata:
+      Object.keys(o.metadata.labels ?? {}).length === 0
+        ? { ...o.metadata, labels: { ...(fields(meta['labels']) as Record<string, string>), ...labels } }
+        : o.metadata,
+    spec: {
+      ...spec,
+      selector: {
+        ...selector,
+        matchLabels: { ...fields(selector['matchLabels']), 'batch.kubernetes.io/controller-uid': uid },
+      },
+      template: { ...template, metadata: { ...meta, labels: { ...fields(meta['labels']), ...labels } } },
+    },
+    status: {},
+  }
+}
+
+function jobProblems(spec: Fields, field: string): FieldProblem[] {
+  const out: FieldProblem[] = []
+  for (const name of [
+    'parallelism',
+    'completions',
+    'backoffLimit',
+    'activeDeadlineSeconds',
+    'ttlSecondsAfterFinished',
+  ]) {
+    const n = spec[name]
+    if (typeof n === 'number' && n < 0) out.push(invalid(`${field}.${name}`, n, 'must be greater than or equal to 0'))
+  }
+  const policy = text(fields(fields(spec['template'])['spec'])['restartPolicy'])
+  const rest = templateProblems(spec, field)
+  out.push(...rest)
+  if (policy === 'Always')
+    out.push(required(`${field}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"'))
+  return out
+}
+
+const JOB_FROZEN = [
+  'selector',
+  'completions',
+  'completionMode',
+  'podFailurePolicy',
+  'backoffLimitPerIndex',
+  'managedBy',
+  'successPolicy',
+] as const
+
+function validateJob(o: KubeObject, old: KubeObject | undefined): readonly FieldProblem[] {
+  const spec = specOf(o)
+  const before = old === undefined ? undefined : specOf(old)
+  const changed = JOB_FROZEN.filter((f) => before !== undefined && !jsonEqual(spec[f], before[f]))
+  const template =
+    before !== undefined && before['suspend'] !== true && !jsonEqual(spec['template'], before['template'])
+      ? [invalid('spec.template', spec['template'], 'field is immutable')]
+      : []
+  return [
+    ...jobProblems(spec, 'spec'),
+    ...changed.map((f) => invalid(`spec.${f}`, spec[f], 'field is immutable')),
+    ...template,
+  ]
+}
+
+const finished = (o: KubeObject): string => {
+  const isTrue = (type: string) =>
+    listAt(statusOf(o), 'conditions').some((c) => c['type'] === type && c['status'] === 'True')
+  if (isTrue('Complete')) return 'Complete'
+  if (isTrue('Failed')) return 'Failed'
+  if (o.metadata.deletionTimestamp !== undefined) return 'Terminating'
+  return isTrue('Suspended') ? 'Suspended' : 'Running'
+}
+
+export const job: BuiltinKind = {
+  type: { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
+  singular: 'job',
+  categories: ['all'],
+  subresources: ['status'],
+  generation: true,
+  schema: { type: 'object', properties: { spec: always(jobSpec), status: always(jobStatus) } },
+  selectableFields: { 'status.successful': (o) => String(number(statusOf(o)['succeeded'])) },
+  columns: [
+    nameColumn,
+    { name: 'Status', type: 'string', cell: finished },
+    {
+      name: 'Completions',
+      type: 'string',
+      cell: (o) => `${number(statusOf(o)['succeeded'])}/${number(specOf(o)['completions']) || 1}`,
+    },
+    { name: 'Duration', type: 'string', cell: () => '' },
+    ageColumn,
+    ...templateColumns,
+  ],
+  applyDefaults: (o) => ({ ...o, spec: jobDefaults(specOf(o)) }),
+  prepareForCreate: prepareJob,
+  validate: validateJob,
+  // Orphans its pods unless told otherwise, for clients that are older than garbage collection.
+  defaultPropagation: 'Orphan',
+}
+
+export const cronJob: BuiltinKind = {
+  type: { group: 'batch', version: 'v1', kind: 'CronJob', plural: 'cronjobs', namespaced: true },
+  singular: 'cronjob',
+  shortNames: ['cj'],
+  categories: ['all'],
+  subresources: ['status'],
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('CronJobSpec', {
+          schedule: always(str),
+          timeZone: pointer(str),
+          startingDeadlineSeconds: pointer(int64),
+          concurrencyPolicy: withDefault(str, 'Allow'),
+          suspend: withDefault(pointer(bool), false),
+          jobTemplate: always(struct('JobTemplateSpec', { metadata: always(templateMeta), spec: jobSpec })),
+          successfulJobsHistoryLimit: withDefault(pointer(int32), 3),
+          failedJobsHistoryLimit: withDefault(pointer(int32), 1),
+        }),
+      ),
+      status: always(
+        struct('CronJobStatus', {
+          active: listOf(
+            struct('ObjectReference', {
+              kind: str,
+              namespace: str,
+              name: str,
+              uid: str,
+              apiVersion: str,
+              resourceVersion: str,
+              fieldPath: str,
+            }),
+          ),
+          lastScheduleTime: time,
+          lastSuccessfulTime: time,
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'Schedule', type: 'string', cell: (o) => text(specOf(o)['schedule']) },
+    { name: 'Timezone', type: 'string', cell: (o) => shown(specOf(o)['timeZone']) },
+    { name: 'Suspend', type: 'string', cell: (o) => (specOf(o)['suspend'] === true ? 'True' : 'False') },
+    { name: 'Active', type: 'integer', cell: (o) => listAt(statusOf(o), 'active').length },
+    { name: 'Last Schedule', type: 'string', cell: (o) => shown(statusOf(o)['lastScheduleTime']) },
+    ageColumn,
+  ],
+  applyDefaults: (o) => {
+    const spec = specOf(o)
+    const template = fields(spec['jobTemplate'])
+    const inner = templateDefaults(fields(template['spec']))
+    return { ...o, spec: { ...spec, jobTemplate: { ...template, spec: inner } } }
+  },
+  prepareForCreate: (o) => ({ ...o, status: {} }),
+  validate: (o) => [
+    ...(text(specOf(o)['schedule']) === '' ? [required('spec.schedule')] : []),
+    ...jobProblems(fields(fields(specOf(o)['jobTemplate'])['spec']), 'spec.jobTemplate.spec'),
+  ],
+}
+
+export const batchKinds = [job, cronJob] as const

@@ -1,0 +1,155 @@
+// Pod disruption budgets and priority classes.
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { forbidden, invalid } from './field-problem.ts'
+import type { FieldProblem } from './field-problem.ts'
+import { number, specOf, statusOf, text } from './fields.ts'
+import type { BuiltinKind } from './kind.ts'
+import {
+  always,
+  bool,
+  conditions,
+  int32,
+  int64,
+  intOrString,
+  labelSelector,
+  mapOf,
+  pointer,
+  str,
+  struct,
+  withDefault,
+} from './shape.ts'
+import { ageColumn, nameColumn, selectorProblems } from './workload.ts'
+
+const PERCENT = /^\d+%$/
+
+function amountProblems(value: unknown, field: string): FieldProblem[] {
+  if (value === undefined) return []
+  if (typeof value === 'number') return value < 0 ? [invalid(field, value, 'must be greater than or equal to 0')] : []
+  if (!PERCENT.test(text(value))) {
+    return [
+      invalid(
+        field,
+        value,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+      ),
+    ]
+  }
+  return Number.parseInt(text(value), 10) > 100 ? [invalid(field, value, 'must not be greater than 100%')] : []
+}
+
+function validateBudget(o: KubeObject): readonly FieldProblem[] {
+  const spec = specOf(o)
+  const both = spec['minAvailable'] !== undefined && spec['maxUnavailable'] !== undefined
+  return [
+    ...(both ? [invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set')] : []),
+    ...amountProblems(spec['minAvailable'], 'spec.minAvailable'),
+    ...amountProblems(spec['maxUnavailable'], 'spec.maxUnavailable'),
+    ...selectorProblems(spec['selector'], 'spec.selector'),
+  ]
+}
+
+const amount = (v: unknown): string => (v === undefined ? 'N/A' : String(v))
+
+export const podDisruptionBudget: BuiltinKind = {
+  type: {
+    group: 'policy',
+    version: 'v1',
+    kind: 'PodDisruptionBudget',
+    plural: 'poddisruptionbudgets',
+    namespaced: true,
+  },
+  singular: 'poddisruptionbudget',
+  shortNames: ['pdb'],
+  subresources: ['status'],
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('PodDisruptionBudgetSpec', {
+          minAvailable: intOrString,
+          // The whole selector is replaced by a strategic patch, not merged.
+          selector: { ...labelSelector, 'x-kubernetes-patch-strategy': 'replace' },
+          maxUnavailable: intOrString,
+          unhealthyPodEvictionPolicy: pointer(str),
+        }),
+      ),
+      status: always(
+        struct('PodDisruptionBudgetStatus', {
+          observedGeneration: int64,
+          disruptedPods: mapOf({ type: 'string', format: 'date-time' }),
+          disruptionsAllowed: always(int32),
+          currentHealthy: always(int32),
+          desiredHealthy: always(int32),
+          expectedPods: always(int32),
+          conditions,
+        }),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'Min Available', type: 'string', cell: (o) => amount(specOf(o)['minAvailable']) },
+    { name: 'Max Unavailable', type: 'string', cell: (o) => amount(specOf(o)['maxUnavailable']) },
+    { name: 'Allowed Disruptions', type: 'integer', cell: (o) => number(statusOf(o)['disruptionsAllowed']) },
+    ageColumn,
+  ],
+  prepareForCreate: (o) => ({
+    ...o,
+    status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
+  }),
+  validate: validateBudget,
+}
+
+/** Above this, only the classes of the system itself. */
+const HIGHEST_USER_PRIORITY = 1_000_000_000
+const SYSTEM_CLASSES = new Set(['system-node-critical', 'system-cluster-critical'])
+
+export const priorityClass: BuiltinKind = {
+  type: {
+    group: 'scheduling.k8s.io',
+    version: 'v1',
+    kind: 'PriorityClass',
+    plural: 'priorityclasses',
+    namespaced: false,
+  },
+  singular: 'priorityclass',
+  shortNames: ['pc'],
+  generation: true,
+  schema: {
+    type: 'object',
+    properties: {
+      value: always(int32),
+      globalDefault: bool,
+      description: str,
+      preemptionPolicy: withDefault(pointer(str), 'PreemptLowerPriority'),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'Value', type: 'integer', cell: (o) => number(o['value']) },
+    { name: 'Global-Default', type: 'boolean', cell: (o) => o['globalDefault'] === true },
+    ageColumn,
+    { name: 'PreemptionPolicy', type: 'string', cell: (o) => text(o['preemptionPolicy']) },
+  ],
+  validate: (o, old) => {
+    const name = o.metadata.name ?? ''
+    const out: FieldProblem[] = []
+    if (name.startsWith('system-') && !SYSTEM_CLASSES.has(name)) {
+      out.push(
+        forbidden('metadata.name', "priority class names with 'system-' prefix are reserved for system use only"),
+      )
+    }
+    if (number(o['value']) > HIGHEST_USER_PRIORITY && !SYSTEM_CLASSES.has(name)) {
+      out.push(forbidden('value', `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`))
+    }
+    for (const field of ['value', 'preemptionPolicy']) {
+      if (old !== undefined && !jsonEqual(o[field], old[field]))
+        out.push(forbidden(field, 'may not be changed in an update.'))
+    }
+    return out
+  },
+}
+
+export const policyKinds = [podDisruptionBudget, priorityClass] as const

@@ -1,0 +1,150 @@
+// Resource quotas, limit ranges, volume claims and storage classes: kept and shown for tools that expect them; nothing here enforces them.
+import { fields, shown, specOf, statusOf, text, textsAt } from './fields.ts'
+import type { BuiltinKind } from './kind.ts'
+import { claimSpec } from './pod-volumes.ts'
+import { always, bool, listOf, mapList, mapOf, pointer, quantity, str, struct, withDefault } from './shape.ts'
+import { ageColumn, nameColumn } from './workload.ts'
+
+const amounts = mapOf(quantity)
+
+export const resourceQuota: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
+  singular: 'resourcequota',
+  shortNames: ['quota'],
+  subresources: ['status'],
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('ResourceQuotaSpec', {
+          hard: amounts,
+          scopes: listOf(str),
+          scopeSelector: pointer(
+            struct(
+              'ScopeSelector',
+              {
+                matchExpressions: listOf(
+                  struct('ScopedResourceSelectorRequirement', {
+                    scopeName: always(str),
+                    operator: always(str),
+                    values: listOf(str),
+                  }),
+                ),
+              },
+              { 'x-kubernetes-map-type': 'atomic' },
+            ),
+          ),
+        }),
+      ),
+      status: always(struct('ResourceQuotaStatus', { hard: amounts, used: amounts })),
+    },
+  },
+  columns: [
+    nameColumn,
+    {
+      name: 'Request',
+      type: 'string',
+      cell: (o) =>
+        Object.entries(fields(specOf(o)['hard']))
+          .map(([k, v]) => `${k}: ${text(fields(statusOf(o)['used'])[k]) || '0'}/${text(v)}`)
+          .join(', '),
+    },
+    ageColumn,
+  ],
+  prepareForCreate: (o) => ({ ...o, status: {} }),
+}
+
+export const limitRange: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'LimitRange', plural: 'limitranges', namespaced: true },
+  singular: 'limitrange',
+  shortNames: ['limits'],
+  schema: {
+    type: 'object',
+    properties: {
+      spec: always(
+        struct('LimitRangeSpec', {
+          limits: always(
+            listOf(
+              struct('LimitRangeItem', {
+                type: always(str),
+                max: amounts,
+                min: amounts,
+                default: amounts,
+                defaultRequest: amounts,
+                maxLimitRequestRatio: amounts,
+              }),
+            ),
+          ),
+        }),
+      ),
+    },
+  },
+  columns: [nameColumn, { name: 'Created At', type: 'date', cell: (o) => o.metadata.creationTimestamp ?? '' }],
+}
+
+const claimStatus = struct('PersistentVolumeClaimStatus', {
+  phase: str,
+  accessModes: listOf(str),
+  capacity: amounts,
+  conditions: mapList(
+    ['type'],
+    struct('PersistentVolumeClaimCondition', { type: always(str), status: always(str), reason: str, message: str }),
+  ),
+  allocatedResources: amounts,
+})
+
+export const persistentVolumeClaim: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true },
+  singular: 'persistentvolumeclaim',
+  shortNames: ['pvc'],
+  subresources: ['status'],
+  schema: { type: 'object', properties: { spec: always(claimSpec), status: always(claimStatus) } },
+  columns: [
+    nameColumn,
+    { name: 'Status', type: 'string', cell: (o) => text(statusOf(o)['phase']) },
+    { name: 'Volume', type: 'string', cell: (o) => text(specOf(o)['volumeName']) },
+    { name: 'Capacity', type: 'string', cell: (o) => text(fields(statusOf(o)['capacity'])['storage']) },
+    { name: 'Access Modes', type: 'string', cell: (o) => textsAt(statusOf(o), 'accessModes').join(',') },
+    { name: 'StorageClass', type: 'string', cell: (o) => text(specOf(o)['storageClassName']) },
+    ageColumn,
+  ],
+  prepareForCreate: (o) => ({ ...o, status: { phase: 'Pending' } }),
+}
+
+export const storageClass: BuiltinKind = {
+  type: { group: 'storage.k8s.io', version: 'v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false },
+  singular: 'storageclass',
+  shortNames: ['sc'],
+  schema: {
+    type: 'object',
+    properties: {
+      provisioner: always(str),
+      parameters: mapOf(str),
+      reclaimPolicy: withDefault(pointer(str), 'Delete'),
+      mountOptions: listOf(str),
+      allowVolumeExpansion: pointer(bool),
+      volumeBindingMode: withDefault(pointer(str), 'Immediate'),
+      allowedTopologies: listOf(
+        struct(
+          'TopologySelectorTerm',
+          {
+            matchLabelExpressions: listOf(
+              struct('TopologySelectorLabelRequirement', { key: always(str), values: always(listOf(str)) }),
+            ),
+          },
+          { 'x-kubernetes-map-type': 'atomic' },
+        ),
+      ),
+    },
+  },
+  columns: [
+    nameColumn,
+    { name: 'Provisioner', type: 'string', cell: (o) => text(o['provisioner']) },
+    { name: 'ReclaimPolicy', type: 'string', cell: (o) => shown(o['reclaimPolicy']) },
+    { name: 'VolumeBindingMode', type: 'string', cell: (o) => shown(o['volumeBindingMode']) },
+    { name: 'AllowVolumeExpansion', type: 'boolean', cell: (o) => o['allowVolumeExpansion'] === true },
+    ageColumn,
+  ],
+}
+
+export const quotaKinds = [resourceQuota, limitRange, persistentVolumeClaim, storageClass] as const
