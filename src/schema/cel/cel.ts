@@ -1,0 +1,92 @@
+// The door to CEL: compile an expression against declared names, once; evaluate it as often as wanted, each time within a limit
+// of cost. Everything outside the supported language is refused here, with the words of the real compiler.
+import { Checker, type Variable } from './check.ts'
+import { toCel } from './convert.ts'
+import { CostExceeded, Run } from './functions.ts'
+import { FUNCTIONS, TYPE_NAMES } from './library.ts'
+import { type Eval, plan } from './plan.ts'
+import { formatIssue, parseCel } from './syntax.ts'
+import type { CelType } from './types.ts'
+import { substitute } from './unify.ts'
+import { CelError, CelList, CelMap, CelObject, CelOpaque, CelOptional, CelTypeValue, type CelValue } from './values.ts'
+import { CelDuration, CelTimestamp, CelUint } from './values.ts'
+
+/** What one evaluation may cost at most (a tenth of a second on the real server). */
+export const PER_CALL_LIMIT = 1_000_000
+/** What all rules of one object, or all expressions of one policy binding, may cost together. */
+export const RUNTIME_BUDGET = 10_000_000
+/** What the match conditions of one webhook or binding may cost together. */
+export const MATCH_CONDITIONS_BUDGET = 2_500_000
+
+export interface CelEnv {
+  /** The declared names; an expression that reads any other does not compile. */
+  readonly variables: Readonly<Record<string, CelType>>
+}
+
+export interface CelProgram {
+  readonly expression: string
+  readonly type: CelType
+  /** The declared names that the expression reads. */
+  readonly uses: ReadonlySet<string>
+  readonly variables: readonly (readonly [name: string, type: CelType])[]
+  readonly slots: number
+  readonly run: Eval
+}
+
+export type CelCompiled =
+  | { readonly ok: true; readonly program: CelProgram }
+  /** `ERROR: <input>:1:5: undeclared reference to 'foo' (in container '')` with the line and a mark under the place. */
+  | { readonly ok: false; readonly problems: string }
+
+export function compileCel(expression: string, env: CelEnv): CelCompiled {
+  const parsed = parseCel(expression)
+  if (!parsed.ok) return { ok: false, problems: formatIssue(expression, parsed.issue) }
+  const variables = Object.entries(env.variables)
+  const checker = new Checker(FUNCTIONS, TYPE_NAMES, variables.length)
+  const scope = new Map(variables.map(([name, type], slot): [string, Variable] => [name, { type, slot }]))
+  const node = checker.check(parsed.expr, { variables: scope })
+  if (checker.issues.length > 0) {
+    const sorted = checker.issues.toSorted((a, b) => a.pos - b.pos)
+    return { ok: false, problems: sorted.map((i) => formatIssue(expression, i)).join('\n') }
+  }
+  const type = substitute(new Map(), checker.resolve(node.type), true)
+  const run = plan(node)
+  return { ok: true, program: { expression, type, uses: checker.used, variables, slots: checker.slots, run } }
+}
+
+export type CelOutcome =
+  | { readonly ok: true; readonly value: CelValue; readonly cost: number }
+  | { readonly ok: false; readonly error: string; readonly exceeded: boolean; readonly cost: number }
+
+export interface CelLimits {
+  readonly costLimit?: number
+}
+
+/** Variables are data of the API, or values of CEL as they are; an absent one is an error for who reads it. */
+export function evaluateCel(
+  program: CelProgram,
+  variables: Readonly<Record<string, unknown>>,
+  { costLimit = PER_CALL_LIMIT }: CelLimits = {},
+): CelOutcome {
+  const slots: CelValue[] = []
+  program.variables.forEach(([name, type], slot) => {
+    if (program.uses.has(name) && Object.hasOwn(variables, name)) slots[slot] = asValue(variables[name], type)
+  })
+  const run = new Run(slots, costLimit)
+  try {
+    const value = program.run(run)
+    const cost = Math.ceil(run.cost)
+    return value instanceof CelError
+      ? { ok: false, error: value.message, exceeded: false, cost }
+      : { ok: true, value, cost }
+  } catch (e) {
+    if (e instanceof CostExceeded) return { ok: false, error: e.message, exceeded: true, cost: Math.ceil(run.cost) }
+    throw e
+  }
+}
+
+const asValue = (v: unknown, type: CelType): CelValue => (isCelValue(v) ? v : toCel(v, type))
+
+const CLASSES = [CelList, CelMap, CelObject, CelOptional, CelOpaque, CelUint, CelTimestamp, CelDuration, CelTypeValue]
+
+const isCelValue = (v: unknown): v is CelValue => CLASSES.some((c) => v instanceof c)

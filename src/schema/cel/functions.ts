@@ -1,0 +1,122 @@
+// How a function of CEL is declared: name, types, what it does, what it costs. The tables of the libraries are lists of these.
+import { assertNever } from '#lib/errors.ts'
+import type { CelType } from './types.ts'
+import { CelError, CelList, CelMap, CelObject, CelOpaque, CelOptional, CelTimestamp, type CelValue } from './values.ts'
+import { CelDuration, CelTypeValue, CelUint, sizeOf } from './values.ts'
+
+/** One evaluation: its variables and what it has cost so far. */
+export class Run {
+  readonly slots: CelValue[]
+  readonly limit: number
+  cost = 0
+
+  constructor(slots: CelValue[], limit: number) {
+    this.slots = slots
+    this.limit = limit
+  }
+
+  /** Ends the evaluation when the limit is passed. */
+  spend(steps: number): void {
+    this.cost += steps
+    if (this.cost > this.limit) throw new CostExceeded()
+  }
+}
+
+export class CostExceeded extends Error {
+  constructor() {
+    super('operation cancelled: actual cost limit exceeded')
+  }
+}
+
+/** Called with values of the declared types and, after them, the run. */
+export type Implementation = (...args: never[]) => CelValue
+export type Cost = (args: readonly CelValue[], result: CelValue) => number
+
+export interface Overload {
+  readonly name: string
+  readonly member: boolean
+  readonly params: readonly CelType[]
+  readonly result: CelType
+  readonly impl: Implementation
+  /** One step when absent. */
+  readonly cost?: Cost
+}
+
+export function fn(
+  name: string,
+  params: readonly CelType[],
+  result: CelType,
+  impl: Implementation,
+  cost?: Cost,
+): Overload {
+  return cost === undefined
+    ? { name, member: false, params, result, impl }
+    : { name, member: false, params, result, impl, cost }
+}
+
+/** The first parameter is what stands before the dot. */
+export function method(
+  name: string,
+  params: readonly CelType[],
+  result: CelType,
+  impl: Implementation,
+  cost?: Cost,
+): Overload {
+  return { ...fn(name, params, result, impl, cost), member: true }
+}
+
+export const NO_OVERLOAD = new CelError('no such overload')
+
+/** What reading a whole string or list costs: a tenth of a step for each unit, rounded up. */
+export const traversal = (size: number): number => Math.ceil(size * 0.1)
+
+/** Costs what reading the first argument costs, `times` over. */
+export const readsFirst =
+  (times = 1): Cost =>
+  ([first = null]) =>
+    Math.ceil(sizeOf(first) * times * 0.1)
+
+/** As the real server guesses: the text once over, for each four characters of the expression. */
+export const regexCost: Cost = ([text = null, pattern = null]) =>
+  traversal(1 + sizeOf(text)) * Math.ceil(sizeOf(pattern) * 0.25)
+
+/** Whether a value may go where the type is asked for; parameters and dyn take everything. */
+export function accepts(type: CelType, v: CelValue): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'var':
+    case 'error':
+      return true
+    case 'null':
+      return v === null
+    case 'bool':
+      return typeof v === 'boolean'
+    case 'int':
+      return typeof v === 'bigint'
+    case 'double':
+      return typeof v === 'number'
+    case 'string':
+      return typeof v === 'string'
+    case 'uint':
+      return v instanceof CelUint
+    case 'bytes':
+      return v instanceof Uint8Array
+    case 'duration':
+      return v instanceof CelDuration
+    case 'timestamp':
+      return v instanceof CelTimestamp
+    case 'list':
+      return v instanceof CelList
+    case 'map':
+      return v instanceof CelMap
+    case 'object':
+      return v instanceof CelObject
+    case 'type':
+      return v instanceof CelTypeValue
+    case 'opaque':
+      if (v instanceof CelOptional) return type.name === 'optional_type'
+      return v instanceof CelOpaque && v.type.kind === 'opaque' && v.type.name === type.name
+    default:
+      return assertNever(type)
+  }
+}

@@ -1,0 +1,38 @@
+// Every function and every name of a type that an expression may use, in one table.
+import type { FunctionTable } from './check.ts'
+import type { Overload } from './functions.ts'
+import { CONVERSIONS } from './library-conversions.ts'
+import { LIST_FUNCTIONS } from './library-lists.ts'
+import { OPTIONAL_FUNCTIONS } from './library-optional.ts'
+import { STRING_FUNCTIONS } from './library-strings.ts'
+import { TIME_FUNCTIONS } from './library-time.ts'
+import { OPERATORS } from './operators.ts'
+import { BOOL, BYTES, type CelType, DOUBLE, DURATION, DYN, INT, listOf, mapOf, NULL, optionalOf } from './types.ts'
+import { STRING, TIMESTAMP, typeOf, UINT } from './types.ts'
+
+const ALL: readonly Overload[] = [
+  ...OPERATORS,
+  ...CONVERSIONS,
+  ...STRING_FUNCTIONS,
+  ...LIST_FUNCTIONS,
+  ...TIME_FUNCTIONS,
+  ...OPTIONAL_FUNCTIONS,
+]
+
+export const FUNCTIONS: FunctionTable = Map.groupBy(ALL, (o) => o.name)
+
+export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
+  ['bool', BOOL],
+  ['bytes', BYTES],
+  ['double', DOUBLE],
+  ['int', INT],
+  ['uint', UINT],
+  ['string', STRING],
+  ['list', listOf(DYN)],
+  ['map', mapOf(DYN, DYN)],
+  ['null_type', NULL],
+  ['type', typeOf(undefined)],
+  ['optional_type', optionalOf(DYN)],
+  ['google.protobuf.Duration', DURATION],
+  ['google.protobuf.Timestamp', TIMESTAMP],
+])

@@ -1,0 +1,20 @@
+// Literals that can be wrong before anything runs: patterns, durations and times are looked at when the expression is compiled.
+import type { Expr, Issue } from './syntax.ts'
+import { isPattern } from './pattern.ts'
+import { parseGoDuration, parseTimestamp } from './time.ts'
+
+const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
+  matches: isPattern,
+  find: isPattern,
+  findAll: isPattern,
+  duration: (text) => parseGoDuration(text) !== undefined,
+  timestamp: (text) => parseTimestamp(text) !== undefined,
+}
+
+export function formatLiteralIssue(name: string, e: Expr & { readonly op: 'call' }): Issue | undefined {
+  const isValid = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined
+  // matches(text, pattern) has the pattern second, text.matches(pattern) and duration(text) first.
+  const arg = e.target === undefined && name === 'matches' ? e.args[1] : e.args[0]
+  if (isValid === undefined || arg?.op !== 'const' || typeof arg.value !== 'string') return undefined
+  return isValid(arg.value) ? undefined : { pos: arg.pos, message: `invalid ${name} argument` }
+}
