@@ -1,0 +1,100 @@
+// The one door to regular expressions that strangers wrote: RE2 syntax, linear time in the input, Go's words for what is wrong.
+import { RE2JS, RE2JSException } from 're2js'
+import { KubeNodeError } from './errors.ts'
+
+/** No pattern that a person wrote comes near; compiling stays in the low milliseconds. */
+export const MAX_PATTERN_LENGTH = 16_384
+
+export interface Regex {
+  readonly pattern: string
+  /** True when any part of the text matches. */
+  test(text: string): boolean
+  /** True when the whole text matches. */
+  testWhole(text: string): boolean
+  /** The first match with its groups by number and by name; undefined when there is none. */
+  match(text: string): RegexMatch | undefined
+}
+
+export interface RegexMatch {
+  readonly index: number
+  readonly text: string
+  /** Group n is at n - 1; undefined where it took no part. */
+  readonly groups: readonly (string | undefined)[]
+  readonly named: ReadonlyMap<string, string | undefined>
+}
+
+/** A pattern that RE2 refuses; `reason` is the text that Go's regexp package gives. */
+export class RegexError extends KubeNodeError {
+  readonly reason: string
+
+  constructor(pattern: string, reason: string) {
+    super('KN1030', `cannot use the pattern ${JSON.stringify(shorten(pattern))}: ${reason}; write it in RE2 syntax`)
+    this.reason = reason
+  }
+}
+
+const shorten = (pattern: string): string => (pattern.length <= 120 ? pattern : `${pattern.slice(0, 120)}…`)
+
+/** Throws RegexError. */
+export function compileRegex(pattern: string, { maxLength = MAX_PATTERN_LENGTH } = {}): Regex {
+  if (pattern.length > maxLength)
+    throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
+  const re = compiled(pattern)
+  return {
+    pattern,
+    test: (text) => re.test(text),
+    testWhole: (text) => re.testExact(text),
+    match: (text) => firstMatch(re, text),
+  }
+}
+
+function compiled(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern)
+  } catch (e) {
+    if (e instanceof RE2JSException) throw new RegexError(pattern, e.message)
+    throw e
+  }
+}
+
+function firstMatch(re: RE2JS, text: string): RegexMatch | undefined {
+  const m = re.matcher(text)
+  if (!m.find()) return undefined
+  const groups = Array.from({ length: m.groupCount() }, (_, i) => m.group(i + 1) ?? undefined)
+  const named = new Map(Object.entries(re.namedGroups()).map(([name, n]) => [name, groups[n - 1]]))
+  return { index: m.start(), text: m.group() ?? '', groups, named }
+}
+
+/** Why a pattern cannot be used, or undefined when it can. */
+export function regexProblem(pattern: string): string | undefined {
+  try {
+    compileRegex(pattern)
+    return undefined
+  } catch (e) {
+    if (e instanceof RegexError) return e.reason
+    throw e
+  }
+}
+
+export interface RegexCache {
+  /** Throws RegexError. */
+  get(pattern: string): Regex
+}
+
+/** Patterns kept; enough for every rule and schema of one process, and a stranger cannot grow it. */
+const DEFAULT_CACHE_SIZE = 512
+
+/** A cache that the caller owns; the one used longest ago leaves first. */
+export function createRegexCache(size = DEFAULT_CACHE_SIZE): RegexCache {
+  const kept = new Map<string, Regex>()
+  return {
+    get(pattern) {
+      const regex = kept.get(pattern) ?? compileRegex(pattern)
+      kept.delete(pattern)
+      kept.set(pattern, regex)
+      const oldest = kept.keys().next()
+      if (kept.size > size && oldest.done !== true) kept.delete(oldest.value)
+      return regex
+    },
+  }
+}

@@ -1,0 +1,44 @@
+// Fills in the defaults of a schema: absent fields, and nulls where none may be. The input is never changed; what stays is shared.
+import { cloneJson, isObject, setOwn } from '#lib/json.ts'
+import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, propertyOf } from './prune.ts'
+import type { Schema } from './schema.ts'
+
+/** Defaults inside of a default apply too; a field below an absent field stays absent. */
+export function applyDefaults(schema: Schema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema)
+    return items ? mapItems(value, (item) => defaulted(items, item)) : value
+  }
+  if (!isObject(value)) return value
+  const filled = mapFields(value, (v, name) => {
+    const sub = propertyOf(schema, name) ?? additionalOf(schema)
+    return sub ? defaulted(sub, v) : v
+  })
+  return withAbsent(schema, filled)
+}
+
+function defaulted(schema: Schema, value: unknown): unknown {
+  if (value === null && schema.nullable !== true) return hasDefault(schema) ? freshDefault(schema) : value
+  return applyDefaults(schema, value)
+}
+
+const freshDefault = (schema: Schema): unknown => applyDefaults(schema, cloneJson(schema.default))
+
+function withAbsent(schema: Schema, value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!isObject(schema.properties)) return value
+  let out: Record<string, unknown> | undefined
+  for (const name of Object.keys(schema.properties)) {
+    const property = propertyOf(schema, name)
+    if (!property || !hasDefault(property)) continue
+    if (Object.hasOwn(value, name) && value[name] !== undefined) continue
+    out ??= copyOf(value)
+    setOwn(out, name, freshDefault(property))
+  }
+  return out ?? value
+}
+
+function copyOf(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const out: Record<string, unknown> = {}
+  for (const k of Object.keys(value)) setOwn(out, k, value[k])
+  return out
+}

@@ -1,0 +1,124 @@
+// Drops what a schema does not know, and nulls where none may be, as the API server does before it looks at a value; the input is never changed.
+import { isObject, MAX_JSON_DEPTH, setOwn } from '#lib/json.ts'
+import type { Schema } from './schema.ts'
+
+export interface Pruned {
+  /** The input itself when nothing had to go. */
+  readonly value: unknown
+  /** Sorted paths as in `unknown field "spec.foo"`. */
+  readonly unknownFields: readonly string[]
+}
+
+export interface PruneOptions {
+  /** The value is a whole object: its apiVersion, kind and metadata stay whatever the schema says. */
+  readonly embeddedRoot?: boolean
+}
+
+export function prune(schema: Schema, value: unknown, { embeddedRoot = false }: PruneOptions = {}): Pruned {
+  const unknownFields: string[] = []
+  const root: Schema = embeddedRoot ? { ...schema, 'x-kubernetes-embedded-resource': true } : schema
+  const known = pruneValue(root, value, '', 0, unknownFields)
+  return { value: dropNulls(schema, known), unknownFields: unknownFields.toSorted() }
+}
+
+const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+
+/** `schema` undefined: nothing is known here, so no field may stay. */
+function pruneValue(
+  schema: Schema | undefined,
+  value: unknown,
+  path: string,
+  depth: number,
+  unknown: string[],
+): unknown {
+  const preserve = schema?.['x-kubernetes-preserve-unknown-fields'] === true
+  if (Array.isArray(value)) {
+    // Only lists of lists without a schema get this deep; their fields would all go.
+    if (depth > MAX_JSON_DEPTH) return []
+    const items = itemsOf(schema)
+    if (preserve && !items) return value
+    return mapItems(value, (item, i) =>
+      preserve && items
+        ? pruneValue(
+            { ...items, 'x-kubernetes-preserve-unknown-fields': true },
+            item,
+            `${path}[${i}]`,
+            depth + 1,
+            unknown,
+          )
+        : pruneValue(items, item, `${path}[${i}]`, depth + 1, unknown),
+    )
+  }
+  if (!isObject(value)) return value
+  const embedded = schema?.['x-kubernetes-embedded-resource'] === true
+  return mapFields(value, (v, name) => {
+    if (embedded && META_FIELDS.has(name)) return v
+    const field = path === '' ? name : `${path}.${name}`
+    const property = propertyOf(schema, name)
+    if (property) return pruneValue(property, v, field, depth + 1, unknown)
+    if (schema?.additionalProperties !== undefined)
+      return pruneValue(additionalOf(schema), v, field, depth + 1, unknown)
+    if (preserve) return v
+    if (path !== '' || !META_FIELDS.has(name) || schema === undefined) unknown.push(field)
+    return undefined
+  })
+}
+
+/** Removes nulls that are neither allowed nor to be replaced by a default; nulls in lists stay, for validation to find. */
+export function dropNulls(schema: Schema | undefined, value: unknown): unknown {
+  if (schema === undefined) return value
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema)
+    return items ? mapItems(value, (item) => dropNulls(items, item)) : value
+  }
+  if (!isObject(value)) return value
+  return mapFields(value, (v, name) => {
+    const sub = propertyOf(schema, name) ?? additionalOf(schema)
+    if (v === null && sub && sub.nullable !== true && !hasDefault(sub)) return undefined
+    return dropNulls(sub, v)
+  })
+}
+
+/** A null default is none. */
+export const hasDefault = (schema: Schema): boolean => schema.default !== undefined && schema.default !== null
+
+export function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
+  const properties = schema?.properties
+  const found = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  return isObject(found) ? found : undefined
+}
+
+/** undefined also for `additionalProperties: true`: any name, nothing known below. */
+export function additionalOf(schema: Schema | undefined): Schema | undefined {
+  const additional = schema?.additionalProperties
+  return isObject(additional) ? additional : undefined
+}
+
+export const itemsOf = (schema: Schema | undefined): Schema | undefined =>
+  isObject(schema?.items) ? schema.items : undefined
+
+/** A new list only when an item changed. */
+export function mapItems(list: readonly unknown[], change: (item: unknown, i: number) => unknown): readonly unknown[] {
+  let out: unknown[] | undefined
+  for (let i = 0; i < list.length; i++) {
+    const item = change(list[i], i)
+    if (item !== list[i]) out ??= list.slice(0, i)
+    out?.push(item)
+  }
+  return out ?? list
+}
+
+/** A new object only when a field changed or went (undefined). */
+export function mapFields(
+  from: Readonly<Record<string, unknown>>,
+  change: (value: unknown, name: string) => unknown,
+): Readonly<Record<string, unknown>> {
+  const names = Object.keys(from)
+  const values = names.map((name) => (from[name] === undefined ? undefined : change(from[name], name)))
+  if (names.every((name, i) => values[i] === from[name])) return from
+  const out: Record<string, unknown> = {}
+  names.forEach((name, i) => {
+    if (values[i] !== undefined) setOwn(out, name, values[i])
+  })
+  return out
+}

@@ -1,0 +1,235 @@
+// Walks a value along its prepared schema and lists what is wrong, in the order and with the choices of the validator inside kube-apiserver:
+// where several schemas could fit (anyOf, oneOf), the findings shown are those of the one that came furthest.
+import { goJson, goQuote } from '#lib/go-format.ts'
+import { isObject } from '#lib/json.ts'
+import { tooMany } from './field-error.ts'
+import { fieldCorrelation, isUnchanged, itemCorrelation, ownValue, type Correlation } from './ratchet.ts'
+import type { SchemaNode } from './validate-node.ts'
+import {
+  checkNumber,
+  checkString,
+  enumMismatch,
+  formatMismatch,
+  kindOf,
+  looseProblem,
+  nullMismatch,
+  problem,
+  typeMismatch,
+  type Problem,
+} from './validate-scalar.ts'
+
+/**
+ * Adds findings to `out` and returns a score: how many checks were met on the way. Only anyOf and oneOf look at scores.
+ * The depth of recursion is that of the schema.
+ */
+export function walk(node: SchemaNode, value: unknown, path: string, out: Problem[], old?: Correlation): number {
+  const start = out.length
+  const score = check(node, value, path, out, old)
+  if (old && out.length > start && isUnchanged(old)) out.length = start
+  return score
+}
+
+/** What each validator that applies adds to the score, beside what it found below. */
+const APPLIED = 1
+const ALWAYS_APPLIED = 4 // combinations (2), enum, the schema itself
+
+function check(node: SchemaNode, value: unknown, path: string, out: Problem[], old: Correlation | undefined): number {
+  const kind = kindOf(value)
+  if (kind === 'null') return checkNull(node, path, out)
+  let score = ALWAYS_APPLIED
+  if (node.types.length > 0 || node.format !== '') {
+    const mismatch = typeMismatch(node, value, kind, path)
+    score += mismatch ? APPLIED : 2 * APPLIED
+    if (mismatch) out.push(mismatch)
+  }
+  if (node.anyOf.length > 0) score += walkAnyOf(node.anyOf, value, path, out)
+  if (node.oneOf.length > 0) score += walkOneOf(node.oneOf, value, path, out)
+  if (node.allOf.length > 0) score += walkAllOf(node.allOf, value, path, out)
+  if (node.not) walkNot(node.not, value, path, out)
+  if (typeof value === 'string') score += checkText(node, value, path, out)
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    checkNumber(node, value, path, out)
+    score += 2 * APPLIED
+  }
+  if (Array.isArray(value)) score += walkItems(node, value, path, out, old)
+  const notInEnum = enumMismatch(node, value, path)
+  if (notInEnum) out.push(notInEnum)
+  if (isObject(value)) score += walkObject(node, value, path, out, old)
+  return score
+}
+
+function checkNull(node: SchemaNode, path: string, out: Problem[]): number {
+  const mismatch = nullMismatch(node, path)
+  if (mismatch) out.push(mismatch)
+  const notInEnum = enumMismatch(node, null, path)
+  if (notInEnum) out.push(notInEnum)
+  return mismatch ? 0 : APPLIED
+}
+
+function checkText(node: SchemaNode, value: string, path: string, out: Problem[]): number {
+  checkString(node, value, path, out)
+  if (!node.formatCheck) return APPLIED
+  const mismatch = formatMismatch(node, value, path)
+  if (mismatch) out.push(mismatch)
+  return 2 * APPLIED
+}
+
+interface Attempt {
+  readonly score: number
+  readonly problems: readonly Problem[]
+}
+
+function attempt(node: SchemaNode, value: unknown, path: string): Attempt {
+  const problems: Problem[] = []
+  return { score: walk(node, value, path, problems), problems }
+}
+
+/** The first of the best: a later schema must come strictly further to be shown instead. */
+const furthest = (attempts: readonly Attempt[]): Attempt | undefined =>
+  attempts.reduce<Attempt | undefined>((best, a) => (!best || a.score > best.score ? a : best), undefined)
+
+function walkAnyOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
+  const failed: Attempt[] = []
+  for (const node of nodes) {
+    const tried = attempt(node, value, path)
+    if (tried.problems.length === 0) return tried.score
+    failed.push(tried)
+  }
+  out.push(looseProblem(`${goQuote(path)} must validate at least one schema (anyOf)`))
+  return show(furthest(failed), out)
+}
+
+function walkOneOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
+  const attempts = nodes.map((node) => attempt(node, value, path))
+  const valid = attempts.filter((a) => a.problems.length === 0)
+  if (valid.length === 1) return valid[0]?.score ?? 0
+  const found = valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`
+  out.push(looseProblem(`${goQuote(path)} must validate one and only one schema (oneOf). ${found}`))
+  return valid.length === 0 ? show(furthest(attempts), out) : 0
+}
+
+function show(best: Attempt | undefined, out: Problem[]): number {
+  if (!best) return 0
+  out.push(...best.problems)
+  return best.score
+}
+
+function walkAllOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
+  const attempts = nodes.map((node) => attempt(node, value, path))
+  for (const a of attempts) out.push(...a.problems)
+  const valid = attempts.filter((a) => a.problems.length === 0).length
+  if (valid < nodes.length) {
+    const none = valid === 0 ? '. None validated' : ''
+    out.push(looseProblem(`${goQuote(path)} must validate all the schemas (allOf)${none}`))
+  }
+  return attempts.reduce((sum, a) => sum + a.score, 0)
+}
+
+function walkNot(node: SchemaNode, value: unknown, path: string, out: Problem[]): void {
+  if (attempt(node, value, path).problems.length === 0)
+    out.push(looseProblem(`${goQuote(path)} must not validate the schema (not)`))
+}
+
+function walkItems(
+  node: SchemaNode,
+  items: readonly unknown[],
+  path: string,
+  out: Problem[],
+  old: Correlation | undefined,
+): number {
+  let score = 2 * APPLIED
+  const { items: itemNode, minItems, maxItems } = node
+  if (itemNode)
+    items.forEach((item, i) => {
+      score += walk(itemNode, item, `${path}[${i}]`, out, old && itemCorrelation(old, item))
+    })
+  if (minItems !== undefined && items.length < minItems)
+    out.push(problem(path, `should have at least ${minItems} items`, items.length))
+  if (maxItems !== undefined && items.length > maxItems)
+    out.push(countProblem(path, `should have at most ${maxItems} items`, items.length, maxItems))
+  if (node.uniqueItems && new Set(items.map((item) => goJson(item))).size < items.length)
+    out.push(problem(path, "shouldn't contain duplicates", ''))
+  return score
+}
+
+const countProblem = (path: string, said: string, actual: number, max: number): Problem => ({
+  text: `${path} in body ${said}`,
+  path,
+  toError: (field) => tooMany(field, actual, max),
+})
+
+function walkObject(
+  node: SchemaNode,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  out: Problem[],
+  old: Correlation | undefined,
+): number {
+  checkSize(node, value, path, out)
+  let score = APPLIED
+  if (node.additional !== undefined) score += walkAdditional(node, value, path, out, old)
+  for (const [name, child] of node.properties) {
+    const v = ownValue(value, name)
+    if (v === undefined) continue
+    const sub = path === '' ? name : `${path}.${name}`
+    score += walk(child, v, sub, out, fieldOld(old, path, name, child))
+  }
+  for (const name of node.required) if (ownValue(value, name) === undefined) out.push(missing(`${path}.${name}`))
+  return score
+}
+
+/** apiVersion and kind of the object itself cannot be told apart from before: both sides were converted to one version. */
+const fieldOld = (old: Correlation | undefined, path: string, name: string, node: SchemaNode) =>
+  old && !(path === '' && (name === 'apiVersion' || name === 'kind')) ? fieldCorrelation(old, name, node) : undefined
+
+function missing(path: string): Problem {
+  return {
+    text: `${path} in body is required`,
+    path,
+    toError: (field) => ({ type: 'FieldValueRequired', field, detail: '' }),
+  }
+}
+
+function checkSize(node: SchemaNode, value: Readonly<Record<string, unknown>>, path: string, out: Problem[]): void {
+  const { minProperties, maxProperties } = node
+  if (minProperties === undefined && maxProperties === undefined) return
+  const size = Object.keys(value).filter((k) => value[k] !== undefined).length
+  if (minProperties !== undefined && size < minProperties)
+    out.push(problem(path, `should have at least ${minProperties} properties`, size))
+  if (maxProperties !== undefined && size > maxProperties)
+    out.push(countProblem(path, `should have at most ${maxProperties} properties`, size, maxProperties))
+}
+
+/** Findings of other names come in the order of the names, whatever the order of keys. */
+function walkAdditional(
+  node: SchemaNode,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  out: Problem[],
+  old: Correlation | undefined,
+): number {
+  let score = 0
+  const found: { readonly name: string; readonly problems: readonly Problem[] }[] = []
+  for (const name of Object.keys(value)) {
+    if (value[name] === undefined || node.properties.has(name)) continue
+    const problems: Problem[] = []
+    if (node.additional === 'none') problems.push(forbiddenName(path, name))
+    else if (node.additional)
+      score += walk(
+        node.additional,
+        value[name],
+        `${path}.${name}`,
+        problems,
+        fieldOld(old, path, name, node.additional),
+      )
+    if (problems.length > 0) found.push({ name, problems })
+  }
+  found.sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const f of found) out.push(...f.problems)
+  return score
+}
+
+function forbiddenName(path: string, name: string): Problem {
+  const said = problem(`${path}.${name}`, 'is a forbidden property', name)
+  return { ...said, path }
+}

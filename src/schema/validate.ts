@@ -1,0 +1,90 @@
+// Says what is wrong with a value under a structural schema, with the fields, causes and words of a kube-apiserver. CEL rules are not looked at here.
+import { childPath, fieldOf, type FieldError } from './field-error.ts'
+import type { Schema } from './schema.ts'
+import { checkEmbedded } from './validate-embedded.ts'
+import { checkLists, nodesLeadingTo, nodesWithLists } from './validate-lists.ts'
+import { prepareSchema, type IntOrString, type SchemaNode } from './validate-node.ts'
+import type { Problem } from './validate-scalar.ts'
+import { walk } from './validate-walk.ts'
+
+export interface ValidateOptions {
+  /** Where the value stands; the root when absent. */
+  readonly path?: string
+  /** The stored value on update: what did not change may stay wrong. */
+  readonly old?: unknown
+}
+
+/** A schema made ready once and used for many values. */
+export interface Validator {
+  validate(value: unknown, options?: ValidateOptions): readonly FieldError[]
+}
+
+export function createValidator(schema: Schema): Validator {
+  const node = prepareSchema(schema)
+  const lists = nodesWithLists(node)
+  const embedded = nodesLeadingTo(node, (n) => n.embedded)
+  return {
+    validate(value, { path = '', old } = {}) {
+      const errors = valueErrors(node, value, path, old)
+      checkEmbedded(node, value, path, embedded, errors)
+      if (old === undefined || !hasListErrors(node, old, lists)) checkLists(node, value, path, lists, errors)
+      return errors
+    },
+  }
+}
+
+/** Duplicates pass an update when the stored value had any: a list is mended as a whole or not at all. */
+function hasListErrors(node: SchemaNode, old: unknown, lists: ReadonlySet<SchemaNode>): boolean {
+  const errors: FieldError[] = []
+  checkLists(node, old, '', lists, errors)
+  return errors.length > 0
+}
+
+function valueErrors(node: SchemaNode, value: unknown, base: string, old?: unknown): FieldError[] {
+  const problems: Problem[] = []
+  walk(node, value, '', problems, old === undefined ? undefined : { old, value, node })
+  return problems.length === 0 ? [] : toErrors(problems, base)
+}
+
+/** Equal texts are told once, as the server does. */
+function toErrors(problems: readonly Problem[], base: string): FieldError[] {
+  const byText = new Map<string, Problem>()
+  for (const p of problems) if (!byText.has(p.text)) byText.set(p.text, p)
+  return [...byText.values()].map((p) => p.toError(fieldName(base, p.path)))
+}
+
+function fieldName(base: string, path: string | undefined): string {
+  const relative = path?.startsWith('.') ? path.slice(1) : (path ?? '')
+  return relative === '' ? fieldOf(base) : childPath(base, relative)
+}
+
+/** For one look at one value; whoever validates often keeps a validator. */
+export function validate(schema: Schema, value: unknown, options?: ValidateOptions): readonly FieldError[] {
+  return createValidator(schema).validate(value, options)
+}
+
+/** The value keywords alone, for defaults inside a CRD. */
+export const validateValue = (
+  schema: Schema,
+  value: unknown,
+  path: string,
+  intOrString: IntOrString,
+): readonly FieldError[] => valueErrors(prepareSchema(schema, intOrString), value, path)
+
+/** Validators by schema object, made on first use; whoever owns the schemas owns one of these. */
+export interface Validators {
+  for(schema: Schema): Validator
+}
+
+export function createValidators(): Validators {
+  const made = new WeakMap<Schema, Validator>()
+  return {
+    for(schema) {
+      const known = made.get(schema)
+      if (known) return known
+      const validator = createValidator(schema)
+      made.set(schema, validator)
+      return validator
+    },
+  }
+}
