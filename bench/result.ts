@@ -1,0 +1,31 @@
+// What a benchmark hands back. The names of the figures are a contract: other tools read the line of JSON.
+
+export type Figures = Readonly<Record<string, number>>
+
+export interface BenchResult {
+  readonly figures: Figures
+  /** Who else did the same work on this machine in the same run. */
+  readonly peer: { readonly name: string; readonly figures: Figures } | null
+  /** How many times better than the peer, median over the rounds. */
+  readonly ratio: Figures
+  /** Versions beyond those of Node and KubeNode, such as the peer's. */
+  readonly versions?: Readonly<Record<string, string>>
+}
+
+export interface BenchOptions {
+  /** `name=number` arguments, for a smaller or longer run; a bench has a default for each it knows. */
+  readonly numbers: Figures
+}
+
+export interface Bench {
+  run(options: BenchOptions): Promise<BenchResult>
+}
+
+/** The middle one; of an even count the lower middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
+}
+
+/** Three significant digits; whole numbers stay whole. */
+export const rounded = (n: number): number => (Number.isInteger(n) ? n : Number(n.toPrecision(3)))
