@@ -1,0 +1,74 @@
+// The names that several parts share: field managers, identities, labels, annotations, taints, finalizers. Each is written here once.
+
+/** Where our namespaced objects (Leases, Secrets, ControllerRevisions) live. */
+export const SYSTEM_NAMESPACE = 'kubenode-system'
+
+/** One field manager a writer: server-side apply keeps them apart. */
+export const FIELD_MANAGERS = {
+  sync: 'kubenode-sync',
+  machine: 'kubenode-machine',
+  machineSet: 'kubenode-machineset',
+  componentSet: 'kubenode-componentset',
+  canary: 'kubenode-canary',
+  remedy: 'kubenode-remedy',
+  remedyJob: 'kubenode-remedyjob',
+  cluster: 'kubenode-cluster',
+  hostDoctor: 'kubenode-hostdoctor',
+  defender: 'kubenode-defender',
+  cli: 'kubenode-cli',
+  agent: 'kubenode-agent',
+} as const
+
+export type FieldManager = (typeof FIELD_MANAGERS)[keyof typeof FIELD_MANAGERS]
+
+export const LABELS = {
+  /** On Machines and their Nodes. */
+  pool: 'kubenode.io/pool',
+  zone: 'topology.kubernetes.io/zone',
+  rack: 'kubenode.io/rack',
+  class: 'kubenode.io/class',
+  /** On objects that belong to one machine when its name fits a label; look up by the field, not by this, when it must be sure. */
+  component: 'kubenode.io/component',
+  /** On bootstrap-token Secrets that the machine controller made. */
+  joinToken: 'kubenode.io/join-token',
+} as const
+
+export const ANNOTATIONS = {
+  /** The commit that last changed the rendered content of the object. */
+  commit: 'kubenode.io/commit',
+  /** On a Node: owner → {reason, until} of our cordon, as JSON. */
+  cordon: 'kubenode.io/cordon-owners',
+  /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */
+  machine: 'kubenode.io/machine',
+  /** On a Node: keys of labels and taints that the machine controller put there, as JSON. */
+  owned: 'kubenode.io/owned-by-machine',
+} as const
+
+export const TAINTS = {
+  /** Our cordon; `spec.unschedulable` belongs to people. */
+  cordon: 'kubenode.io/cordon',
+  /** On a joining node until its required components are in. */
+  componentsPending: 'kubenode.io/components-pending',
+  /** Fencing, only after the provider says that the machine is off. */
+  outOfService: 'node.kubernetes.io/out-of-service',
+} as const
+
+export const FINALIZERS = {
+  machine: 'kubenode.io/machine',
+  job: 'kubenode.io/incident-record',
+} as const
+
+/** The identity in an agent's client certificate. */
+export const agentUser = (machine: string): string => `kubenode:agent:${machine}`
+export const AGENTS_GROUP = 'kubenode:agents'
+export const agentNodeGroup = (node: string): string => `kubenode:node:${node}`
+
+/** What a join token authenticates as, beside `system:bootstrap:<token id>`. */
+export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'
+export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
+
+/** Agents' heartbeat Leases live in the system namespace under this name; kubelets' own are in kube-node-lease. */
+export const agentLeaseName = (machine: string): string => `agent-${machine}`
+
+/** The one ledger of an API server. */
+export const LEDGER_NAME = 'cluster'
