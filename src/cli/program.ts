@@ -6,6 +6,8 @@ import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
+const COMMANDS = [completion, lint, version]
+
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')
     .description('Runs the nodes of many Kubernetes clusters from git.')

@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { buildProgram, run } from './program.ts'
+import { candidates } from './commands/completion.ts'
+import { printable, reportError } from './exit.ts'
+import type { Io } from './io.ts'
+
+let dir = ''
+beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-cli-'))))
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+function recorder(): { io: Io; out: () => string; err: () => string } {
+  let out = ''
+  let err = ''
+  const io: Io = { out: (t) => (out += t), err: (t) => (err += t), cwd: dir, env: {}, isTerminal: false }
+  return { io, out: () => out, err: () => err }
+}
+
+async function kubenode(...argv: string[]) {
+  const { io, out, err } = recorder()
+  const code = await run(argv, io)
+  return { code, out: out(), err: err() }
+}
+
+const write = (name: string, text: string) => {
+  mkdirSync(join(dir, name, '..'), { recursive: true })
+  writeFileSync(join(dir, name), text)
+}
+
+describe('the frame', () => {
+  test('without arguments it prints the help and succeeds', async () => {
+    const { code, out } = await kubenode()
+    expect(code).toBe(0)
+    expect(out).toContain('Usage: kubenode')
+  })
+
+  test('an unknown command is refused with a number and a suggestion', async () => {
+    const { code, err } = await kubenode('versoin')
+    expect(code).toBe(2)
+    expect(err).toMatch(/^KN1002: unknown command 'versoin'\n\(Did you mean version\?\)/)
+  })
+
+  test('an unknown option is refused', async () => {
+    expect((await kubenode('version', '--nope')).code).toBe(2)
+  })
+
+  test('help is no error', async () => {
+    const { code, out } = await kubenode('lint', '--help')
+    expect(code).toBe(0)
+    expect(out).toContain('files, or folders')
+  })
+
+  test('every flag is also an environment variable', () => {
+    const { io } = recorder()
+    const without = buildProgram(io).commands.flatMap((c) => c.options.filter((o) => o.long && o.envVar === undefined))
+    expect(without.map((o) => o.long)).toEqual([])
+  })
+
+  test('a bug of ours is reported as one, with its stack', () => {
+    const { io, err } = recorder()
+    expect(reportError(io, new Error('boom'))).toBe(2)
+    expect(err()).toMatch(/^KN1000: .*\nError: boom\n\s+at /)
+  })
+
+  test('what steers a terminal is taken out of what is printed (S20)', () => {
+    expect(printable('a\u001b[2Jb\u202ec\nd')).toBe('a\ufffd[2Jb\ufffdc\nd')
+  })
+})
+
+describe('version', () => {
+  test('json has the versions that a bug report needs', async () => {
+    const { code, out } = await kubenode('version', '-o', 'json')
+    expect(code).toBe(0)
+    expect(Object.keys(JSON.parse(out) as object)).toEqual([
+      'kubenode',
+      'node',
+      'platform',
+      'apiVersion',
+      'oldestKubernetes',
+    ])
+  })
+
+  test('text is one line', async () =>
+    expect((await kubenode('version')).out).toMatch(/^kubenode \S+ \(kubenode\.io\/v1alpha1, Node 26\./))
+
+  test('an unknown form is refused', async () => expect((await kubenode('version', '-o', 'xml')).code).toBe(2))
+})
+
+describe('completion', () => {
+  const words = (...typed: string[]) => candidates(buildProgram(recorder().io), typed).map((c) => c.word)
+
+  test.each([
+    [[''], ['apiserver', 'completion', 'lint', 'version']],
+    [['l'], ['lint']],
+    [
+      ['completion', ''],
+      ['bash', 'fish', 'zsh'],
+    ],
+    [
+      ['lint', '-'],
+      ['--help', '--output'],
+    ],
+    [
+      ['lint', '-o', ''],
+      ['github', 'json', 'text'],
+    ],
+    [['lint', '-o', 'json', ''], []],
+  ])('after %j come %j', (typed, want) => {
+    const got = words(...typed)
+    expect(want.filter((w) => !got.includes(w))).toEqual([])
+    if (typed.at(-1) !== '') expect(got).toEqual(want)
+  })
+
+  test.each(['bash', 'zsh', 'fish'])('the script for %s asks the program itself', async (shell) => {
+    const { code, out } = await kubenode('completion', shell)
+    expect(code).toBe(0)
+    expect(out).toContain('__complete --')
+  })
+
+  test('the hidden command answers word and help', async () => {
+    expect((await kubenode('__complete', '--', 'vers')).out).toBe(
+      'version\tprint the versions of kubenode and of what it runs on\n',
+    )
+  })
+})
+
+describe('lint', () => {
+  const machineSet = (extra = '') => `apiVersion: kubenode.io/v1alpha1
+kind: MachineSet
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      pool: web
+  provider: {name: process}
+${extra}`
+
+  test('a good object passes', async () => {
+    write('a.yaml', machineSet())
+    const { code, out, err } = await kubenode('lint', 'a.yaml')
+    expect(out).toBe('')
+    expect([code, err]).toEqual([0, '1 file, 1 object, 0 problems\n'])
+  })
+
+  test('an unknown field is placed, named and corrected', async () => {
+    write('a.yaml', machineSet().replace('replicas', 'replicsa'))
+    const { code, out } = await kubenode('lint', 'a.yaml')
+    expect(code).toBe(2)
+    expect(out).toMatch(/^a\.yaml:5:3: KN5001: MachineSet\/web: .*replicsa.*did you mean "?replicas/m)
+  })
+
+  test('an unknown kind of ours is corrected', async () => {
+    write('a.yaml', 'apiVersion: kubenode.io/v1alpha1\nkind: MachinSet\nmetadata: {name: a}\n')
+    expect((await kubenode('lint', 'a.yaml')).out).toMatch(/^a\.yaml:2:1: KN1021: .*did you mean MachineSet\?/)
+  })
+
+  test('every problem of a folder is listed, and good documents beside broken ones are still read', async () => {
+    write('x/a.yaml', 'a: [\n')
+    write('x/b.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}')
+    write('x/c.yaml', '- 1\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ok}\n')
+    write('x/node_modules/d.yaml', 'a: [')
+    const { code, out, err } = await kubenode('lint', 'x')
+    expect(code).toBe(2)
+    expect(out.split('\n').map((l) => l.split(': ').slice(0, 2).join(' '))).toEqual([
+      'x/a.yaml:2:1 KN1015',
+      'x/b.json:1:38 KN1023',
+      'x/c.yaml:1:1 KN1020',
+      '',
+    ])
+    expect(err).toBe('3 files, 3 objects, 3 problems\n')
+  })
+
+  test('a rule that names an unknown fact is refused', async () => {
+    write('r.json', '{"all":[{"fact":"conditionz","path":"/Ready/status","operator":"equal","value":"False"}]}')
+    const { code, out } = await kubenode('lint', 'r.json')
+    expect(code).toBe(2)
+    expect(out).toMatch(/^r\.json:1:\d+: KN4006: .*conditionz/)
+  })
+
+  test('a kubeconfig that runs a program is refused (S14)', async () => {
+    write(
+      'k.yaml',
+      `apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: evil}}}]
+`,
+    )
+    const { code, out } = await kubenode('lint', 'k.yaml')
+    expect(code).toBe(2)
+    expect(out).toMatch(/^k\.yaml:6:\d+: KN2\d+: Config: .*exec/)
+  })
+
+  test('a missing file is a numbered error that says what to do', async () => {
+    expect(await kubenode('lint', 'nope.yaml')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^KN1011: cannot read nope\.yaml/) as string,
+    })
+  })
+
+  test('links are not followed', async () => {
+    symlinkSync('/', join(dir, 'root'))
+    write('a.yaml', machineSet())
+    expect((await kubenode('lint', '.')).code).toBe(0)
+  })
+
+  test('json and github forms carry the same findings', async () => {
+    write('a,b.yaml', 'kind: X\nmetadata: {name: a}\n')
+    const json = JSON.parse((await kubenode('lint', '.', '-o', 'json')).out) as { findings: object[] }
+    expect(json.findings).toEqual([
+      {
+        file: 'a,b.yaml',
+        line: 1,
+        column: 1,
+        code: 'KN1022',
+        message: 'every object names its apiVersion; this one does not',
+        pointer: '/apiVersion',
+        object: 'X/a',
+      },
+    ])
+    expect((await kubenode('lint', '.', '-o', 'github')).out).toBe(
+      '::error file=a%2Cb.yaml,line=1,col=1,title=KN1022::every object names its apiVersion; this one does not\n',
+    )
+  })
+})

@@ -1,0 +1,44 @@
+// `kubenode lint PATH…`: everything that is wrong with the objects, rules and kubeconfigs in files, before a server sees them.
+import type { Command } from 'commander'
+import { EXIT_ERROR, Exit, printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import type { Finding } from '../lint/lint.ts'
+import { outputOption } from '../output.ts'
+
+type Form = 'text' | 'json' | 'github'
+
+const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`
+
+const asText = (f: Finding): string =>
+  printable(`${f.file}:${f.line}:${f.column}: ${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`)
+
+/** Annotations on a pull request. Their own escapes keep a hostile file name from adding commands. */
+const asGithub = (f: Finding): string => {
+  const escape = (s: string) => s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  const property = (s: string) => escape(s).replaceAll(':', '%3A').replaceAll(',', '%2C')
+  return `::error file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printable(f.message))}`
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('lint')
+    .description('check objects, rules and kubeconfigs in files; exit 2 when something is wrong')
+    .argument('<path...>', 'files, or folders with YAML and JSON files')
+    .addOption(outputOption(['text', 'json', 'github']).default('text'))
+    .action(async (paths: string[], { output }: { output: Form }) => {
+      const [{ filesToLint }, { lintText }, { createValidator }] = await Promise.all([
+        import('../lint/files.ts'),
+        import('../lint/lint.ts'),
+        import('#api/validate.ts'),
+      ])
+      const files = filesToLint(paths, io.cwd)
+      const validator = createValidator()
+      const results = files.map((f) => lintText(f.name, f.text, validator))
+      const findings = results.flatMap((r) => r.findings)
+      const looked = results.reduce((n, r) => n + r.looked, 0)
+      if (output === 'json') io.out(`${JSON.stringify({ files: files.length, looked, findings }, null, 2)}\n`)
+      else for (const f of findings) io.out(`${output === 'github' ? asGithub(f) : asText(f)}\n`)
+      io.err(`${count(files.length, 'file')}, ${count(looked, 'object')}, ${count(findings.length, 'problem')}\n`)
+      if (findings.length > 0) throw new Exit(EXIT_ERROR)
+    })
+}

@@ -1,0 +1,57 @@
+// Which files a lint looks at: those named, and under a named folder every YAML and JSON file that is not somebody else's.
+import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { MAX_TEXT_BYTES } from '#lib/documents.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+export interface LintFile {
+  /** As a person would name it from where they stand. */
+  readonly name: string
+  readonly text: string
+}
+
+const SKIPPED = new Set(['node_modules', 'dist'])
+const ENDINGS = /\.(ya?ml|json)$/i
+/** A tree with more is not one that somebody wrote. */
+const MAX_FILES = 10_000
+
+function walk(folder: string, found: string[]): string[] {
+  for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
+    const path = join(folder, entry.name)
+    // Links are not followed: they lead out of the tree, or around in it.
+    if (entry.isDirectory()) walk(path, found)
+    else if (entry.isFile() && ENDINGS.test(entry.name)) found.push(path)
+    if (found.length > MAX_FILES)
+      throw new KubeNodeError('KN1012', `cannot lint ${folder}: more than ${MAX_FILES} files; name a smaller folder`)
+  }
+  return found
+}
+
+function read(path: string, name: string): LintFile {
+  const { size } = statSync(path)
+  if (size > MAX_TEXT_BYTES) {
+    throw new KubeNodeError(
+      'KN1013',
+      `cannot lint ${name}: ${size} bytes, at most ${MAX_TEXT_BYTES} are read; split the file`,
+    )
+  }
+  return { name, text: readFileSync(path, 'utf8') }
+}
+
+export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
+  return paths.flatMap((given) => {
+    const path = resolve(cwd, given)
+    const shown = (p: string) => (relative(cwd, p).startsWith('..') ? p : relative(cwd, p)) || '.'
+    try {
+      const stat = lstatSync(path)
+      if (stat.isDirectory()) return walk(path, []).map((p) => read(p, shown(p)))
+      return [read(path, shown(path))]
+    } catch (e) {
+      if (e instanceof KubeNodeError) throw e
+      throw new KubeNodeError('KN1011', `cannot read ${given}: ${messageOf(e)}; name a file or folder that exists`, {
+        cause: e,
+      })
+    }
+  })
+}

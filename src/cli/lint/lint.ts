@@ -1,0 +1,164 @@
+// What is wrong with documents that people wrote: objects of ours, rules, kubeconfigs, and the frame of every other object.
+import { parseDocuments } from '#lib/documents.ts'
+import type { ParsedDocument } from '#lib/documents.ts'
+import type { ErrorCode } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { KINDS, kindNamed } from '#api/kinds.ts'
+import { formatProblem } from '#api/problem.ts'
+import type { Validator } from '#api/validate.ts'
+import { kubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { describeProblem } from '#policy/problem.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+
+export interface Finding {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly code: ErrorCode
+  readonly message: string
+  /** `MachineSet/web`, where there is an object. */
+  readonly object?: string
+  readonly pointer?: string
+}
+
+interface Unplaced {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly pointer: string
+}
+
+export interface LintResult {
+  readonly findings: readonly Finding[]
+  /** Objects, rules and kubeconfigs that were looked at. */
+  readonly looked: number
+}
+
+const isRule = (v: Record<string, unknown>): boolean =>
+  v['kind'] === undefined && ['all', 'any', 'not', 'conditions'].some((k) => Object.hasOwn(v, k))
+
+const nameOf = (v: Record<string, unknown>): string => {
+  const meta = v['metadata']
+  const name = isObject(meta) ? (meta['name'] ?? meta['generateName']) : undefined
+  return `${String(v['kind'] ?? 'object')}/${typeof name === 'string' ? name : '?'}`
+}
+
+/** Problems that carry `KN….: ` in their text lose it: the number stands in a column of its own. */
+const withoutCode = (text: string): string => text.replace(/^KN\d+: /, '')
+
+function ruleProblems(name: string, definition: unknown, pointer: string): Unplaced[] {
+  const compiled = compileRule(name, definition, nodeVocabulary())
+  if (compiled.ok) return []
+  return compiled.problems.map((p) => ({
+    code: p.code,
+    message: withoutCode(describeProblem(p)),
+    pointer: pointer + p.pointer,
+  }))
+}
+
+function ownProblems(value: Record<string, unknown>, validator: Validator): Unplaced[] {
+  const kind = kindNamed(String(value['kind']))
+  if (kind === undefined) {
+    const near = didYouMean(
+      String(value['kind']),
+      KINDS.map((k) => k.kind),
+    )
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    return [
+      {
+        code: 'KN1021',
+        message: `no kind ${JSON.stringify(value['kind'])} in ${API_GROUP_VERSION}${hint}`,
+        pointer: '/kind',
+      },
+    ]
+  }
+  const shape = validator
+    .problems(kind, value)
+    .map((p) => ({ code: p.code, message: withoutCode(formatProblem(p)), pointer: p.pointer }))
+  const spec = value['spec']
+  // A rule that has no proper shape is not asked what it means.
+  if (kind.kind !== 'NodeRemedier' || shape.length > 0 || !isObject(spec)) return shape
+  return ruleProblems(nameOf(value), spec['when'], '/spec/when')
+}
+
+function frameProblems(value: Record<string, unknown>): Unplaced[] {
+  const out: Unplaced[] = []
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (typeof value[field] !== 'string' || value[field] === '') {
+      out.push({ code: 'KN1022', message: `every object names its ${field}; this one does not`, pointer: `/${field}` })
+    }
+  }
+  const meta = value['metadata']
+  const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
+  if (out.length === 0 && !named) {
+    out.push({
+      code: 'KN1023',
+      message: `${String(value['kind'])} has no metadata.name; give it one`,
+      pointer: '/metadata',
+    })
+  }
+  return out
+}
+
+/** What is wrong with one value, and how many things it holds. */
+function lintValue(value: unknown, validator: Validator): { looked: number; problems: Unplaced[]; object?: string } {
+  if (!isObject(value)) {
+    return {
+      looked: 1,
+      problems: [
+        { code: 'KN1020', message: 'an object is a map with apiVersion, kind and metadata; this is none', pointer: '' },
+      ],
+    }
+  }
+  if (isRule(value)) {
+    const definition = Object.hasOwn(value, 'conditions') ? value['conditions'] : value
+    return {
+      looked: 1,
+      problems: ruleProblems('rule', definition, Object.hasOwn(value, 'conditions') ? '/conditions' : ''),
+    }
+  }
+  if (value['kind'] === 'Config' && value['apiVersion'] === 'v1') {
+    return {
+      looked: 1,
+      problems: kubeconfigProblems(value).map((p) => ({ ...p, message: withoutCode(p.message) })),
+      object: 'Config',
+    }
+  }
+  if (Array.isArray(value['items']) && String(value['kind'] ?? '').endsWith('List')) {
+    const parts = value['items'].map((item) => lintValue(item, validator))
+    return {
+      looked: parts.reduce((n, p) => n + p.looked, 0),
+      problems: parts.flatMap((p, i) => p.problems.map((x) => ({ ...x, pointer: `/items/${i}${x.pointer}` }))),
+    }
+  }
+  const isOurs = String(value['apiVersion'] ?? '').startsWith('kubenode.io/') && value['kind'] !== undefined
+  return { looked: 1, problems: isOurs ? ownProblems(value, validator) : frameProblems(value), object: nameOf(value) }
+}
+
+function lintDocument(file: string, doc: ParsedDocument, validator: Validator): LintResult {
+  const { looked, problems, object } = lintValue(doc.value, validator)
+  const findings = problems.map(({ code, message, pointer }) => ({
+    file,
+    ...doc.placeOf(pointer),
+    code,
+    message,
+    pointer,
+    ...(object === undefined ? {} : { object }),
+  }))
+  return { looked, findings }
+}
+
+export function lintText(file: string, text: string, validator: Validator): LintResult {
+  const { documents, problems } = parseDocuments(text)
+  const parts = documents.map((d) => lintDocument(file, d, validator))
+  const unread = problems.map((p) => ({
+    file,
+    line: p.line,
+    column: p.column,
+    code: 'KN1015' as const,
+    message: `cannot be read: ${p.message}`,
+  }))
+  return { looked: parts.reduce((n, p) => n + p.looked, 0), findings: [...unread, ...parts.flatMap((p) => p.findings)] }
+}
