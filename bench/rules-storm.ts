@@ -27,17 +27,10 @@ const NAIVE_SAMPLE = 600
 const NOW = Date.parse('2026-06-01T12:00:00Z')
 
 /** What node-problem-detector and its plugins report on real fleets, the kubelet's own among them. */
-const CONDITION_TYPES = [
-  'Ready',
-  'MemoryPressure',
-  'DiskPressure',
-  'PIDPressure',
-  'NetworkUnavailable',
-  ...['KernelDeadlock', 'ReadonlyFilesystem', 'CorruptDockerOverlay2', 'FrequentKubeletRestart'],
-  ...['FrequentContainerdRestart', 'FrequentUnregisterNetDevice', 'HungTask', 'OOMStorm', 'DiskSlow', 'DiskFailing'],
-  ...['NTPProblem', 'ConntrackFull', 'NicFlapping', 'GpuXid', 'GpuLost', 'MceCorrected', 'MceFatal', 'FdExhausted'],
-  ...['RuntimeHung', 'CniDown'],
-]
+const CONDITION_TYPES =
+  `Ready MemoryPressure DiskPressure PIDPressure NetworkUnavailable KernelDeadlock ReadonlyFilesystem CorruptDockerOverlay2
+  FrequentKubeletRestart FrequentContainerdRestart FrequentUnregisterNetDevice HungTask OOMStorm DiskSlow DiskFailing NTPProblem
+  ConntrackFull NicFlapping GpuXid GpuLost MceCorrected MceFatal FdExhausted RuntimeHung CniDown`.split(/\s+/)
 
 /** Two rules a condition type: one on its duration, one on its reason and the place of the node. */
 function definitions(): readonly (readonly [string, object])[] {
@@ -103,8 +96,7 @@ function fleet(count: number, liveShare: number, random: Random): readonly Facts
 }
 
 function nodeObject(i: number, isLive: boolean, random: Random) {
-  const live = new Set<string>()
-  while (isLive && live.size < LIVE_TYPES) live.add(random.pick(CONDITION_TYPES))
+  const live = isLive ? liveTypes(random) : new Set<string>()
   return {
     metadata: {
       name: `node-${i}`,
@@ -128,6 +120,12 @@ function nodeObject(i: number, isLive: boolean, random: Random) {
       })),
     },
   }
+}
+
+function liveTypes(random: Random): ReadonlySet<string> {
+  const live = new Set<string>()
+  while (live.size < LIVE_TYPES) live.add(random.pick(CONDITION_TYPES))
+  return live
 }
 
 const statusOf = (type: string, isLive: boolean): string =>

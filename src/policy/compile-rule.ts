@@ -4,7 +4,7 @@ import { cloneJson, isObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import { compileLeaf, reportUnknownFields } from './compile-leaf.ts'
 import type { Report } from './compile-leaf.ts'
-import { MAX_PROBLEMS, MAX_RULE_DEPTH, MAX_RULE_LEAVES, MAX_VALUE_CHARS } from './limits.ts'
+import { MAX_PROBLEMS, MAX_RULE_DEPTH, MAX_RULE_LEAVES, MAX_RULE_REGEX_PROGRAM, MAX_VALUE_CHARS } from './limits.ts'
 import { measureRule } from './measure.ts'
 import { show } from './operators/operator.ts'
 import { RULE_CODES } from './problem.ts'
@@ -41,11 +41,21 @@ export function compileRule(name: string, definition: unknown, vocabulary: Vocab
     const message = `the rule has ${compilation.leaves} leaves, at most ${MAX_RULE_LEAVES}; split it`
     report({ code: RULE_CODES.tooManyLeaves, pointer: '', message })
   }
+  if (root !== undefined && regexCost(root) > MAX_RULE_REGEX_PROGRAM) {
+    const message = 'the regexes of the rule expand to too much; use fewer or shorter ones'
+    report({ code: RULE_CODES.badValue, pointer: '', message })
+  }
   if (problems.length > 0 || root === undefined) return refused(problems)
   return { ok: true, rule: { name, definition: own, root, leafCount: compilation.leaves } }
 }
 
 const refused = (problems: readonly RuleProblem[]): RuleCompilation => ({ ok: false, problems })
+
+function regexCost(term: Term): number {
+  if (term.kind === 'leaf') return term.against.kind === 'value' ? (term.against.bound.cost ?? 0) : 0
+  const children = term.kind === 'not' ? [term.child] : term.children
+  return children.reduce((sum, child) => sum + regexCost(child), 0)
+}
 
 interface Compilation {
   readonly vocabulary: Vocabulary

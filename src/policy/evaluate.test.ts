@@ -129,7 +129,7 @@ describe('an operator', () => {
     [
       'matches: a text too long to judge',
       { fact: 'name', operator: 'matches', value: 'a' },
-      { name: 'a'.repeat(70_000) },
+      { name: 'a'.repeat(4_097) },
       'unknown',
     ],
     ['exists', { fact: 'conditions', path: '/X', operator: 'exists' }, { conditions: { X: {} } }, 'true'],

@@ -18,6 +18,15 @@ export const MAX_RULES = 1_000
 /** Longer patterns are word lists; `in`, `startsWith` and several leaves say the same and are read more easily. */
 export const MAX_REGEX_CHARS = 512
 
+/** Instructions of a compiled regex. Matching costs at most characters times instructions; with the bound on the text below some 50 ms at worst. */
+export const MAX_REGEX_PROGRAM = 1_000
+
+/** The same for all regexes of one rule. */
+export const MAX_RULE_REGEX_PROGRAM = 2_000
+
+/** A text that a regex still looks at, four times the longest condition message; a longer one is unknown. */
+export const MAX_REGEX_SEEN_CHARS = 4 * 1_024
+
 /** Strings in a rule: the longest that a Kubernetes condition message may have. */
 export const MAX_VALUE_CHARS = 1_024
 
@@ -28,11 +37,14 @@ export const MAX_VALUE_ITEMS = 64
 export const MAX_PATH_TOKENS = 8
 export const MAX_DECORATORS = 3
 
-/** A text in a fact that a regex or a text operator still looks at; a longer one is unknown, never half judged. */
+/** A text in a fact that the other text operators still look at; a longer one is unknown, never half judged. */
 export const MAX_SEEN_CHARS = 64 * 1024
 
 /** Elements of a list in a fact that an operator still walks through; a longer one is unknown. */
 export const MAX_SEEN_ITEMS = 10_000
+
+/** Characters of all elements of a list that is walked with an operator for texts; more is unknown. */
+export const MAX_SEEN_LIST_CHARS = 16 * 1024
 
 /** Problems listed for one rule; the first twenty are enough to go on. */
 export const MAX_PROBLEMS = 20

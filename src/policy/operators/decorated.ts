@@ -1,6 +1,6 @@
 // The operator that a name such as `not:someFact:startsWith` stands for: one operator under json-rules-engine's decorators, three-valued.
 import { didYouMean } from '#lib/did-you-mean.ts'
-import { MAX_DECORATORS } from '../limits.ts'
+import { MAX_DECORATORS, MAX_SEEN_LIST_CHARS } from '../limits.ts'
 import { conjunction, disjunction, negate } from '../verdict.ts'
 import type { Shape } from '../vocabulary.ts'
 import { describeShape } from '../vocabulary.ts'
@@ -57,8 +57,9 @@ const overValues =
       const each = (value as unknown[]).map((v) => inner.bind(v, shape))
       const wrong = each.find((b) => b.kind === 'misfit')
       if (wrong) return wrong
-      const tests = each.filter((b): b is Bound => b.kind === 'bound').map((b) => b.test)
-      return bound((seen) => join(tests.map((test) => test(seen))))
+      const all = each.filter((b): b is Bound => b.kind === 'bound')
+      const cost = all.reduce((sum, b) => sum + (b.cost ?? 0), 0)
+      return bound((seen) => join(all.map((b) => b.test(seen))), { cost })
     },
   })
 
@@ -72,12 +73,21 @@ const overElements =
       const items: Shape = shape.type === 'list' ? shape.items : shape
       const each = inner.bind(value, items)
       if (each.kind === 'misfit') return each
-      return bound((seen) => {
-        const list = seenList(seen)
-        return list === undefined ? 'unknown' : join(each.test, list)
-      })
+      return bound(
+        (seen) => {
+          const list = seenList(seen)
+          return list === undefined || isTooMuchText(list) ? 'unknown' : join(each.test, list)
+        },
+        { cost: each.cost ?? 0 },
+      )
     },
   })
+
+function isTooMuchText(list: readonly unknown[]): boolean {
+  let chars = 0
+  for (const item of list) chars += typeof item === 'string' ? item.length : 0
+  return chars > MAX_SEEN_LIST_CHARS
+}
 
 const inverted: Decorate = (inner) => {
   const { compare } = inner
@@ -89,6 +99,7 @@ const inverted: Decorate = (inner) => {
       return bound((seen) => negate(b.test(seen)), {
         ...(b.falseOnlyFor === undefined ? {} : { onlyFor: b.falseOnlyFor }),
         ...(b.onlyFor === undefined ? {} : { falseOnlyFor: b.onlyFor }),
+        cost: b.cost ?? 0,
       })
     },
     ...(compare === undefined ? {} : { compare: (a: unknown, b: unknown) => negate(compare(a, b)) }),

@@ -20,6 +20,8 @@ export interface Bound {
   readonly onlyFor?: readonly Scalar[]
   /** The test is false for these values at most. */
   readonly falseOnlyFor?: readonly Scalar[]
+  /** Instructions of the regexes in it; bounded for a whole rule. */
+  readonly cost?: number
 }
 
 export interface Misfit extends Omit<RuleProblem, 'pointer'> {
@@ -38,7 +40,7 @@ export interface Operator {
   readonly compare?: (seen: unknown, other: unknown) => Verdict
 }
 
-export const bound = (test: Test, hints: Pick<Bound, 'onlyFor' | 'falseOnlyFor'> = {}): Bound => ({
+export const bound = (test: Test, hints: Omit<Bound, 'kind' | 'test'> = {}): Bound => ({
   kind: 'bound',
   test,
   ...hints,

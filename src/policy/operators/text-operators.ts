@@ -1,15 +1,19 @@
 // Operators over text. Regexes are RE2: linear in the text, whatever somebody wrote.
+import { RE2JS } from 're2js'
 import { compileRegex, regexProblem } from '#lib/regex.ts'
-import { MAX_REGEX_CHARS, MAX_SEEN_CHARS } from '../limits.ts'
+import { MAX_REGEX_CHARS, MAX_REGEX_PROGRAM, MAX_REGEX_SEEN_CHARS, MAX_SEEN_CHARS } from '../limits.ts'
 import { verdictOf } from '../verdict.ts'
+import type { Verdict } from '../verdict.ts'
 import { badValue, bound, scalarMisfit, wrongType } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { Shape } from '../vocabulary.ts'
 
 const fitsText = (shape: Shape): boolean => shape.type === 'string' || shape.type === 'version'
 
-const onText = (holds: (text: string) => boolean) => (seen: unknown) =>
-  typeof seen === 'string' && seen.length <= MAX_SEEN_CHARS ? verdictOf(holds(seen)) : 'unknown'
+const onText =
+  (holds: (text: string) => boolean, longest = MAX_SEEN_CHARS) =>
+  (seen: unknown): Verdict =>
+    typeof seen === 'string' && seen.length <= longest ? verdictOf(holds(seen)) : 'unknown'
 
 const comparing = (name: string, doc: string, holds: (text: string, wanted: string) => boolean): Operator => ({
   name,
@@ -35,8 +39,14 @@ const matches: Operator = {
     if (value.length > MAX_REGEX_CHARS) return badValue(`the regex is longer than ${MAX_REGEX_CHARS} characters`)
     const problem = regexProblem(value)
     if (problem !== undefined) return badValue(`not an RE2 regex: ${problem}`)
+    const cost = RE2JS.compile(value).programSize()
+    if (cost > MAX_REGEX_PROGRAM)
+      return badValue('the regex expands to too much; repeat less, or say it with several leaves')
     const regex = compileRegex(value)
-    return bound(onText((text) => regex.test(text)))
+    return bound(
+      onText((text) => regex.test(text), MAX_REGEX_SEEN_CHARS),
+      { cost },
+    )
   },
 }
 
