@@ -1,11 +1,14 @@
 // What the fake knows of a kind, the kinds it knows from the start, and how objects are keyed.
 import type { ResourceType } from '#schema/resource.ts'
 import type { Schema } from '#schema/schema.ts'
+import { builtinSchemas } from './builtin-schemas.ts'
 
 export interface FakeKind {
   readonly type: ResourceType
   /** Without one, objects are taken as they are and server-side apply treats every list as atomic. */
   readonly schema?: Schema
+  /** The schema says how to merge and nothing else: no pruning, no defaults, no validation; strategic merge patches are understood. */
+  readonly mergeOnly?: boolean
   /** Has a status subresource: writes of the main resource leave status alone, and the other way round. */
   readonly status?: boolean
   readonly scale?: { readonly specPath: string; readonly statusPath?: string }
@@ -52,6 +55,8 @@ export const builtinKinds: readonly FakeKind[] = ROWS.map(
   ([group, version, kind, plural, namespaced, status = false]) => ({
     type: { group, version, kind, plural, namespaced },
     status,
+    mergeOnly: true,
+    ...(builtinSchemas[kind] === undefined ? {} : { schema: builtinSchemas[kind] }),
     ...(SCALABLE.has(kind) ? { scale: { specPath: '.spec.replicas', statusPath: '.status.replicas' } } : {}),
     ...(kind === 'Pod' ? { selectableFields: ['spec.nodeName', 'status.phase'] } : {}),
     ...(kind === 'Node' ? { selectableFields: ['spec.unschedulable'] } : {}),

@@ -183,8 +183,15 @@ export function apply(
   if (live === undefined) return applyNew(core, kind, input, namespace, options, call)
   checkConcurrency(type, live, input)
   const merged = appliedObject(kind, live, input, options, timestamp(core.clock.now()))
-  const next = checkSchema(kind, updated(kind, live, merged, options.subresource), live)
+  const next = withManagers(checkSchema(kind, updated(kind, live, merged, options.subresource), live), merged)
   return store(core, kind, live, next, options.dryRun === true, call)
+}
+
+/** An apply that gives up its last field leaves no entry, so the list may be gone. */
+function withManagers(object: KubeObject, from: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata
+  const { managedFields } = from.metadata
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } }
 }
 
 function applyNew(

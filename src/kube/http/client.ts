@@ -1,0 +1,470 @@
+// The client port over HTTPS: paths, bodies and answers of the Kubernetes API; sockets and deadlines are transport.ts.
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import { systemRandom, type Random } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
+import {
+  apiVersionOf,
+  collectionPath,
+  objectPath,
+  qualifiedPlural,
+  type ObjectKey,
+  type ResourceType,
+} from '#schema/resource.ts'
+import type {
+  ApplyOptions,
+  CallOptions,
+  DeleteOptions,
+  GetOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  Patch,
+  RawRequest,
+  RawResponse,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../client.ts'
+import { ApiError, ConnectionError, statusFrom } from '../errors.ts'
+import type { ConnectionConfig } from './connection.ts'
+import { laneOf } from './lanes.ts'
+import { linesOf } from './lines.ts'
+import { listQuery, watchQuery, writeQuery } from './query.ts'
+import { parseRetryAfter, retryAfterMs } from './retry.ts'
+import {
+  bodyText,
+  defaultTimeouts,
+  headerOf,
+  isTlsRefusal,
+  reasonOf,
+  Transport,
+  type Timeouts,
+  type WireRequest,
+  type WireResponse,
+} from './transport.ts'
+import { eventOf } from './watch-event.ts'
+
+export interface HttpClientOptions {
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly timeouts?: Partial<Timeouts>
+  /** "kubenode-machine/0.1.0"; the server puts it into managedFields where no manager is named, and into its audit log. */
+  readonly userAgent?: string
+}
+
+/** What one call is, before it becomes bytes. */
+interface ApiCall {
+  readonly method: string
+  /** "update", "list" … for messages. */
+  readonly action: string
+  readonly target: string
+  readonly path: string
+  readonly type: ResourceType | undefined
+  readonly isCollection: boolean
+  readonly subresource: string | undefined
+  readonly isWatch: boolean
+  readonly body: string | undefined
+  readonly contentType: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly options: CallOptions
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+}
+
+const PATCH_TYPES = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const
+
+const JSON_TYPE = 'application/json'
+
+export class HttpKubeClient implements KubeClient {
+  readonly #transport: Transport
+  readonly #clock: Clock
+  readonly #random: Random
+
+  constructor(config: ConnectionConfig, options: HttpClientOptions = {}) {
+    this.#clock = options.clock ?? systemClock
+    this.#random = options.random ?? systemRandom
+    this.#transport = new Transport(
+      config,
+      this.#clock,
+      { ...defaultTimeouts, ...options.timeouts },
+      options.userAgent ?? 'kubenode',
+    )
+  }
+
+  /** Drops all idle and busy sockets. Calls in flight fail. */
+  close(): void {
+    this.#transport.close()
+  }
+
+  async get<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: GetOptions = {},
+  ): Promise<T | undefined> {
+    const call = objectCall('GET', 'get', type, key, options, options.subresource)
+    try {
+      return await this.#object<T>(call)
+    } catch (e) {
+      // A 404 that names no object is about the kind or the path, not about the object.
+      if (e instanceof ApiError && e.status === 404 && e.details?.name !== undefined) return undefined
+      throw e
+    }
+  }
+
+  async list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ListPage<T>> {
+    const call = collectionCall('GET', 'list', type, options.namespace, listQuery(options), options)
+    return pageOf<T>(type, await this.#json(call), call)
+  }
+
+  create<T extends KubeObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const { namespace, name, generateName } = object.metadata
+    const call = collectionCall(
+      'POST',
+      'create',
+      type,
+      type.namespaced ? (namespace ?? 'default') : undefined,
+      writeQuery(options),
+      options,
+    )
+    return this.#object<T>({
+      ...withBody(call, object),
+      target: targetOf(type, { namespace, name: name ?? `${generateName ?? ''}*` }),
+    })
+  }
+
+  update<T extends KubeObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const call = objectCall('PUT', 'update', type, keyOf(object), options, options.subresource, writeQuery(options))
+    return this.#object<T>(withBody(call, object))
+  }
+
+  patch<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    change: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const call = objectCall('PATCH', 'patch', type, key, options, options.subresource, writeQuery(options))
+    return this.#object<T>(
+      withBody(call, change.type === 'json' ? change.operations : change.value, PATCH_TYPES[change.type]),
+    )
+  }
+
+  apply<T extends KubeObject>(type: ResourceType<T>, object: KubeObject, options: ApplyOptions): Promise<T> {
+    const call = objectCall('PATCH', 'apply', type, keyOf(object), options, options.subresource, writeQuery(options))
+    return this.#object<T>(withBody(call, object, 'application/apply-patch+yaml'))
+  }
+
+  async delete(
+    type: ResourceType,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<'Deleted' | 'Deleting' | 'Gone'> {
+    const call = objectCall('DELETE', 'delete', type, key, options, undefined)
+    try {
+      return deletionOf(await this.#json(withBody(call, deleteBody(options))))
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 404 && e.details?.name !== undefined) return 'Gone'
+      throw e
+    }
+  }
+
+  async deleteCollection(type: ResourceType, which: ListOptions, options: DeleteOptions = {}): Promise<void> {
+    const call = collectionCall('DELETE', 'delete all', type, which.namespace, listQuery(which), options)
+    await this.#json(withBody(call, deleteBody(options)))
+  }
+
+  async scale(type: ResourceType, key: ObjectKey, replicas: number, options: WriteOptions = {}): Promise<void> {
+    const call = objectCall('PATCH', 'scale', type, key, options, 'scale', writeQuery(options))
+    await this.#json(withBody(call, { spec: { replicas } }, PATCH_TYPES.merge))
+  }
+
+  async evict(pod: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const type: ResourceType = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+    const namespace = pod.namespace ?? 'default'
+    const call = objectCall('POST', 'evict', type, { ...pod, namespace }, options, 'eviction')
+    await this.#json(
+      withBody(call, {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name: pod.name, namespace },
+        deleteOptions: deleteBody(options),
+      }),
+    )
+  }
+
+  /** Answers with whatever status the server gives. */
+  async raw(request: RawRequest): Promise<RawResponse> {
+    const [path = ''] = request.path.split('?')
+    const call: ApiCall = {
+      method: request.method,
+      action: request.method,
+      target: path,
+      path: request.path,
+      type: undefined,
+      isCollection: true,
+      subresource: undefined,
+      isWatch: false,
+      body:
+        request.body === undefined
+          ? undefined
+          : typeof request.body === 'string'
+            ? request.body
+            : JSON.stringify(request.body),
+      contentType: request.body === undefined ? undefined : JSON_TYPE,
+      headers: request.headers ?? {},
+      options: request,
+    }
+    const answer = await this.#answer(call, false)
+    const headers: Record<string, string> = {}
+    for (const [k, v] of Object.entries(answer.headers)) if (v !== undefined) headers[k] = v
+    return { status: answer.status, headers, text: answer.text }
+  }
+
+  async *watch<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const call = {
+      ...collectionCall('GET', 'watch', type, options.namespace, watchQuery(options), options),
+      isWatch: true,
+    }
+    const request = this.#wire(call)
+    const response = await this.#open(request, call)
+    try {
+      for await (const line of linesOf(response.body as AsyncIterable<Buffer>))
+        yield eventOf<T>(type, line, { action: 'watch', target: call.target, requestId: response.requestId })
+    } catch (e) {
+      throw reasonOf(request, response.state, e)
+    } finally {
+      response.body.destroy()
+      response.state.end()
+    }
+  }
+
+  async #object<T extends KubeObject>(call: ApiCall): Promise<T> {
+    const value = await this.#json(call)
+    if (!isObject(value) || !isObject(value['metadata'])) throw notUnderstood(call, 'no object')
+    return value as unknown as T
+  }
+
+  async #json(call: ApiCall): Promise<unknown> {
+    const { text } = await this.#answer(call, true)
+    try {
+      return JSON.parse(text)
+    } catch (e) {
+      throw notUnderstood(call, `${text.length} characters that are not JSON`, e)
+    }
+  }
+
+  /** Sends until there is an answer or trying again makes no sense. */
+  async #answer(call: ApiCall, throwRefusals: boolean): Promise<Answer> {
+    const request = this.#wire(call)
+    const isRead = call.method === 'GET'
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await this.#open(request, call, throwRefusals)
+        const text = await bodyText(request, response)
+        return { status: response.status, headers: flat(response.headers), text }
+      } catch (error) {
+        const wait = request.signal?.aborted
+          ? undefined
+          : retryAfterMs({ error, attempt, isRead, isEviction: call.subresource === 'eviction' }, this.#random.next())
+        if (wait === undefined) throw error
+        await this.#clock.sleep(wait, request.signal)
+      }
+    }
+  }
+
+  /** A response with a good status; refreshes credentials once when they seem to be the reason of a refusal. */
+  async #open(request: WireRequest, call: ApiCall, throwRefusals = true): Promise<WireResponse> {
+    const first = await this.#try(request, call, throwRefusals)
+    if (!(first instanceof Error)) return first
+    // Neither a 401 nor a refused certificate has had any effect on the server, so a write may be sent again too.
+    if (!(await this.#transport.credentials.refresh())) throw first
+    const second = await this.#try(request, call, throwRefusals)
+    if (second instanceof Error) throw second
+    return second
+  }
+
+  /** Returned errors are those that fresh credentials may heal; all others are thrown. */
+  async #try(request: WireRequest, call: ApiCall, throwRefusals: boolean): Promise<WireResponse | Error> {
+    let response: WireResponse
+    try {
+      response = await this.#transport.send(request)
+    } catch (e) {
+      if (e instanceof Error && isTlsRefusal(e)) return e
+      throw e
+    }
+    if (response.status >= 200 && response.status < 300) return response
+    if (!throwRefusals && response.status !== 401) return response
+    const error = await this.#refusal(request, response, call)
+    if (response.status === 401) return error
+    throw error
+  }
+
+  async #refusal(request: WireRequest, response: WireResponse, call: ApiCall): Promise<ApiError> {
+    const text = await bodyText(request, response)
+    return new ApiError(statusFrom(response.status, parsedOr(text)), {
+      action: call.action,
+      target: call.target,
+      requestId: response.requestId,
+      retryAfterMs: parseRetryAfter(headerOf(response.headers, 'retry-after'), this.#clock.now()),
+      sensitive: call.type?.plural === 'secrets' || call.subresource === 'token',
+    })
+  }
+
+  #wire(call: ApiCall): WireRequest {
+    if (!call.path.startsWith('/') || /[\r\n\0 ]/.test(call.path))
+      throw new ConnectionError(
+        'KN2014',
+        `cannot ${call.action} ${JSON.stringify(call.target)}: a path starts with a slash and holds no white space`,
+        'no',
+      )
+    return {
+      method: call.method,
+      path: call.path,
+      headers: { ...(call.contentType === undefined ? {} : { 'content-type': call.contentType }), ...call.headers },
+      body: call.body,
+      lane: laneOf({
+        method: call.method,
+        group: call.type?.group ?? '',
+        isCollection: call.isCollection,
+        isStatus: call.subresource === 'status',
+        isWatch: call.isWatch,
+      }),
+      what: `${call.action} ${call.target}`,
+      signal: call.options.signal,
+      timeoutMs: call.options.timeoutMs,
+    }
+  }
+}
+
+const keyOf = (o: KubeObject): ObjectKey => ({ namespace: o.metadata.namespace, name: o.metadata.name ?? '' })
+
+function targetOf(type: ResourceType, key: ObjectKey): string {
+  return [qualifiedPlural(type), ...(key.namespace === undefined ? [] : [key.namespace]), key.name].join('/')
+}
+
+function objectCall(
+  method: string,
+  action: string,
+  type: ResourceType,
+  key: ObjectKey,
+  options: CallOptions,
+  subresource: string | undefined,
+  search = '',
+): ApiCall {
+  const scoped = type.namespaced ? { ...key, namespace: key.namespace ?? 'default' } : { name: key.name }
+  const target = targetOf(type, scoped)
+  if (key.name === '') throw new ConnectionError('KN2014', `cannot ${action} ${target}: the name is empty`, 'no')
+  return {
+    method,
+    action,
+    target: subresource === undefined ? target : `${target} (${subresource})`,
+    path: `${objectPath(type, scoped, subresource)}${search}`,
+    type,
+    isCollection: false,
+    subresource,
+    isWatch: false,
+    body: undefined,
+    contentType: undefined,
+    headers: {},
+    options,
+  }
+}
+
+function collectionCall(
+  method: string,
+  action: string,
+  type: ResourceType,
+  namespace: string | undefined,
+  search: string,
+  options: CallOptions,
+): ApiCall {
+  const at = namespace === '' ? undefined : namespace
+  return {
+    method,
+    action,
+    target: at === undefined ? qualifiedPlural(type) : `${qualifiedPlural(type)} in ${at}`,
+    path: `${collectionPath(type, at)}${search}`,
+    type,
+    isCollection: true,
+    subresource: undefined,
+    isWatch: false,
+    body: undefined,
+    contentType: undefined,
+    headers: {},
+    options,
+  }
+}
+
+const withBody = (call: ApiCall, body: unknown, contentType = JSON_TYPE): ApiCall => ({
+  ...call,
+  body: JSON.stringify(body),
+  contentType,
+})
+
+const deleteBody = (o: DeleteOptions) => ({
+  apiVersion: 'v1',
+  kind: 'DeleteOptions',
+  ...(o.preconditions === undefined ? {} : { preconditions: o.preconditions }),
+  ...(o.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: o.gracePeriodSeconds }),
+  ...(o.propagationPolicy === undefined ? {} : { propagationPolicy: o.propagationPolicy }),
+  ...(o.dryRun ? { dryRun: ['All'] } : {}),
+})
+
+/** A server answers with a Status when the object is gone and with the object when something still holds it. */
+function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
+  if (!isObject(answer) || !isObject(answer['metadata'])) return 'Deleted'
+  const { finalizers, deletionGracePeriodSeconds: grace } = answer['metadata']
+  const isHeld = (Array.isArray(finalizers) && finalizers.length > 0) || (typeof grace === 'number' && grace > 0)
+  return isHeld ? 'Deleting' : 'Deleted'
+}
+
+/** Items of built-in kinds come without kind and apiVersion in lists; every reader wants them. */
+function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknown, call: ApiCall): ListPage<T> {
+  if (!isObject(body) || !isObject(body['metadata']) || !(body['items'] === null || Array.isArray(body['items'])))
+    throw notUnderstood(call, 'no list')
+  const items = (body['items'] ?? []) as Record<string, unknown>[]
+  const apiVersion = apiVersionOf(type)
+  for (const item of items) {
+    item['kind'] ??= type.kind
+    item['apiVersion'] ??= apiVersion
+  }
+  const { resourceVersion, continue: next, remainingItemCount } = body['metadata']
+  return {
+    items: items as unknown as readonly T[],
+    resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',
+    ...(typeof next === 'string' && next !== '' ? { continue: next } : {}),
+    ...(typeof remainingItemCount === 'number' ? { remainingItemCount } : {}),
+  }
+}
+
+const notUnderstood = (call: ApiCall, seen: string, cause?: unknown) =>
+  new ConnectionError(
+    'KN2006',
+    `cannot ${call.action} ${call.target}: the answer is ${seen}; check that the address is an API server and not a proxy's login page`,
+    call.method === 'GET' ? 'no' : 'unknown',
+    cause,
+  )
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function flat(headers: WireResponse['headers']): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, Array.isArray(v) ? v.join(', ') : v]))
+}

@@ -1,0 +1,58 @@
+// How to reach one API server and as whom. Data only: what lives in a file is named here and read (and read again) by credentials.ts.
+import { KubeNodeError } from '#lib/errors.ts'
+
+export type Source = { readonly data: string } | { readonly file: string }
+
+/** What an exec plugin or another external source of identity answers. */
+export interface Identity {
+  readonly token?: string
+  readonly clientCertificate?: { readonly cert: string; readonly key: string }
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number
+}
+
+export interface ConnectionConfig {
+  /** `https://host:port`, with a path prefix if the server is behind a proxy that wants one. */
+  readonly server: string
+  /** PEM; without it the system's roots decide. */
+  readonly ca?: Source
+  readonly clientCertificate?: { readonly cert: Source; readonly key: Source }
+  readonly token?: Source
+  /** Asked when it is needed, when it expired, and after a 401. Wins over `token` and `clientCertificate`. */
+  readonly identity?: () => Promise<Identity>
+  readonly tlsServerName?: string
+  /** Only ever from a person's own kubeconfig; the loader says so loudly. */
+  readonly insecureSkipTlsVerify?: boolean
+  readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] }
+  /** The namespace of the context, for commands that ask for none. */
+  readonly namespace?: string
+}
+
+const LOOPBACK = /^(127(\.[0-9]{1,3}){3}|localhost|\[::1\])$/
+
+/** Plain HTTP is for a proxy on this machine alone, and never together with credentials. */
+export function parseServer(config: ConnectionConfig): URL {
+  const url = URL.parse(config.server)
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw new KubeNodeError(
+      'KN2010',
+      `cannot connect to ${JSON.stringify(safeText(config.server))}: not an https address; write one like https://host:6443`,
+    )
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new KubeNodeError(
+      'KN2010',
+      `cannot connect to ${url.host}: the address holds a user, a query or a fragment; leave only scheme, host, port and path`,
+    )
+  if (url.protocol === 'https:') return url
+  const hasCredentials =
+    config.token !== undefined || config.clientCertificate !== undefined || config.identity !== undefined
+  if (!LOOPBACK.test(url.hostname) || hasCredentials)
+    throw new KubeNodeError(
+      'KN2011',
+      `cannot connect to ${url.host} over plain http: only a proxy on this machine, without credentials, may be reached so; use https`,
+    )
+  return url
+}
+
+/** An address that could not be parsed may hold a password: only what comes after the last @ is shown. */
+const safeText = (text: string): string => text.slice(text.lastIndexOf('@') + 1).slice(0, 200)

@@ -1,0 +1,102 @@
+// Keeps credentials fresh: files are read again every minute and whenever the server or TLS refuses what we have, so rotation needs no restart.
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { ConnectionConfig, Identity, Source } from './connection.ts'
+
+export interface TlsMaterial {
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+}
+
+/** As often as client-go reads tokens again; projected tokens and mounted CAs change on the scale of minutes. */
+const REREAD_MS = 60_000
+/** An identity is renewed this long before it ends, so that no request carries one that dies on the way. */
+const RENEW_BEFORE_MS = 30_000
+/** A source of identity that answers with what has expired already is not asked more often than this. */
+const SHORTEST_LIFE_MS = 1_000
+
+interface Loaded {
+  readonly tls: TlsMaterial
+  readonly token: string | undefined
+  readonly readAt: number
+  readonly goodUntil: number
+}
+
+export class Credentials {
+  readonly #config: ConnectionConfig
+  readonly #clock: Clock
+  #loaded: Loaded | undefined
+  #loading: Promise<Loaded> | undefined
+
+  constructor(config: ConnectionConfig, clock: Clock) {
+    this.#config = config
+    this.#clock = clock
+  }
+
+  /** Current material; the same object as long as nothing changed, so that agents can be kept. */
+  async current(): Promise<{ readonly tls: TlsMaterial; readonly token: string | undefined }> {
+    const now = this.#clock.monotonic()
+    if (this.#loaded !== undefined && now < this.#loaded.goodUntil) return this.#loaded
+    try {
+      return await this.#load()
+    } catch (e) {
+      // A file that is being replaced may be missing for a moment: what was good a minute ago is tried on.
+      if (this.#loaded === undefined) throw e
+      this.#loaded = { ...this.#loaded, goodUntil: now + SHORTEST_LIFE_MS }
+      return this.#loaded
+    }
+  }
+
+  /** Reads everything again now. True when something is different, so that trying again makes sense. */
+  async refresh(): Promise<boolean> {
+    const before = this.#loaded
+    const after = await this.#load()
+    return before === undefined || after.tls !== before.tls || after.token !== before.token
+  }
+
+  #load(): Promise<Loaded> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #read(): Promise<Loaded> {
+    const { ca, clientCertificate, token, identity } = this.#config
+    const own: Identity = identity === undefined ? {} : await identity()
+    const pair = own.clientCertificate
+    const tls: TlsMaterial = {
+      ca: await textOf(ca, 'the CA'),
+      cert: pair?.cert ?? (await textOf(clientCertificate?.cert, 'the client certificate')),
+      key: pair?.key ?? (await textOf(clientCertificate?.key, 'the client key')),
+    }
+    const text = own.token ?? (await textOf(token, 'the token'))?.trim()
+    const readAt = this.#clock.monotonic()
+    const old = this.#loaded?.tls
+    const isSame = old !== undefined && old.ca === tls.ca && old.cert === tls.cert && old.key === tls.key
+    this.#loaded = { tls: isSame ? old : tls, token: text, readAt, goodUntil: readAt + this.#lifeMs(own) }
+    return this.#loaded
+  }
+
+  #lifeMs({ expiresAt }: Identity): number {
+    if (this.#config.identity === undefined) return REREAD_MS
+    if (expiresAt === undefined) return Number.POSITIVE_INFINITY
+    return Math.max(SHORTEST_LIFE_MS, expiresAt - this.#clock.now() - RENEW_BEFORE_MS)
+  }
+}
+
+async function textOf(source: Source | undefined, what: string): Promise<string | undefined> {
+  if (source === undefined) return undefined
+  if ('data' in source) return source.data
+  try {
+    return await readFile(source.file, 'utf8')
+  } catch (e) {
+    throw new KubeNodeError(
+      'KN2012',
+      `cannot read ${what} from ${source.file}: ${messageOf(e)}; check that the file is there and readable`,
+      { retry: 'later', cause: e },
+    )
+  }
+}

@@ -1,0 +1,166 @@
+// Which requests share sockets. Each lane has its own, so ten thousand queued writes never make a lease renewal or a status wait.
+import http from 'node:http'
+import https from 'node:https'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { TlsMaterial } from './credentials.ts'
+
+export type Lane = 'lease' | 'prompt' | 'bulk' | 'watch'
+
+/** What decides the lane of a request. */
+export interface Traffic {
+  readonly method: string
+  readonly group: string
+  readonly isCollection: boolean
+  readonly isStatus: boolean
+  readonly isWatch: boolean
+}
+
+export function laneOf(t: Traffic): Lane {
+  if (t.isWatch) return 'watch'
+  if (t.group === 'coordination.k8s.io') return 'lease'
+  if (t.isStatus || (t.method === 'GET' && !t.isCollection)) return 'prompt'
+  return 'bulk'
+}
+
+/** Requests in flight per lane: enough to fill two cores of an API server, few enough to leave it air. Watches hold a socket each. */
+const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 4, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
+/** Waiting requests per lane; beyond it the caller is producing faster than any server takes and must slow down. */
+const MAX_WAITING = 50_000
+/** Idle sockets are closed before load balancers drop them silently. */
+const IDLE_SOCKET_MS = 30_000
+/** TCP keep-alive: the kernel finds a dead peer on sockets that only listen. */
+const TCP_KEEPALIVE_MS = 15_000
+
+type Agents = Readonly<Record<Lane, http.Agent>>
+
+export interface LaneOptions {
+  readonly isTls: boolean
+  readonly tlsServerName: string | undefined
+  readonly insecureSkipTlsVerify: boolean
+}
+
+export class Lanes {
+  readonly #options: LaneOptions
+  readonly #turns: Readonly<Record<Lane, Turns>> = {
+    lease: new Turns(IN_FLIGHT.lease),
+    prompt: new Turns(IN_FLIGHT.prompt),
+    bulk: new Turns(IN_FLIGHT.bulk),
+    watch: new Turns(IN_FLIGHT.watch),
+  }
+  #material: TlsMaterial | undefined
+  #agents: Agents | undefined
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+  }
+
+  /** The lane's sockets for this TLS material. New material makes new sockets; requests in flight finish on the old ones. */
+  agent(lane: Lane, material: TlsMaterial): http.Agent {
+    if (this.#agents === undefined || this.#material !== material) {
+      if (this.#agents !== undefined) retire(this.#agents)
+      this.#material = material
+      this.#agents = this.#build(material)
+    }
+    return this.#agents[lane]
+  }
+
+  /** Waits for a turn in the lane; the answer gives it back. */
+  turn(lane: Lane, signal: AbortSignal | undefined): Promise<() => void> {
+    return this.#turns[lane].take(signal)
+  }
+
+  close(): void {
+    if (this.#agents !== undefined) for (const a of Object.values(this.#agents)) a.destroy()
+    this.#agents = undefined
+  }
+
+  #build(material: TlsMaterial): Agents {
+    return {
+      lease: this.#one(material, IN_FLIGHT.lease),
+      prompt: this.#one(material, IN_FLIGHT.prompt),
+      bulk: this.#one(material, IN_FLIGHT.bulk),
+      watch: this.#one(material, 0),
+    }
+  }
+
+  #one(material: TlsMaterial, reusable: number): http.Agent {
+    const sockets = {
+      keepAlive: reusable > 0,
+      keepAliveMsecs: TCP_KEEPALIVE_MS,
+      maxFreeSockets: Math.max(1, reusable),
+      timeout: IDLE_SOCKET_MS,
+      scheduling: 'lifo' as const,
+    }
+    if (!this.#options.isTls) return new http.Agent(sockets)
+    const { tlsServerName, insecureSkipTlsVerify } = this.#options
+    return new https.Agent({
+      ...sockets,
+      ...(material.ca === undefined ? {} : { ca: material.ca }),
+      ...(material.cert === undefined ? {} : { cert: material.cert }),
+      ...(material.key === undefined ? {} : { key: material.key }),
+      ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+      rejectUnauthorized: !insecureSkipTlsVerify,
+    })
+  }
+}
+
+/** Closes what is idle and lets nothing be reused; what is in flight is left alone. */
+function retire(agents: Agents): void {
+  for (const agent of Object.values(agents)) {
+    agent.on('free', (socket: { destroy(): void }) => socket.destroy())
+    for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()
+  }
+}
+
+/** First come, first served, up to a limit. */
+class Turns {
+  #free: number
+  readonly #waiting = new Set<() => void>()
+
+  constructor(limit: number) {
+    this.#free = limit
+  }
+
+  async take(signal: AbortSignal | undefined): Promise<() => void> {
+    signal?.throwIfAborted()
+    if (this.#free <= 0) await this.#wait(signal)
+    else this.#free--
+    let given = false
+    return () => {
+      if (given) return
+      given = true
+      this.#giveBack()
+    }
+  }
+
+  #giveBack(): void {
+    const [next] = this.#waiting
+    if (next === undefined) {
+      this.#free++
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
+
+  #wait(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new KubeNodeError(
+        'KN2013',
+        `cannot queue another request: ${MAX_WAITING} wait for this API server already; slow down`,
+        { retry: 'later' },
+      )
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const onAbort = () => {
+        this.#waiting.delete(go)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#waiting.add(go)
+    })
+  }
+}

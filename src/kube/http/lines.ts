@@ -1,0 +1,53 @@
+// Cuts a byte stream into lines without ever holding more than one bounded line.
+import { KubeNodeError } from '#lib/errors.ts'
+
+/** An object in etcd is at most 1.5 MiB; with managedFields and escapes an event stays far below this. */
+export const MAX_LINE_BYTES = 16 * 1024 * 1024
+
+const NEWLINE = 10
+
+export class LineTooLong extends KubeNodeError {
+  constructor(bytes: number, limit: number) {
+    super(
+      'KN2030',
+      `cannot read a watch event of more than ${limit} bytes (${bytes} seen so far); the watch is given up and opened again`,
+      { retry: 'later' },
+    )
+  }
+}
+
+/** The stream ended inside a line: what was read of it is worth nothing. */
+export class CutLine extends KubeNodeError {
+  constructor(bytes: number) {
+    super('KN2031', `the stream ended inside a line, after ${bytes} bytes of it; the connection was lost`, {
+      retry: 'later',
+    })
+  }
+}
+
+/** Whole, non-empty lines. Throws CutLine when the stream ends inside one and LineTooLong before a line outgrows the limit. */
+export async function* linesOf(
+  chunks: AsyncIterable<Buffer>,
+  limit = MAX_LINE_BYTES,
+): AsyncGenerator<string, void, undefined> {
+  let parts: Buffer[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const tail = chunk.subarray(start, end)
+      start = end + 1
+      size += tail.length
+      if (size > limit) throw new LineTooLong(size, limit)
+      const line = parts.length === 0 ? tail.toString() : Buffer.concat([...parts, tail]).toString()
+      parts = []
+      size = 0
+      if (line.trim() !== '') yield line
+    }
+    const rest = chunk.subarray(start)
+    size += rest.length
+    if (size > limit) throw new LineTooLong(size, limit)
+    if (rest.length > 0) parts.push(rest)
+  }
+  if (size > 0) throw new CutLine(size)
+}

@@ -1,0 +1,265 @@
+// Sends one request over one socket and answers with its response: deadlines, credentials, and what a broken connection means for a write.
+import { randomUUID } from 'node:crypto'
+import http from 'node:http'
+import https from 'node:https'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { ConnectionError } from '../errors.ts'
+import { parseServer, type ConnectionConfig } from './connection.ts'
+import { Credentials } from './credentials.ts'
+import { Deadline } from './deadline.ts'
+import { Lanes, type Lane } from './lanes.ts'
+
+export interface Timeouts {
+  /** TCP and TLS. */
+  readonly connectMs: number
+  /** Until the first byte of the answer, and between any two bytes of it. */
+  readonly idleMs: number
+  /** The whole request, once it had its turn. */
+  readonly wholeMs: number
+}
+
+export const defaultTimeouts: Timeouts = { connectMs: 10_000, idleMs: 30_000, wholeMs: 60_000 }
+
+export interface WireRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly lane: Lane
+  /** For messages: "cannot update machines.kubenode.io/m-1". */
+  readonly what: string
+  readonly signal: AbortSignal | undefined
+  readonly timeoutMs: number | undefined
+}
+
+export interface WireResponse {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly requestId: string
+  readonly body: http.IncomingMessage
+  readonly state: Progress
+}
+
+/** What is known of one exchange while it goes on. */
+export interface Progress {
+  /** The server may have read the request. */
+  sent: boolean
+  /** Why we ended it ourselves, if we did: a socket's own words about that are of no use. */
+  cutBy: unknown
+  /** Ends the deadlines and gives the turn back; must be called once the body is read or given up. */
+  end: () => void
+}
+
+/** Whole answers are held in memory: V8 refuses strings beyond 512 MB, and a page of ours is some megabytes. */
+const MAX_BODY_BYTES = 256 * 1024 * 1024
+const WATCH_KEEPALIVE_MS = 15_000
+const TLS_REFUSALS = /CERT|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO|ALTNAME|HOSTNAME/
+
+export class Transport {
+  readonly #url: URL
+  readonly #prefix: string
+  readonly #config: ConnectionConfig
+  readonly #clock: Clock
+  readonly #timeouts: Timeouts
+  readonly #lanes: Lanes
+  readonly #userAgent: string
+  readonly credentials: Credentials
+
+  constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, userAgent: string) {
+    this.#url = parseServer(config)
+    this.#prefix = this.#url.pathname.replace(/\/+$/, '')
+    this.#config = config
+    this.#clock = clock
+    this.#timeouts = timeouts
+    this.#userAgent = userAgent
+    this.credentials = new Credentials(config, clock)
+    this.#lanes = new Lanes({
+      isTls: this.#url.protocol === 'https:',
+      tlsServerName: config.tlsServerName,
+      insecureSkipTlsVerify: config.insecureSkipTlsVerify === true,
+    })
+  }
+
+  close(): void {
+    this.#lanes.close()
+  }
+
+  async send(request: WireRequest): Promise<WireResponse> {
+    const state: Progress = { sent: false, cutBy: undefined, end: () => undefined }
+    const applied = () => (state.sent ? appliedBy(request) : 'no')
+    // A deadline that the caller set counts from now; the default one from the request's turn, or a long queue would kill its own tail.
+    const asked = new Deadline(this.#clock, request.timeoutMs, request.signal, () =>
+      timedOut(request, 'no full answer', request.timeoutMs ?? 0, applied()),
+    )
+    state.end = asked.end.bind(asked)
+    try {
+      const giveBack = await this.#lanes.turn(request.lane, asked.signal)
+      state.end = () => {
+        asked.end()
+        giveBack()
+      }
+      const { tls, token } = await this.credentials.current()
+      return await this.#exchange(request, this.#lanes.agent(request.lane, tls), token, asked.signal, state)
+    } catch (e) {
+      state.end()
+      throw e
+    }
+  }
+
+  #headers(request: WireRequest, token: string | undefined, requestId: string): http.OutgoingHttpHeaders {
+    const { impersonate } = this.#config
+    return {
+      accept: 'application/json',
+      'user-agent': this.#userAgent,
+      'audit-id': requestId,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(impersonate === undefined ? {} : { 'impersonate-user': impersonate.user }),
+      ...(impersonate?.groups === undefined ? {} : { 'impersonate-group': [...impersonate.groups] }),
+      ...(request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) }),
+      ...request.headers,
+    }
+  }
+
+  #exchange(
+    request: WireRequest,
+    agent: http.Agent,
+    token: string | undefined,
+    signal: AbortSignal,
+    state: Progress,
+  ): Promise<WireResponse> {
+    const requestId = randomUUID()
+    const isWatch = request.lane === 'watch'
+    return new Promise((resolve, reject) => {
+      const req = this.#open(request, agent, this.#headers(request, token, requestId))
+      const cut = (why: unknown) => {
+        state.cutBy ??= why
+        req.destroy(why instanceof Error ? why : new Error(messageOf(why)))
+      }
+      const { wholeMs } = this.#timeouts
+      const whole = new Deadline(
+        this.#clock,
+        isWatch || request.timeoutMs !== undefined ? undefined : wholeMs,
+        signal,
+        () => timedOut(request, 'no full answer', wholeMs, appliedBy(request)),
+      )
+      const settle = state.end
+      const connecting = this.#watchConnecting(request, req, cut, state)
+      state.end = () => {
+        whole.end()
+        connecting.cancel()
+        settle()
+      }
+      if (whole.signal.aborted) cut(whole.signal.reason)
+      else whole.signal.addEventListener('abort', () => cut(whole.signal.reason), { once: true })
+      req.setTimeout(this.#timeouts.idleMs, () => {
+        if (state.sent) cut(timedOut(request, 'no byte', this.#timeouts.idleMs, appliedBy(request)))
+      })
+      req.on('error', (e) => reject(reasonOf(request, state, e)))
+      req.on('response', (body) => {
+        // How long a watch may be silent is its reader's business.
+        if (isWatch) req.setTimeout(0)
+        const { statusCode = 0, headers } = body
+        resolve({ status: statusCode, headers, requestId: headerOf(headers, 'audit-id') ?? requestId, body, state })
+      })
+      req.end(request.body)
+    })
+  }
+
+  #open(request: WireRequest, agent: http.Agent, headers: http.OutgoingHttpHeaders): http.ClientRequest {
+    const send = this.#url.protocol === 'https:' ? https.request : http.request
+    return send({
+      host: this.#url.hostname.replaceAll(/^\[|\]$/g, ''),
+      port: this.#url.port === '' ? undefined : Number(this.#url.port),
+      path: `${this.#prefix}${request.path}`,
+      method: request.method,
+      headers,
+      agent,
+    })
+  }
+
+  /** Once TCP and TLS stand, the server may have read the request; before, it surely has not. */
+  #watchConnecting(
+    request: WireRequest,
+    req: http.ClientRequest,
+    cut: (why: unknown) => void,
+    state: Progress,
+  ): { cancel(): void } {
+    const { connectMs } = this.#timeouts
+    const timer = this.#clock.after(connectMs, () => {
+      if (!state.sent) cut(timedOut(request, 'no connection', connectMs, 'no'))
+    })
+    const onConnected = () => {
+      state.sent = true
+      timer.cancel()
+    }
+    req.on('socket', (socket) => {
+      if (request.lane === 'watch') socket.setKeepAlive(true, WATCH_KEEPALIVE_MS)
+      if (req.reusedSocket) onConnected()
+      else socket.once(this.#url.protocol === 'https:' ? 'secureConnect' : 'connect', onConnected)
+    })
+    return timer
+  }
+}
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
+const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.method) ? 'no' : 'unknown')
+
+const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
+  new ConnectionError(
+    'KN2002',
+    `cannot ${request.what}: ${what} within ${ms} ms; check that the API server is reachable and not overloaded`,
+    applied,
+  )
+
+/** What the caller should be told of an exchange that broke. */
+export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {
+  if (request.signal?.aborted) return request.signal.reason
+  if (state.cutBy !== undefined) return state.cutBy
+  return error instanceof KubeNodeError ? error : brokenBy(request, error, state.sent)
+}
+
+function brokenBy(request: WireRequest, error: unknown, connected: boolean): ConnectionError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const isTls = !connected && TLS_REFUSALS.test(code)
+  const advice = isTls
+    ? 'the server’s certificate is not the one that our CA vouches for'
+    : 'check the address and that the API server runs'
+  return new ConnectionError(
+    isTls ? 'KN2004' : 'KN2001',
+    `cannot ${request.what}: ${code === '' ? messageOf(error) : code}; ${advice}`,
+    connected ? appliedBy(request) : 'no',
+    error,
+  )
+}
+
+/** The connection was refused by our own check of the server's certificate: nothing was sent. */
+export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && e.code === 'KN2004'
+
+export function headerOf(headers: http.IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** The whole body as text. A body that breaks off is a lost connection, never a short answer. */
+export async function bodyText(request: WireRequest, response: WireResponse): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of response.body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_BODY_BYTES)
+        throw new ConnectionError(
+          'KN2005',
+          `cannot ${request.what}: the answer has more than ${MAX_BODY_BYTES} bytes; ask for smaller pages`,
+          appliedBy(request),
+        )
+      chunks.push(chunk)
+    }
+  } catch (e) {
+    throw reasonOf(request, response.state, e)
+  } finally {
+    response.state.end()
+  }
+  return Buffer.concat(chunks).toString()
+}
