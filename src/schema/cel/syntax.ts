@@ -272,7 +272,7 @@ export function formatIssue(text: string, issue: Issue): string {
   const before = text.slice(0, issue.pos).split('\n')
   const line = (text.split('\n')[before.length - 1] ?? '').replaceAll('\t', ' ')
   const column = [...(before.at(-1) ?? '')].length
-  const chars = [...line]
+  const chars = Array.from(line)
   const mark = chars
     .slice(0, column)
     .map((c) => (isWide(c) ? '．' : '.'))
