@@ -51,6 +51,12 @@ export interface ObjectCheck<SpecIn> {
   findings(object: { readonly metadata: ObjectMeta; readonly spec: SpecIn }): readonly Finding[]
 }
 
+export interface RootRule<SpecIn> {
+  readonly cel: string
+  readonly message: string
+  holds(object: { readonly metadata: ObjectMeta; readonly spec: SpecIn }): boolean
+}
+
 export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
   readonly kind: Kind
   readonly plural: string
@@ -67,6 +73,8 @@ export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
   readonly selectable?: readonly string[]
   /** Condition types of this kind's status, each listed in the catalogue. */
   readonly conditions?: readonly ConditionType[]
+  /** Rules that need the object's own name beside its spec; said in CEL and for us. */
+  readonly rootRules?: readonly RootRule<NoInfer<SpecIn>>[]
   /** Rules over the whole object that a CRD cannot say. */
   readonly checks?: readonly ObjectCheck<NoInfer<SpecIn>>[]
   /** Valid, and shown on the reference page. */
@@ -96,7 +104,7 @@ export type StatusOf<K> = K extends ApiKind<string, infer _Spec, infer _In, infe
 export function defineKind<const Kind extends string, Spec, SpecIn, Status = undefined>(
   definition: KindDefinition<Kind, Spec, SpecIn, Status>,
 ): ApiKind<Kind, Spec, SpecIn, Status> {
-  const { kind, plural, namespaced, doc, spec, status, example } = definition
+  const { kind, plural, namespaced, doc, spec, status, rootRules, example } = definition
   const properties: Record<string, Schema> = { spec: spec.schema }
   if (status !== undefined) properties['status'] = status.schema
   return {
@@ -106,7 +114,15 @@ export function defineKind<const Kind extends string, Spec, SpecIn, Status = und
     plural,
     namespaced,
     definition,
-    schema: { type: 'object', description: doc, properties, required: ['spec'] },
+    schema: {
+      type: 'object',
+      description: doc,
+      properties,
+      required: ['spec'],
+      ...(rootRules === undefined
+        ? {}
+        : { 'x-kubernetes-validations': rootRules.map(({ cel, message }) => ({ rule: cel, message })) }),
+    },
     example: { apiVersion: API_GROUP_VERSION, kind, ...example },
   }
 }

@@ -53,10 +53,7 @@ export function createValidator(): Validator {
     const said = new Set(scope.map((p) => p.pointer))
     const shape = [...scope, ...(validate.errors ?? []).map(problemOf).filter((p) => !said.has(p.pointer))]
     const rules = checkProblems(schema, value, shape)
-    const whole =
-      shape.length > 0
-        ? []
-        : (kind.definition.checks ?? []).flatMap((c) => findings(c.findings(value as InputOf<ApiKind>), value, ''))
+    const whole = shape.length > 0 ? [] : wholeProblems(kind, value as InputOf<ApiKind>)
     return [...shape, ...rules, ...whole].slice(0, MAX_PROBLEMS)
   }
   return {
@@ -120,6 +117,15 @@ function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
     allowed: `${API_GROUP_VERSION} ${kind.kind}`,
     ...(suggestion === undefined ? {} : { suggestion }),
   }
+}
+
+/** Rules over the whole object; they may rely on its shape. */
+function wholeProblems({ definition }: ApiKind, object: InputOf<ApiKind>): readonly Problem[] {
+  const broken = (definition.rootRules ?? [])
+    .filter((r) => !r.holds(object))
+    .map(({ message }) => ({ pointer: '', message }))
+  const found = (definition.checks ?? []).flatMap((c) => c.findings(object))
+  return findings([...broken, ...found], object, '')
 }
 
 function scopeProblems(kind: ApiKind, value: Record<string, unknown>): readonly Problem[] {

@@ -1,0 +1,52 @@
+// Approval: immutable: who approved which digest. An admission policy holds `by` to the caller.
+import { choice, immutable, obj, optional, str, time } from '../build.ts'
+import { dnsLabel, objectName, sha256 } from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
+
+const spec = immutable(
+  obj('The approval. Nothing in it ever changes.', {
+    digest: sha256(
+      'What is approved: SHA-256 of the canonical {operations, target UIDs, commit}, or of a list of deletions.',
+    ),
+    by: str('Who approves; the same as the user that creates this.', { min: 1, max: 253 }),
+    of: optional(
+      obj('The object that asked for the approval, for people.', {
+        kind: choice('Its kind.', ['OperationPermit', 'Release', 'FleetSource', 'Inventory']),
+        namespace: optional(dnsLabel('Its namespace, where its kind has one.')),
+        name: objectName('Its name.'),
+      }),
+    ),
+    reason: optional(str('Why, for people.', { max: 512 })),
+    until: optional(time('After this moment it counts no more.')),
+  }),
+  'an Approval never changes; make another one',
+)
+
+export const approval = defineKind({
+  kind: 'Approval',
+  plural: 'approvals',
+  shortNames: ['kapp'],
+  namespaced: false,
+  doc: 'Who approved which digest. Never changes.',
+  spec,
+  selectable: ['.spec.digest'],
+  columns: [
+    { name: 'By', type: 'string', jsonPath: '.spec.by' },
+    { name: 'Of', type: 'string', jsonPath: '.spec.of.kind' },
+    { name: 'Name', type: 'string', jsonPath: '.spec.of.name' },
+    { name: 'Digest', type: 'string', jsonPath: '.spec.digest', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  example: {
+    metadata: { name: 'reboot-rack-12-ada' },
+    spec: {
+      digest: 'e8a1f3a29b2f1f6f3b1c8e9b1b2f0d6ad0bcbe6ff4b9e3c1a9a5d6ce9a1c4b77',
+      by: 'ada@example.org',
+      of: { kind: 'OperationPermit', name: 'reboot-rack-12' },
+      reason: 'firmware update agreed with the storage team',
+    },
+  },
+})
+
+export type Approval = ObjectOf<typeof approval>
+export type ApprovalInput = InputOf<typeof approval>

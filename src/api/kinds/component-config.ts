@@ -1,0 +1,77 @@
+// ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '#lib/json.ts'
+import { configObjectName } from '#lib/names.ts'
+import type { JsonObject } from '#lib/json.ts'
+import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
+import { componentName, objectName, sha256 } from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
+
+export const MAX_CONFIG_BYTES = 256 * 1024
+
+/** SHA-256 of the canonical values: equal values have one name. */
+export const configDigest = (values: JsonObject): string =>
+  createHash('sha256').update(canonicalJson(values)).digest('hex')
+
+const spec = immutable(
+  obj('The rendering. Nothing in it ever changes.', {
+    component: componentName('The component that it configures.'),
+    digest: sha256('SHA-256 of the canonical JSON of the values.'),
+    values: freeform('Values for the templates of the files.', { maxBytes: MAX_CONFIG_BYTES }),
+    secrets: optional(
+      mapList(
+        'Which values are secret. They are never here: each machine has a sealed object of its own.',
+        obj('One secret value.', {
+          path: str('Where it appears among the values.', { min: 1, max: 253 }),
+          sealedIn: optional(objectName('Start of the name of the sealed objects.')),
+        }),
+        { keys: ['path'], max: 32 },
+      ),
+    ),
+  }),
+  'a ComponentConfig never changes; other values are another object',
+)
+
+const exampleValues = { root: '/var/lib/containerd', registry: { mirrors: ['https://mirror.example.org'] } }
+
+export const componentConfig = defineKind({
+  kind: 'ComponentConfig',
+  plural: 'componentconfigs',
+  shortNames: ['kcfg'],
+  namespaced: false,
+  doc: "One immutable rendering of a component's configuration, named by its hash; machines refer to it.",
+  spec,
+  selectable: ['.spec.component'],
+  columns: [
+    { name: 'Component', type: 'string', jsonPath: '.spec.component' },
+    { name: 'Digest', type: 'string', jsonPath: '.spec.digest', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  checks: [
+    {
+      name: 'the digest is that of the values',
+      findings: ({ spec: s }) => {
+        const digest = configDigest(s.values)
+        return digest === s.digest
+          ? []
+          : [{ pointer: 'spec/digest', message: 'is not the digest of the values', allowed: digest }]
+      },
+    },
+    {
+      name: 'the name is made from component and digest',
+      findings: ({ metadata, spec: s }) => {
+        const name = configObjectName(s.component, s.digest)
+        return metadata.name === name
+          ? []
+          : [{ pointer: 'metadata/name', message: 'is not the name that component and digest give', allowed: name }]
+      },
+    },
+  ],
+  example: {
+    metadata: { name: configObjectName('containerd', configDigest(exampleValues)) },
+    spec: { component: 'containerd', digest: configDigest(exampleValues), values: exampleValues },
+  },
+})
+
+export type ComponentConfig = ObjectOf<typeof componentConfig>
+export type ComponentConfigInput = InputOf<typeof componentConfig>

@@ -1,0 +1,136 @@
+// DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
+import { bool, choice, fallback, int, mapList, obj, optional, setOf, str, time } from '../build.ts'
+import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
+import { DISRUPTIONS } from './operation-permit.ts'
+
+/** A swap of a small object is cheap, of a large one not; beyond this the answer is Denied, LedgerFull. */
+export const MAX_GRANTS = 1_000
+export const MAX_LEDGER_BYTES = 256 * 1024
+/** The one name. */
+export const LEDGER_NAME = 'cluster'
+
+const grant = obj('One target that may be disrupted now, or whose end nobody saw.', {
+  permit: objectName('The OperationPermit.'),
+  permitUid: uid('UID of the permit; deleting it changes nothing here.'),
+  target: uid('UID of the target.'),
+  kind: fallback(choice('Kind of the target.', ['Machine', 'Node', 'Cluster']), 'Machine'),
+  namespace: optional(str('Namespace of the target, where its kind has one.', { max: 63 })),
+  name: objectName('Name of the target.'),
+  operations: setOf('What was granted.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+  state: choice('Held until a result comes; Orphaned when the lease ended first.', ['Held', 'Orphaned']),
+  grantedAt: time('When it was granted.'),
+  until: time('When the lease runs out unless it is renewed.'),
+  zone: optional(labelValue('Zone, as the Defender saw it.')),
+  rack: optional(labelValue('Rack, as the Defender saw it.')),
+  pool: optional(labelValue('Pool, as the Defender saw it.')),
+  component: optional(componentName('The component that is touched.')),
+  costFree: fallback(bool('A recovery, or a target that counted as unavailable before.'), false),
+})
+
+const bucket = obj('Grants in one slot of time.', {
+  policy: str('The policy and number of its rate, such as production/0.', { min: 1, max: 260 }),
+  domain: fallback(str('Value of the domain; empty for the cluster.', { max: 63 }), ''),
+  slot: int('Number of the slot since 1970; its length follows from the window.', {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  window: choice('Window of the rate.', RATE_WINDOWS),
+  per: fallback(choice('Domain of the rate.', DOMAINS), 'cluster'),
+  count: count('Grants.'),
+})
+
+const breaker = obj('The breaker of one policy.', {
+  policy: str('The policy.', { min: 1, max: 253 }),
+  state: choice('Whether operations are granted.', ['Closed', 'Open', 'HalfOpen']),
+  since: time('Since when.'),
+  failures: count('Failures in the window.', 1_000),
+  results: str('Last results, the newest last: s for success, f for failure.', {
+    max: 1_000,
+    pattern: '^[sf]*$',
+    says: 's and f',
+  }),
+  trial: fallback(count('Operations that may run at once while half open.', 1_000), 0),
+})
+
+const spec = obj('What was granted and what is remembered.', {
+  sequence: int('Counts decisions; a paused leader that writes an older one loses the swap.', {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  leader: optional(str('Who decided last.', { max: 253 })),
+  grants: optional(mapList('Grants in flight.', grant, { keys: ['target', 'permitUid'], max: MAX_GRANTS })),
+  rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
+  breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
+  counts: optional(
+    obj('Totals since the ledger was made.', {
+      granted: int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      denied: int('Denials.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      succeeded: int('Results that were good.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      failed: int('Results that were bad.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    }),
+  ),
+})
+
+export const defenderLedger = defineKind({
+  kind: 'DefenderLedger',
+  plural: 'defenderledgers',
+  shortNames: ['kledger'],
+  namespaced: false,
+  doc: 'The truth of the Defender: grants in flight, rates, breakers. One object, named cluster.',
+  spec,
+  columns: [
+    { name: 'Sequence', type: 'integer', jsonPath: '.spec.sequence' },
+    { name: 'Granted', type: 'integer', jsonPath: '.spec.counts.granted' },
+    { name: 'Denied', type: 'integer', jsonPath: '.spec.counts.denied' },
+    { name: 'Failed', type: 'integer', jsonPath: '.spec.counts.failed' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  rootRules: [
+    {
+      cel: "self.metadata.name == 'cluster'",
+      message: 'there is one DefenderLedger, named cluster',
+      holds: ({ metadata }) => metadata.name === LEDGER_NAME,
+    },
+  ],
+  checks: [
+    {
+      name: 'the ledger stays small',
+      findings: ({ spec: s }) => {
+        const bytes = Buffer.byteLength(JSON.stringify(s))
+        return bytes <= MAX_LEDGER_BYTES
+          ? []
+          : [{ pointer: 'spec', message: `is ${bytes} bytes of JSON`, allowed: `at most ${MAX_LEDGER_BYTES}` }]
+      },
+    },
+  ],
+  example: {
+    metadata: { name: LEDGER_NAME },
+    spec: {
+      sequence: 42,
+      grants: [
+        {
+          permit: 'base-kubelet-s2-0',
+          permitUid: '7d1f0e53-8a35-4c8a-bf9e-6f8a0e5b9b11',
+          target: '6a4f2c1e-70a1-4a36-9a5c-0b7c8d1e2f30',
+          kind: 'Machine',
+          name: 'prod-1-worker-0007',
+          operations: ['SwitchComponent'],
+          state: 'Held',
+          grantedAt: '2026-01-31T12:00:00Z',
+          until: '2026-01-31T12:02:00Z',
+          zone: 'zone-a',
+        },
+      ],
+      rates: [{ policy: 'production/0', slot: 492_540, window: '1h', count: 17 }],
+      breakers: [
+        { policy: 'production', state: 'Closed', since: '2026-01-31T09:00:00Z', failures: 0, results: 'sssss' },
+      ],
+    },
+  },
+})
+
+export type DefenderLedger = ObjectOf<typeof defenderLedger>
+export type DefenderLedgerInput = InputOf<typeof defenderLedger>
+export type LedgerSpec = SpecOf<typeof defenderLedger>

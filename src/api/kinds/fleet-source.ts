@@ -1,0 +1,196 @@
+// FleetSource: the git repository that the fleet follows, with its tracks.
+import {
+  bool,
+  choice,
+  fallback,
+  intOrPercent,
+  list,
+  mapList,
+  obj,
+  optional,
+  rule,
+  setOf,
+  str,
+  time,
+  union,
+} from '../build.ts'
+import {
+  commitId,
+  conditions,
+  count,
+  dnsLabel,
+  duration,
+  objectName,
+  observedGeneration,
+  secretRef,
+  selector,
+  sentence,
+  waitingFor,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+
+const MAX_TRACKS = 32
+
+const refName = (doc: string) =>
+  str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', says: 'the name of a branch or tag' })
+
+const ref = union(
+  obj('What is followed.', {
+    branch: optional(refName('The newest commit of this branch.')),
+    tag: optional(refName('This tag.')),
+    commit: optional(commitId('This commit.')),
+  }),
+  ['branch', 'tag', 'commit'],
+)
+
+const track = obj('A part of the fleet with a pipeline of its own.', {
+  name: dnsLabel('Name of the track.'),
+  match: fallback(
+    obj('Which rendered objects belong to it; an object belongs to the first track that matches.', {
+      kinds: optional(setOf('Kinds.', str('A kind.', { min: 1, max: 63 }), { max: 32 })),
+      selector: optional(selector('Labels of the objects.')),
+      components: optional(
+        setOf('MachineComponents and sets of these components.', str('A component.', { min: 1, max: 63 }), { max: 64 }),
+      ),
+    }),
+    {},
+  ),
+  pipelineRef: obj('The pipeline.', { name: objectName('Name of a ReleasePipeline in the same namespace.') }),
+})
+
+const verify = rule(
+  obj('Whose commits are trusted.', {
+    mode: fallback(
+      choice('Signed commits only, or signed tags too, or anything.', ['Commit', 'CommitOrTag', 'None']),
+      'Commit',
+    ),
+    allowedSigners: optional(secretRef('Secret and key with the allowed signers, as git reads them.')),
+  }),
+  {
+    cel: "has(self.mode) && self.mode == 'None' || has(self.allowedSigners)",
+    message: 'allowedSigners is needed unless mode is None',
+    fieldPath: '.allowedSigners',
+    holds: (v) => v.mode === 'None' || v.allowedSigners !== undefined,
+  },
+)
+
+const spec = obj('What is followed, and how.', {
+  url: str('Where the repository is; without credentials.', {
+    min: 1,
+    max: 2048,
+    pattern: '^(https|ssh|file)://[^\\s\\x00-\\x1f]+$',
+    says: 'a URL with https, ssh or file',
+  }),
+  ref: fallback(ref, { branch: 'main' }),
+  path: fallback(
+    str('Directory of the fleet in the repository.', {
+      min: 1,
+      max: 512,
+      pattern: '^[A-Za-z0-9._][A-Za-z0-9._/-]*$',
+      says: 'a relative path',
+    }),
+    '.',
+  ),
+  interval: fallback(duration('How often the repository is asked for news.'), '1m'),
+  verify: optional(verify),
+  secretRef: optional(secretRef('Secret with the credentials of the repository.')),
+  decryption: optional(
+    obj('How encrypted files are read.', {
+      provider: choice('The format.', ['sops', 'age']),
+      secretRef: secretRef('Secret with the keys.'),
+    }),
+  ),
+  tracks: mapList('The parts of the fleet.', track, { keys: ['name'], min: 1, max: MAX_TRACKS }),
+  prune: fallback(
+    obj('What happens to objects that git no longer has.', {
+      enabled: fallback(bool('Whether they are deleted.'), true),
+      guard: fallback(
+        intOrPercent('Larger deletions of one cluster wait for an Approval of their digest.', { min: 0, max: 10_000 }),
+        '10%',
+      ),
+    }),
+    {},
+  ),
+  drift: fallback(
+    choice('What happens to objects that somebody else changed.', ['Detect', 'Correct', 'Off']),
+    'Correct',
+  ),
+})
+
+const status = obj('What is known of the repository.', {
+  observedGeneration: optional(observedGeneration()),
+  commit: optional(commitId('The newest commit that was fetched and verified.')),
+  fetchedAt: optional(time('When it was fetched.')),
+  lastAttemptAt: optional(time('When the repository was last asked.')),
+  signer: optional(sentence('Who signed the commit.')),
+  tracks: optional(
+    mapList(
+      'The tracks.',
+      obj('One track.', {
+        name: dnsLabel('Name of the track.'),
+        commit: optional(commitId('The commit that the last release is of.')),
+        release: optional(objectName('The last Release.')),
+        appliedCommit: optional(commitId('The last commit whose release succeeded.')),
+        objects: optional(count('Objects of the track in all clusters.')),
+      }),
+      { keys: ['name'], max: MAX_TRACKS },
+    ),
+  ),
+  renderErrors: optional(list('What failed to render; the first ones.', sentence('One error.', 1_024), { max: 10 })),
+  waitingFor: optional(waitingFor()),
+  conditions: optional(conditions()),
+})
+
+export const fleetSource = defineKind({
+  kind: 'FleetSource',
+  plural: 'fleetsources',
+  shortNames: ['kfs'],
+  namespaced: true,
+  doc: 'The git repository that the fleet follows, with its tracks.',
+  spec,
+  status,
+  columns: [
+    { name: 'URL', type: 'string', jsonPath: '.spec.url' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Commit', type: 'string', jsonPath: '.status.commit' },
+    { name: 'Fetched', type: 'date', jsonPath: '.status.fetchedAt' },
+    { name: 'Drift', type: 'string', jsonPath: '.spec.drift', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: [
+    'Ready',
+    'Reconciling',
+    'Stalled',
+    'Fetched',
+    'Rendered',
+    'Applied',
+    'Drifted',
+    'PruneBlocked',
+    'Paused',
+  ],
+  example: {
+    metadata: { name: 'fleet', namespace: 'fleet' },
+    spec: {
+      url: 'https://git.example.org/platform/fleet.git',
+      ref: { branch: 'main' },
+      path: '.',
+      interval: '1m',
+      verify: { mode: 'Commit', allowedSigners: { name: 'fleet-signers', key: 'allowed_signers' } },
+      secretRef: { name: 'fleet-git' },
+      tracks: [
+        {
+          name: 'machines',
+          match: { kinds: ['MachineSet', 'MachineComponentSet'] },
+          pipelineRef: { name: 'standard' },
+        },
+        { name: 'rest', pipelineRef: { name: 'standard' } },
+      ],
+      prune: { guard: 20 },
+      drift: 'Correct',
+    },
+  },
+})
+
+export type FleetSource = ObjectOf<typeof fleetSource>
+export type FleetSourceInput = InputOf<typeof fleetSource>
+export type FleetSourceSpec = SpecOf<typeof fleetSource>

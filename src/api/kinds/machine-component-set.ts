@@ -1,0 +1,324 @@
+// MachineComponentSet: which component versions the machines of a selector must have, and how changes roll out.
+import {
+  choice,
+  fallback,
+  freeform,
+  int,
+  intOrPercent,
+  list,
+  mapList,
+  obj,
+  optional,
+  rule,
+  setOf,
+  str,
+  time,
+  union,
+} from '../build.ts'
+import {
+  commitId,
+  componentName,
+  componentVersion,
+  conditions,
+  count,
+  dnsLabel,
+  duration,
+  labelValue,
+  objectName,
+  observedGeneration,
+  phase,
+  port,
+  revisionName,
+  secretRef,
+  selector,
+  sentence,
+  url,
+  waitingFor,
+  windows,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+import { MAX_COMPONENTS } from './machine.ts'
+import { MAX_TARGETS } from './operation-permit.ts'
+
+/** Ten components roll in ladders of their own, twenty slices may be open in a set; finished ones stay a while to be read. */
+const MAX_WAVES = 64
+const MAX_STEPS = 16
+const MAX_LISTED = 200
+
+/** Rendered values are one ComponentConfig, which may hold 256 KiB; what people write by hand is far smaller. */
+export const MAX_VALUES_BYTES = 64 * 1024
+
+/** A component that a set or a canary asks for. */
+export const wantedComponent = obj('One component at one version.', {
+  name: componentName('The component.'),
+  version: componentVersion('The version; a MachineComponent of both must exist.'),
+  values: optional(freeform('Values for the templates of its files.', { maxBytes: MAX_VALUES_BYTES })),
+  secretRefs: optional(
+    mapList(
+      'Secret values for the templates, sealed for each machine.',
+      obj('One secret value.', {
+        path: str('Where the value appears among the values, such as registry.password.', {
+          min: 1,
+          max: 253,
+          pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$',
+          says: 'names joined by dots',
+        }),
+        secret: secretRef('The Secret and its key.'),
+      }),
+      { keys: ['path'], max: 32 },
+    ),
+  ),
+})
+
+const query = (doc: string) => str(doc, { min: 1, max: 4096 })
+
+const inspection = union(
+  obj('One thing that must hold after each step.', {
+    name: dnsLabel('Name of the inspection.'),
+    nodeReady: optional(obj('The Nodes of the step are Ready.', {})),
+    componentsHealthy: optional(obj('Every component of the machines of the step is healthy.', {})),
+    conditionAbsent: optional(
+      obj('No Node of the step has this condition.', {
+        type: str('Type of the condition.', { min: 1, max: 128 }),
+        status: fallback(choice('The bad status.', ['True', 'False', 'Unknown']), 'True'),
+      }),
+    ),
+    http: optional(
+      obj('A request that must be answered with this status.', {
+        url: url('Where to ask; only places that the controller is configured to reach.'),
+        expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
+      }),
+    ),
+    prometheus: optional(
+      obj('A query whose value must be within bounds.', {
+        query: query('The PromQL query; it must give one value.'),
+        min: optional(
+          str('Smallest good value, as text.', {
+            min: 1,
+            max: 32,
+            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+            says: 'a decimal number',
+          }),
+        ),
+        max: optional(
+          str('Largest good value, as text.', {
+            min: 1,
+            max: 32,
+            pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+            says: 'a decimal number',
+          }),
+        ),
+      }),
+    ),
+    podProbe: optional(
+      obj('A pod that is started on a machine of the step and must succeed.', {
+        image: str('Image of the pod.', { min: 1, max: 512 }),
+        command: list('Program and arguments.', str('One argument.', { max: 1024 }), { min: 1, max: 32 }),
+        port: optional(port('Port that must answer while it runs.')),
+      }),
+    ),
+    timeout: fallback(duration('How long it may take to hold.'), '5m'),
+  }),
+  ['nodeReady', 'componentsHealthy', 'conditionAbsent', 'http', 'prometheus', 'podProbe'],
+)
+
+export const ROLLOUT_DEFAULT_STEPS = [1, 5, 10, 50, 100] as const
+
+const rollout = obj('How a new version reaches the machines.', {
+  steps: fallback(
+    list(
+      'Machines that each step may have on the new version at work; a percentage is of the machines that count. The last repeats.',
+      intOrPercent('Machines, or their share.', { min: 1, max: 10_000 }),
+      { min: 1, max: MAX_STEPS },
+    ),
+    ROLLOUT_DEFAULT_STEPS,
+  ),
+  maxUnavailable: fallback(
+    intOrPercent('How many machines of the set may be unavailable; a percentage rounds down, but is at least one.', {
+      min: 1,
+      max: 10_000,
+    }),
+    '10%',
+  ),
+  maxFailures: optional(
+    intOrPercent(
+      'How many machines may fail before the revision counts as bad. Absent: none up to 10 machines, then 1 % of those tried, rounded down.',
+      { min: 0, max: 10_000 },
+    ),
+  ),
+  soak: fallback(duration('How long a step is watched before the next one opens.'), '10m'),
+  inspections: optional(mapList('What must hold after each step.', inspection, { keys: ['name'], max: 16 })),
+  progressDeadline: fallback(duration('Without a step forward for so long, the rollout counts as failed.'), '30m'),
+  onFailure: fallback(choice('What happens when a revision is bad.', ['Pause', 'Rollback']), 'Pause'),
+  spread: fallback(
+    setOf(
+      'What the first machines of a step shall differ in, the most important first.',
+      choice('A domain.', ['class', 'zone', 'rack', 'pool']),
+      {
+        max: 4,
+      },
+    ),
+    ['class', 'zone', 'rack'],
+  ),
+  windows: optional(windows('Steps open only while one of these is open.')),
+})
+
+const spec = obj('What the machines must have.', {
+  selector: selector('The machines that this set speaks for.'),
+  priority: fallback(
+    int('Where two sets speak for the same component of a machine, the higher one wins.', { min: -1_000, max: 1_000 }),
+    0,
+  ),
+  components: mapList('The components.', wantedComponent, { keys: ['name'], max: MAX_COMPONENTS }),
+  rollout: fallback(rollout, {}),
+})
+
+const blockedRevision = obj('A revision that failed and is not tried again.', {
+  revision: revisionName('Name of the ControllerRevision.'),
+  component: componentName('The component that failed.'),
+  since: time('When it was blocked.'),
+  reason: sentence('What was seen.'),
+})
+
+const wave = rule(
+  obj('One slice of a step: at most 100 machines under one permit.', {
+    component: componentName('The component that is switched.'),
+    version: optional(componentVersion('The version that it gets.')),
+    step: int('Number of the step, from 0.', { min: 0, max: 10_000 }),
+    slice: int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
+    phase: phase('Wave'),
+    permit: optional(objectName('Name of the OperationPermit.')),
+    machines: setOf('The machines of the slice.', objectName('A machine.'), { max: MAX_TARGETS }),
+    failed: optional(count('Machines that failed.', MAX_TARGETS)),
+    startedAt: optional(time('When its permit was asked for.')),
+    soakUntil: optional(time('When its soak time ends.')),
+    waitingFor: optional(waitingFor()),
+    recovery: optional(choice('Set when the slice goes back to the last healthy revision.', ['Rollback'])),
+  }),
+  {
+    cel: "self.phase == 'Switching' ? has(self.permit) : true",
+    message: 'a slice that switches has a permit',
+    holds: (w) => w.phase !== 'Switching' || w.permit !== undefined,
+  },
+)
+
+const status = obj('How far the rollout is.', {
+  observedGeneration: optional(observedGeneration()),
+  phase: optional(phase('Set')),
+  revisions: optional(
+    obj('The revisions in play.', {
+      current: optional(revisionName('The last one that was healthy everywhere.')),
+      update: optional(revisionName('The one that machines are going to.')),
+      blocked: optional(mapList('Those that failed.', blockedRevision, { keys: ['revision', 'component'], max: 10 })),
+    }),
+  ),
+  collisionCount: optional(count('Keeps names of revisions apart.', 1_000)),
+  waves: optional(
+    mapList('Slices that are open or just ended.', wave, { keys: ['component', 'step', 'slice'], max: MAX_WAVES }),
+  ),
+  counts: optional(
+    obj('Machines of the set.', {
+      total: count('All that the selector matches.'),
+      updated: count('Those on the update revision.'),
+      healthy: count('Those on the update revision that are healthy.'),
+      skipped: count('Those that were broken before, silent or held; they catch up later.'),
+      failed: count('Those that failed with the update revision.'),
+    }),
+  ),
+  skipped: optional(
+    list(
+      'Why machines are skipped; the first ones.',
+      obj('One machine.', { machine: objectName('The machine.'), reason: sentence('Why.') }),
+      {
+        max: MAX_LISTED,
+      },
+    ),
+  ),
+  coverage: optional(
+    mapList(
+      'Which hardware classes the update revision was tried on.',
+      obj('One class.', {
+        class: labelValue('The class.'),
+        total: count('Machines of the class.'),
+        healthy: count('Those that are healthy on the update revision.'),
+      }),
+      { keys: ['class'], max: 64 },
+    ),
+  ),
+  consistency: optional(
+    mapList(
+      'How uniform each component is over the machines that count.',
+      obj('One component.', {
+        component: componentName('The component.'),
+        consistent: count('Machines with the declared version and digest.'),
+        total: count('Machines that count.'),
+      }),
+      { keys: ['component'], max: MAX_COMPONENTS },
+    ),
+  ),
+  versions: optional(
+    mapList(
+      'Last declared versions, so that a change is seen as one.',
+      obj('One component.', {
+        component: componentName('The component.'),
+        version: componentVersion('The version.'),
+        commit: optional(commitId('The commit that declared it.')),
+      }),
+      { keys: ['component'], max: MAX_COMPONENTS },
+    ),
+  ),
+  waitingFor: optional(waitingFor()),
+  conditions: optional(conditions()),
+})
+
+export const machineComponentSet = defineKind({
+  kind: 'MachineComponentSet',
+  plural: 'machinecomponentsets',
+  shortNames: ['kmcs'],
+  namespaced: false,
+  doc: 'Which component versions the machines of a selector must have, and how changes roll out.',
+  spec,
+  status,
+  columns: [
+    { name: 'Machines', type: 'integer', jsonPath: '.status.counts.total' },
+    { name: 'Updated', type: 'integer', jsonPath: '.status.counts.updated' },
+    { name: 'Healthy', type: 'integer', jsonPath: '.status.counts.healthy' },
+    { name: 'Failed', type: 'integer', jsonPath: '.status.counts.failed' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate' },
+    { name: 'Revision', type: 'string', jsonPath: '.status.revisions.update', priority: 1 },
+    { name: 'Skipped', type: 'integer', jsonPath: '.status.counts.skipped', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'RolledOut', 'RevisionBlocked', 'Conflicting', 'Paused'],
+  example: {
+    metadata: { name: 'base' },
+    spec: {
+      selector: { matchLabels: { 'kubenode.io/pool': 'workers' } },
+      components: [
+        { name: 'containerd', version: '2.1.4', values: { root: '/var/lib/containerd' } },
+        {
+          name: 'kubelet',
+          version: '1.34.2',
+          values: { maxPods: 110 },
+          secretRefs: [{ path: 'registry.password', secret: { name: 'registry', key: 'password' } }],
+        },
+      ],
+      rollout: {
+        steps: [1, 5, '10%', '50%'],
+        maxUnavailable: '5%',
+        soak: '15m',
+        inspections: [
+          { name: 'ready', nodeReady: {} },
+          { name: 'no-oom', conditionAbsent: { type: 'FrequentOOM' } },
+        ],
+        windows: [{ cron: '0 9 * * 1-5', duration: '8h', timeZone: 'Europe/Berlin' }],
+      },
+    },
+  },
+})
+
+export type MachineComponentSet = ObjectOf<typeof machineComponentSet>
+export type MachineComponentSetInput = InputOf<typeof machineComponentSet>
+export type MachineComponentSetSpec = SpecOf<typeof machineComponentSet>
+export type MachineComponentSetStatus = StatusOf<typeof machineComponentSet>

@@ -1,0 +1,111 @@
+// Release: one track's rendered change on its way through a pipeline.
+import { immutable, map, mapList, obj, optional, time } from '../build.ts'
+import {
+  commitId,
+  conditions,
+  count,
+  dnsLabel,
+  objectName,
+  observedGeneration,
+  phase,
+  sentence,
+  sha256,
+  waitingFor,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+import { MAX_CLUSTERS, MAX_STAGES } from './release-pipeline.ts'
+
+const spec = immutable(
+  obj('The change. Nothing in it ever changes.', {
+    source: objectName('The FleetSource.'),
+    track: dnsLabel('The track.'),
+    pipeline: objectName('The ReleasePipeline.'),
+    commit: commitId('The commit.'),
+    digests: map('SHA-256 of what each cluster gets, by the name of the cluster.', sha256('The digest.'), {
+      max: MAX_CLUSTERS,
+    }),
+    changed: optional(count('Clusters whose digest is not the one they had.', MAX_CLUSTERS)),
+    revertOf: optional(commitId('The commit that this one undoes.')),
+    previous: optional(objectName('The Release of the track before this one.')),
+  }),
+  'a Release never changes; another commit is another Release',
+)
+
+const stage = obj('One stage.', {
+  name: dnsLabel('Name of the stage.'),
+  phase: phase('Stage', 'Where the stage is.'),
+  startedAt: optional(time('When it was opened.')),
+  soakUntil: optional(time('When its minimum time is over.')),
+  finishedAt: optional(time('When it was done.')),
+  healthy: optional(count('Clusters that are healthy.', MAX_CLUSTERS)),
+  failed: optional(count('Clusters that failed.', MAX_CLUSTERS)),
+  offline: optional(count('Clusters that did not answer.', MAX_CLUSTERS)),
+  total: optional(count('Clusters of the stage.', MAX_CLUSTERS)),
+  waitingFor: optional(waitingFor()),
+})
+
+const clusterStatus = obj('One cluster.', {
+  name: objectName('The cluster.'),
+  stage: dnsLabel('Its stage.'),
+  phase: phase('ClusterRelease', 'Where the cluster is.'),
+  digest: optional(sha256('What is applied.')),
+  since: time('Since when it is in this phase.'),
+  healthySince: optional(
+    time('Since when it is healthy with this digest; another commit with an equal digest keeps it.'),
+  ),
+  attempts: optional(count('How often it was applied.', 10_000)),
+  message: optional(sentence('Why, for people.')),
+  waitingFor: optional(waitingFor()),
+})
+
+const status = obj('How far the change is.', {
+  observedGeneration: optional(observedGeneration()),
+  phase: optional(phase('Release')),
+  startedAt: optional(time('When the first stage was opened.')),
+  finishedAt: optional(time('When it ended.')),
+  stages: optional(mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
+  // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
+  clusters: optional(mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
+  revertCommit: optional(commitId('The commit that was made to undo it.')),
+  waitingFor: optional(waitingFor()),
+  conditions: optional(conditions()),
+})
+
+export const release = defineKind({
+  kind: 'Release',
+  plural: 'releases',
+  shortNames: ['krel'],
+  namespaced: true,
+  doc: "One track's rendered change on its way through a pipeline.",
+  spec,
+  status,
+  selectable: ['.spec.track', '.spec.commit'],
+  columns: [
+    { name: 'Track', type: 'string', jsonPath: '.spec.track' },
+    { name: 'Commit', type: 'string', jsonPath: '.spec.commit' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate' },
+    { name: 'Reverts', type: 'string', jsonPath: '.spec.revertOf', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'GatesPassed', 'Superseded', 'Paused'],
+  example: {
+    metadata: { name: 'machines-3f1c9e0a7b5d', namespace: 'fleet' },
+    spec: {
+      source: 'fleet',
+      track: 'machines',
+      pipeline: 'standard',
+      commit: '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
+      digests: {
+        'test-1': '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+        'prod-1': 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
+      },
+      changed: 2,
+    },
+  },
+})
+
+export type Release = ObjectOf<typeof release>
+export type ReleaseInput = InputOf<typeof release>
+export type ReleaseSpec = SpecOf<typeof release>
+export type ReleaseStatus = StatusOf<typeof release>

@@ -1,0 +1,126 @@
+// RemedyOperationJob: one repair of one node: permit, steps, verification, outcome. It is the record of its incident.
+import { bool, choice, fallback, immutable, int, list, mapList, obj, optional, str, time } from '../build.ts'
+import {
+  commitId,
+  conditions,
+  objectName,
+  observedGeneration,
+  phase,
+  sentence,
+  uid,
+  duration,
+  waitingFor,
+} from '../fields.ts'
+import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
+import { OPERATIONS, operation } from './operations.ts'
+import { MAX_RUNGS } from './node-remedier.ts'
+
+const MAX_STEPS_OF_A_JOB = 16
+/** The end of what a step printed; the rest is evidence. */
+const MAX_OUTPUT_CHARS = 2_048
+
+const spec = immutable(
+  obj('The repair. Nothing in it ever changes.', {
+    machine: optional(objectName('The Machine; absent for a node that is not managed.')),
+    node: obj('The node.', { name: objectName('Name of the node.'), uid: uid('UID of the node.') }),
+    remedierRef: obj('The rule that asked for it.', {
+      name: objectName('Name of the NodeRemedier.'),
+      generation: int('Generation of the rule.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    }),
+    incident: str('Hash of node UID, rule, and the first time that the rule was seen to be true.', {
+      min: 16,
+      max: 64,
+      pattern: '^[0-9a-f]+$',
+      says: 'lower-case hexadecimal digits',
+    }),
+    rung: fallback(int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
+    attempt: fallback(int('How often this rung was tried, from 1.', { min: 1, max: 6 }), 1),
+    operations: list('What is done, one after the other.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
+    timeout: fallback(duration('How long the operations may take together.'), '30m'),
+    stableFor: fallback(duration('How long the fault must stay away.'), '5m'),
+    dryRun: fallback(bool('Whether the job ends before it asks for a permit.'), false),
+    commit: optional(commitId('The commit that the rule came from.')),
+  }),
+  'a RemedyOperationJob never changes; another repair is another job',
+)
+
+const step = obj('One operation as it went.', {
+  index: int('Number of the step, from 0.', { min: 0, max: MAX_STEPS_OF_A_JOB - 1 }),
+  operation: choice('What is done.', OPERATIONS),
+  executor: choice('Who does it.', ['Controller', 'Agent', 'Provider']),
+  attempts: int('How often it was started. Recorded before it is done, so that a crash never does it twice.', {
+    min: 0,
+    max: 100,
+  }),
+  bootID: optional(str('Boot of the machine when it was started; a reboot is done once this differs.', { max: 64 })),
+  startedAt: optional(time('When it was started.')),
+  finishedAt: optional(time('When it ended.')),
+  outcome: optional(choice('How it ended.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),
+  output: optional(str('The end of what it said.', { max: MAX_OUTPUT_CHARS })),
+})
+
+const status = obj('How far the repair is.', {
+  observedGeneration: optional(observedGeneration()),
+  phase: optional(phase('Job')),
+  outcome: optional(phase('Outcome', 'How it ended; set with phase Done, and never again.')),
+  permitRef: optional(objectName('The OperationPermit.')),
+  steps: optional(mapList('The operations as they go.', step, { keys: ['index'], max: MAX_STEPS_OF_A_JOB })),
+  startedAt: optional(time('When the first step was started.')),
+  verifyUntil: optional(time('When the fault has stayed away for long enough.')),
+  finishedAt: optional(time('When it was done.')),
+  evidence: optional(
+    list(
+      'What was kept before it could be destroyed.',
+      obj('One piece.', {
+        kind: str('What it is.', { min: 1, max: 32 }),
+        place: str('Where it is, such as a path on the node or a URL.', { min: 1, max: 1024 }),
+        bytes: optional(int('How large it is.', { min: 0, max: Number.MAX_SAFE_INTEGER })),
+        summary: optional(sentence('The line that matters.', 1_024)),
+      }),
+      { max: 16 },
+    ),
+  ),
+  message: optional(sentence('Why it is where it is.')),
+  nextJob: optional(objectName('The job of the next rung or attempt.')),
+  waitingFor: optional(waitingFor()),
+  conditions: optional(conditions()),
+})
+
+export const remedyOperationJob = defineKind({
+  kind: 'RemedyOperationJob',
+  plural: 'remedyoperationjobs',
+  shortNames: ['kj'],
+  namespaced: false,
+  doc: 'One repair of one node: permit, steps, verification, outcome. It is the record of its incident.',
+  spec,
+  status,
+  selectable: ['.spec.node.name', '.spec.remedierRef.name', '.status.phase'],
+  columns: [
+    { name: 'Node', type: 'string', jsonPath: '.spec.node.name' },
+    { name: 'Rule', type: 'string', jsonPath: '.spec.remedierRef.name' },
+    { name: 'Rung', type: 'integer', jsonPath: '.spec.rung' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Outcome', type: 'string', jsonPath: '.status.outcome' },
+    { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
+    { name: 'Permit', type: 'string', jsonPath: '.status.permitRef', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'PermitGranted', 'FaultCleared'],
+  example: {
+    metadata: { name: 'kernel-deadlock-4be0643f1d98573b-0' },
+    spec: {
+      machine: 'prod-1-worker-0007',
+      node: { name: 'prod-1-worker-0007', uid: '0b8de1d3-9fd8-4f6a-8a2f-27a4d2c2a1aa' },
+      remedierRef: { name: 'kernel-deadlock', generation: 3 },
+      incident: '4be0643f1d98573b97cdca98a65347dd',
+      rung: 0,
+      operations: [{ collectEvidence: { kinds: ['KernelLog'] } }, { cordon: {} }, { reboot: { timeout: '10m' } }],
+      commit: '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
+    },
+  },
+})
+
+export type RemedyOperationJob = ObjectOf<typeof remedyOperationJob>
+export type RemedyOperationJobInput = InputOf<typeof remedyOperationJob>
+export type RemedyJobSpec = SpecOf<typeof remedyOperationJob>
+export type RemedyJobStatus = StatusOf<typeof remedyOperationJob>

@@ -1,0 +1,76 @@
+// The shape of a rule: all, any and not over leaves {fact, path, operator, value}. A CRD cannot describe a tree that contains
+// itself, so the validator does, as admission and the controllers do. Which facts and operators exist is decided by the rule engine.
+import { isObject, type JsonObject } from '#lib/json.ts'
+import { refine, freeform, type Field } from './build.ts'
+import type { Finding } from './extras.ts'
+
+export const MAX_RULE_BYTES = 16 * 1024
+/** Deeper rules cannot be read by people. */
+export const MAX_RULE_DEPTH = 16
+/** One evaluation asks all of them, for every node. */
+export const MAX_RULE_LEAVES = 64
+
+const LEAF_FIELDS = ['fact', 'path', 'operator', 'value', 'for', 'name']
+const BRANCHES = ['all', 'any', 'not']
+
+/** A condition tree, kept as it is by the server. */
+export const ruleTree = (doc: string): Field<JsonObject> =>
+  refine(
+    freeform(doc, { maxBytes: MAX_RULE_BYTES }),
+    {},
+    {
+      says: 'all, any or not over conditions {fact, operator, value}',
+      checks: [{ name: 'rule tree', findings: (value) => ruleTreeFindings(value) }],
+    },
+  )
+
+export function ruleTreeFindings(tree: unknown): readonly Finding[] {
+  if (Buffer.byteLength(JSON.stringify(tree) ?? '') > MAX_RULE_BYTES) return []
+  const found: Finding[] = []
+  let leaves = 0
+  const visit = (node: unknown, pointer: string, depth: number): void => {
+    const say = (message: string, allowed?: string): void => {
+      found.push({ pointer, message, ...(allowed === undefined ? {} : { allowed }) })
+    }
+    if (depth > MAX_RULE_DEPTH) return say('nests too deeply', `${MAX_RULE_DEPTH} levels`)
+    if (!isObject(node)) return say('is no condition', 'an object with all, any, not, or fact and operator')
+    const branches = BRANCHES.filter((b) => Object.hasOwn(node, b))
+    if (branches.length > 1) return say(`has ${branches.join(' and ')}`, 'exactly one of all, any, not')
+    const [branch] = branches
+    if (branch === undefined && depth === 0) return say('is no rule', 'all, any or not at the top')
+    if (branch === undefined) {
+      leaves++
+      found.push(...leafFindings(node, pointer))
+      return
+    }
+    const strays = Object.keys(node).filter((k) => k !== branch && k !== 'name')
+    if (strays.length > 0) say(`has ${strays.join(', ')} beside ${branch}`, `${branch} alone, or with name`)
+    const below = node[branch]
+    if (branch === 'not') return visit(below, `${pointer}/not`, depth + 1)
+    if (!Array.isArray(below) || below.length === 0)
+      return say(`has ${branch} that is no list with conditions`, 'a list with at least one')
+    below.forEach((b, i) => visit(b, `${pointer}/${branch}/${i}`, depth + 1))
+  }
+  visit(tree, '', 0)
+  if (leaves > MAX_RULE_LEAVES)
+    found.push({ pointer: '', message: `has ${leaves} conditions`, allowed: `at most ${MAX_RULE_LEAVES}` })
+  return found
+}
+
+function leafFindings(leaf: Record<string, unknown>, pointer: string): readonly Finding[] {
+  const found: Finding[] = []
+  for (const key of Object.keys(leaf))
+    if (!LEAF_FIELDS.includes(key))
+      found.push({
+        pointer: `${pointer}/${key}`,
+        message: 'is no field of a condition',
+        allowed: LEAF_FIELDS.join(', '),
+      })
+  for (const key of ['fact', 'operator'] as const)
+    if (typeof leaf[key] !== 'string' || leaf[key] === '')
+      found.push({ pointer: `${pointer}/${key}`, message: 'is required, as text' })
+  const { path } = leaf
+  if (path !== undefined && !(typeof path === 'string' && (path === '' || path.startsWith('/'))))
+    found.push({ pointer: `${pointer}/path`, message: 'is no JSON pointer', allowed: 'a path such as /status/phase' })
+  return found
+}
