@@ -47,6 +47,39 @@ describe('versions', () => {
   it('equal each other whatever the build', () => expect(order('1.2.3+a', 'v1.2.3+b')).toBe(0))
 })
 
+describe('versions of vendors', () => {
+  const ascending = [
+    '5.10.134-rc.2',
+    '5.10.134',
+    '5.10.134-16.3.al8.x86_64',
+    '5.10.134-17.al8',
+    '5.10.135-beta',
+    '5.10.135',
+  ]
+
+  it('are after the version they were made from, unless they are called prereleases', () => {
+    const parse = (text: string) => parseVersion(text, { suffix: 'vendor' })
+    for (const [i, a] of ascending.entries())
+      for (const [j, b] of ascending.entries()) {
+        const [x, y] = [parse(a), parse(b)]
+        expect([a, b, x && y && Math.sign(compareVersions(x, y))]).toEqual([a, b, Math.sign(i - j)])
+      }
+  })
+
+  it('lie in the ranges that people mean', () => {
+    const kernel = parseVersion('5.10.134-16.al8', { suffix: 'vendor' })
+    const holds = (range: string) => kernel && parseRange(range, { suffix: 'vendor' })?.(kernel)
+    expect(['>=5.10.134', '<5.10.134', '^5.10', '5.10', '<5.10.135', '>=5.10.134-15'].map(holds)).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ])
+  })
+})
+
 describe('ranges', () => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['*', ['0.0.1', '9.9.9-rc'], []],

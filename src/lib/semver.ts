@@ -4,6 +4,16 @@ export interface Version {
   readonly numbers: readonly [number, number, number]
   /** Dot-separated identifiers after the hyphen; a version that has them is before the same one without. */
   readonly prerelease: readonly string[]
+  /** With `suffix: 'vendor'`: the identifiers of a vendor's release, which is after the same version without. */
+  readonly release?: readonly string[]
+}
+
+export interface VersionOptions {
+  /**
+   * What a suffix means that does not begin like a prerelease (alpha, beta, rc, pre, dev). Semver says a prerelease. Kernels, kubelets and
+   * runtimes of vendors (5.10.134-16.al8, v1.32.4-eks-1) mean a release made from that version.
+   */
+  readonly suffix?: 'prerelease' | 'vendor'
 }
 
 /** Longer texts are no versions. */
@@ -13,34 +23,52 @@ const MAX_VERSION_CHARS = 128
 const MAX_RANGE_PARTS = 32
 
 /** `v1.32.4-rc.1+build`; undefined when the text is no version. */
-export function parseVersion(text: string): Version | undefined {
+export function parseVersion(text: string, options: VersionOptions = {}): Version | undefined {
   const partial = parsePartial(text)
   if (partial === undefined || partial.wildcard) return undefined
-  const [major = 0, minor = 0, patch = 0] = partial.numbers
-  return { numbers: [major, minor, patch], prerelease: partial.prerelease }
+  return versionOf(partial, options)
+}
+
+function versionOf(
+  { numbers: [major = 0, minor = 0, patch = 0], prerelease }: Partial,
+  { suffix }: VersionOptions,
+): Version {
+  const isRelease = suffix === 'vendor' && !/^(alpha|beta|rc|pre|dev)/i.test(prerelease[0] ?? '')
+  return {
+    numbers: [major, minor, patch],
+    prerelease: isRelease ? [] : prerelease,
+    release: isRelease ? prerelease : [],
+  }
 }
 
 /** Negative, zero, positive: before, same precedence, after. Build metadata does not count. */
 export function compareVersions(a: Version, b: Version): number {
   for (const i of [0, 1, 2] as const) if (a.numbers[i] !== b.numbers[i]) return a.numbers[i] - b.numbers[i]
-  if (a.prerelease.length === 0 || b.prerelease.length === 0) return b.prerelease.length - a.prerelease.length
-  for (let i = 0; i < Math.min(a.prerelease.length, b.prerelease.length); i++) {
-    const order = compareIdentifiers(a.prerelease[i] ?? '', b.prerelease[i] ?? '')
+  if (a.prerelease.length === 0 || b.prerelease.length === 0) {
+    const order = b.prerelease.length - a.prerelease.length
+    return order === 0 ? compareLists(a.release ?? [], b.release ?? []) : order
+  }
+  return compareLists(a.prerelease, b.prerelease)
+}
+
+function compareLists(a: readonly string[], b: readonly string[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const order = compareIdentifiers(a[i] ?? '', b[i] ?? '')
     if (order !== 0) return order
   }
-  return a.prerelease.length - b.prerelease.length
+  return a.length - b.length
 }
 
 export type Range = (version: Version) => boolean
 
 /** `>=1.30 <1.33`, `^1.2`, `~1.2.3`, `1.30.x`, joined by `||`; undefined when the text is no range. Prereleases count by their order. */
-export function parseRange(text: string): Range | undefined {
+export function parseRange(text: string, options: VersionOptions = {}): Range | undefined {
   if (text.length > MAX_VERSION_CHARS * 4) return undefined
   const alternatives = text.split('||').map((part) => part.trim().split(/\s+/))
   if (alternatives.flat().length > MAX_RANGE_PARTS) return undefined
   const ranges: (readonly Range[])[] = []
   for (const parts of alternatives) {
-    const comparators = parts.map(parseComparator)
+    const comparators = parts.map((part) => parseComparator(part, options))
     if (!comparators.every((c) => c !== undefined)) return undefined
     ranges.push(comparators)
   }
@@ -57,14 +85,14 @@ interface Partial {
 const COMPARISONS = ['>=', '<=', '>', '<', '=', '^', '~'] as const
 type Comparison = (typeof COMPARISONS)[number]
 
-function parseComparator(text: string): Range | undefined {
+function parseComparator(text: string, options: VersionOptions): Range | undefined {
   if (text === '*') return () => true
   const written = COMPARISONS.find((c) => text.startsWith(c))
   const operator = written ?? '='
   const partial = parsePartial(text.slice(written?.length ?? 0))
   if (partial === undefined) return undefined
   const [major = 0, minor = 0, patch = 0] = partial.numbers
-  const low: Version = { numbers: [major, minor, patch], prerelease: partial.prerelease }
+  const low = versionOf(partial, options)
   const atLeast = (v: Version) => compareVersions(v, low) >= 0
   /** Below the next version that differs in the n-th number (its prereleases are above the range too). */
   const below = (n: number) => {

@@ -17,7 +17,7 @@ export type RuleCompilation =
   | { readonly ok: false; readonly problems: readonly RuleProblem[] }
 
 const GROUPS = ['all', 'any', 'not'] as const
-const GROUP_FIELDS = [...GROUPS, 'name']
+const GROUP_FIELDS = [...GROUPS, 'name', 'priority']
 
 export function compileRule(name: string, definition: unknown, vocabulary: Vocabulary): RuleCompilation {
   if (name === '' || name.length > MAX_VALUE_CHARS)

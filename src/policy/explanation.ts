@@ -1,7 +1,8 @@
 // Why a rule is true, false or unknown: the tree its author wrote, each leaf with what was wanted and what was seen. Worked out only when somebody
 // asks, by the same bound tests that the engine ran; a property holds its verdict against the engine's.
+import { isObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
-import { MAX_SHOWN_CHARS } from './limits.ts'
+import { MAX_SHOWN_CHARS, MAX_SHOWN_ITEMS } from './limits.ts'
 import { isObserved, rawAt, readPlace } from './reading.ts'
 import type { Facts, Place } from './reading.ts'
 import type { Leaf, Term } from './rule.ts'
@@ -90,13 +91,22 @@ export function renderExplanation(explanation: Explanation, indent = ''): string
   return `${head}${fact}${path} ${operator}${asked}${against}, seen ${shown(seen)}${why}`
 }
 
-/** JSON cut to a readable length; control characters stay escaped, so that a fact cannot paint the terminal. */
+/** Cut to a readable length and depth; control characters stay escaped, so that a fact cannot paint the terminal. */
 function shown(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (typeof value === 'string') return quoted(value)
-  const text = JSON.stringify(value) ?? typeof value
-  return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text
+  const text = Array.isArray(value)
+    ? `[${value.slice(0, MAX_SHOWN_ITEMS).map(shownScalar).join(', ')}${value.length > MAX_SHOWN_ITEMS ? ', …' : ''}]`
+    : isObject(value)
+      ? `{${Object.keys(value)
+          .slice(0, MAX_SHOWN_ITEMS)
+          .map((key) => `${shownScalar(key)}: ${shownScalar(value[key])}`)
+          .join(', ')}}`
+      : shownScalar(value)
+  return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text
 }
 
-const quoted = (text: string): string =>
-  text.length > MAX_SHOWN_CHARS ? `${JSON.stringify(text.slice(0, MAX_SHOWN_CHARS))}...` : JSON.stringify(text)
+function shownScalar(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_SHOWN_CHARS))
+  if (Array.isArray(value)) return '[…]'
+  return isObject(value) ? '{…}' : String(value)
+}

@@ -1,11 +1,13 @@
-// Operators over versions (kubelet, kernel, container runtime). A text that is no version is unknown; vendor suffixes count as prereleases,
-// as semver says: v1.32.4-vendor.1 is before v1.32.4.
+// Operators over versions (kubelet, kernel, container runtime). A text that is no version is unknown. Nodes report what vendors build, so a suffix is
+// a release made from that version (5.10.134-16.al8 is after 5.10.134) unless it begins like a prerelease (v1.33.0-rc.1 is before v1.33.0).
 import { compareVersions, parseRange, parseVersion } from '#lib/semver.ts'
 import { verdictOf } from '../verdict.ts'
 import type { Verdict } from '../verdict.ts'
 import { badValue, bound, wrongType } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { Shape } from '../vocabulary.ts'
+
+const VENDOR = { suffix: 'vendor' } as const
 
 const fitsVersion = (shape: Shape): boolean => shape.type === 'version'
 
@@ -22,14 +24,14 @@ const ordering = (name: string, doc: string, holds: (order: number) => boolean):
     fits: fitsVersion,
     bind: (value) => {
       if (typeof value !== 'string') return wrongType('a version such as "1.32.4"', value)
-      if (!parseVersion(value)) return badValue('not a version; write one like 1.32.4')
+      if (!parseVersion(value, VENDOR)) return badValue('not a version; write one like 1.32.4')
       return bound((seen) => compare(seen, value))
     },
     compare,
   }
 }
 
-const seenVersion = (seen: unknown) => (typeof seen === 'string' ? parseVersion(seen) : undefined)
+const seenVersion = (seen: unknown) => (typeof seen === 'string' ? parseVersion(seen, VENDOR) : undefined)
 
 const satisfies: Operator = {
   name: 'semverSatisfies',
@@ -39,7 +41,7 @@ const satisfies: Operator = {
   fits: fitsVersion,
   bind: (value) => {
     if (typeof value !== 'string') return wrongType('a range such as ">=1.30 <1.33"', value)
-    const range = parseRange(value)
+    const range = parseRange(value, VENDOR)
     if (range === undefined) return badValue('not a version range; write one like ">=1.30 <1.33 || ^2"')
     return bound((seen) => {
       const version = seenVersion(seen)
