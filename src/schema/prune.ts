@@ -14,11 +14,17 @@ export interface PruneOptions {
   readonly embeddedRoot?: boolean
 }
 
-export function prune(schema: Schema, value: unknown, { embeddedRoot = false }: PruneOptions = {}): Pruned {
+export function prune(schema: Schema, value: unknown, options: PruneOptions = {}): Pruned {
+  const known = dropUnknown(schema, value, options)
+  return { ...known, value: dropNulls(schema, known.value) }
+}
+
+/** Fields alone; nulls stay. */
+export function dropUnknown(schema: Schema, value: unknown, { embeddedRoot = false }: PruneOptions = {}): Pruned {
   const unknownFields: string[] = []
   const root: Schema = embeddedRoot ? { ...schema, 'x-kubernetes-embedded-resource': true } : schema
   const known = pruneValue(root, value, '', 0, unknownFields)
-  return { value: dropNulls(schema, known), unknownFields: unknownFields.toSorted() }
+  return { value: known, unknownFields: unknownFields.toSorted() }
 }
 
 const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])

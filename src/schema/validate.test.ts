@@ -446,13 +446,14 @@ describe('for any schema and any value', () => {
   )
   const { schema: anySchema } = fc.letrec<{ schema: Schema; value: unknown }>((tie) => ({
     value: fc.oneof(
+      { maxDepth: 4, depthSize: 'small' },
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom('object', 'array', 'string', 'integer', 'set', 'map', true, '('),
       fc.array(tie('schema'), { maxLength: 2 }),
       fc.dictionary(fc.constantFrom('a', 'b', '__proto__'), tie('schema'), { maxKeys: 2 }),
       tie('schema'),
     ),
-    schema: fc.dictionary(keyword, tie('value'), { maxKeys: 4, depthSize: 'small' }).map((s) => s as Schema),
+    schema: fc.dictionary(keyword, tie('value'), { maxKeys: 4 }).map((s) => s as Schema),
   }))
   const anyValue = fc.jsonValue({ maxDepth: 4 })
 

@@ -3,7 +3,7 @@ import { childPath, fieldOf, type FieldError } from './field-error.ts'
 import type { Schema } from './schema.ts'
 import { checkEmbedded } from './validate-embedded.ts'
 import { checkLists, nodesLeadingTo, nodesWithLists } from './validate-lists.ts'
-import { prepareSchema, type IntOrString, type SchemaNode } from './validate-node.ts'
+import { prepareSchema, type SchemaNode } from './validate-node.ts'
 import type { Problem } from './validate-scalar.ts'
 import { walk } from './validate-walk.ts'
 
@@ -63,13 +63,19 @@ export function validate(schema: Schema, value: unknown, options?: ValidateOptio
   return createValidator(schema).validate(value, options)
 }
 
-/** The value keywords alone, for defaults inside a CRD. */
-export const validateValue = (
-  schema: Schema,
-  value: unknown,
-  path: string,
-  intOrString: IntOrString,
-): readonly FieldError[] => valueErrors(prepareSchema(schema, intOrString), value, path)
+/** A default inside a CRD: int-or-string is only what its anyOf says, and what an embedded object lacks is told before all else. */
+export function validateDefault(schema: Schema, value: unknown, path: string): readonly FieldError[] {
+  const node = prepareSchema(schema, 'open')
+  const errors: FieldError[] = []
+  checkEmbedded(
+    node,
+    value,
+    path,
+    nodesLeadingTo(node, (n) => n.embedded),
+    errors,
+  )
+  return errors.length > 0 ? errors : valueErrors(node, value, path)
+}
 
 /** Validators by schema object, made on first use; whoever owns the schemas owns one of these. */
 export interface Validators {

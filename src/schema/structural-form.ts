@@ -1,0 +1,173 @@
+// The form that makes a schema structural: every field has a type outside of allOf, anyOf, oneOf and not; inside of them stand constraints only.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import { regexProblem } from '#lib/regex.ts'
+import { childPath, fieldErrorLine, forbidden, invalid, keyPath, required, type FieldError } from './field-error.ts'
+import { missingCounterparts } from './structural-complete.ts'
+import {
+  flag,
+  isSet,
+  nested,
+  nestedList,
+  own,
+  properties,
+  property,
+  text,
+  X_EMBEDDED,
+  X_INT_OR_STRING,
+  X_LIST_MAP_KEYS,
+  X_LIST_TYPE,
+  X_MAP_TYPE,
+  X_PRESERVE,
+  X_VALIDATIONS,
+  type Raw,
+} from './structural-raw.ts'
+
+type Level = 'root' | 'item' | 'field'
+
+/** Sorted by their text, as the server does. */
+export function formProblems(schema: Raw, path: string): readonly FieldError[] {
+  const out: FieldError[] = []
+  checkForm(schema, 'root', path, out)
+  missingCounterparts(schema, path, out)
+  return out.toSorted((a, b) => (fieldErrorLine(a) < fieldErrorLine(b) ? -1 : 1))
+}
+
+function checkForm(s: Raw, level: Level, path: string, out: FieldError[]): void {
+  const items = nested(s, 'items')
+  if (text(s, 'type') === 'array' && !items) out.push(required(childPath(path, 'items'), 'must be specified'))
+  if (items) checkForm(items, 'item', childPath(path, 'items'), out)
+  for (const [name, sub] of properties(s)) checkForm(sub, 'field', keyPath(childPath(path, 'properties'), name), out)
+  checkAdditional(s, level, path, out)
+  checkExtensions(s, path, out)
+  checkConstraints(s, path, out, { skipAnyOf: isIntOrStringAnyOf(s), skipInFirstAllOf: startsWithIntOrString(s) })
+  checkType(s, level, path, out)
+  checkMetaFields(s, level, path, out)
+  if (flag(s, X_EMBEDDED) && !flag(s, X_PRESERVE) && properties(s).length === 0)
+    out.push(
+      required(childPath(path, 'properties'), `must not be empty if ${X_EMBEDDED} is true without ${X_PRESERVE}`),
+    )
+}
+
+function checkAdditional(s: Raw, level: Level, path: string, out: FieldError[]): void {
+  if (!isSet(s, 'additionalProperties')) return
+  const field = childPath(path, 'additionalProperties')
+  if (level === 'root') out.push(forbidden(field, 'must not be used at the root'))
+  const sub = nested(s, 'additionalProperties')
+  if (sub) checkForm(sub, 'field', field, out)
+  if (flag(s, X_EMBEDDED)) out.push(forbidden(field, `must not be used if ${X_EMBEDDED} is set`))
+}
+
+function checkExtensions(s: Raw, path: string, out: FieldError[]): void {
+  if (!flag(s, X_INT_OR_STRING)) return
+  for (const key of [X_PRESERVE, X_EMBEDDED])
+    if (flag(s, key)) out.push(invalid(childPath(path, key), true, `must be false if ${X_INT_OR_STRING} is true`))
+}
+
+const UNTYPED: Readonly<Record<Level, string>> = {
+  root: 'must not be empty at the root',
+  item: 'must not be empty for specified array items',
+  field: 'must not be empty for specified object fields',
+}
+
+function checkType(s: Raw, level: Level, path: string, out: FieldError[]): void {
+  const type = text(s, 'type')
+  const field = childPath(path, 'type')
+  if (flag(s, X_EMBEDDED) && type !== 'object') {
+    const detail = `must be object if ${X_EMBEDDED} is true`
+    out.push(type === '' ? required(field, detail) : invalid(field, type, detail))
+  } else if (type === '' && !flag(s, X_INT_OR_STRING) && !flag(s, X_PRESERVE)) out.push(required(field, UNTYPED[level]))
+  if (level === 'root' && type !== '' && type !== 'object') out.push(invalid(field, type, 'must be object at the root'))
+}
+
+/** apiVersion, kind and metadata belong to the server: a schema may not bend their types, nor restrict more than names. */
+function checkMetaFields(s: Raw, level: Level, path: string, out: FieldError[]): void {
+  const isObjectRoot = level === 'root' || flag(s, X_EMBEDDED)
+  const at = (name: string) => keyPath(childPath(path, 'properties'), name)
+  for (const name of ['kind', 'apiVersion']) {
+    const sub = property(s, name)
+    if (isObjectRoot && sub && text(sub, 'type') !== 'string')
+      out.push(invalid(childPath(at(name), 'type'), text(sub, 'type'), 'must be string'))
+  }
+  const metadata = property(s, 'metadata')
+  if (!metadata) return
+  if (isObjectRoot && text(metadata, 'type') !== 'object')
+    out.push(invalid(childPath(at('metadata'), 'type'), text(metadata, 'type'), 'must be object'))
+  if (level === 'root' && !restrictsNamesOnly(metadata))
+    out.push(
+      forbidden(
+        at('metadata'),
+        'must not specify anything other than name and generateName, but metadata is implicitly specified',
+      ),
+    )
+}
+
+const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'generateName'])
+
+const restrictsNamesOnly = (metadata: Raw): boolean =>
+  Object.keys(metadata).every(
+    (k) => k === 'type' || k === 'default' || k === 'properties' || !isMeaningful(metadata[k]),
+  ) && properties(metadata).every(([name]) => NAME_FIELDS.has(name))
+
+/** What Go's zero values are not. */
+const isMeaningful = (v: unknown): boolean => v !== undefined && v !== null && v !== false && v !== ''
+
+interface Skips {
+  readonly skipAnyOf?: boolean
+  readonly skipInFirstAllOf?: boolean
+}
+
+function checkConstraints(s: Raw, path: string, out: FieldError[], { skipAnyOf, skipInFirstAllOf }: Skips = {}): void {
+  const each = (key: string, skips: (i: number) => Skips = () => ({})) =>
+    nestedList(s, key).forEach((sub, i) => checkNested(sub, keyPath(childPath(path, key), i), out, skips(i)))
+  if (skipAnyOf !== true) each('anyOf')
+  each('allOf', (i) => ({ skipAnyOf: skipInFirstAllOf === true && i === 0 }))
+  each('oneOf')
+  const not = nested(s, 'not')
+  if (not) checkNested(not, childPath(path, 'not'), out)
+  const pattern = text(s, 'pattern')
+  const problem = pattern === '' ? undefined : regexProblem(pattern)
+  if (problem !== undefined)
+    out.push(invalid(childPath(path, 'pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`))
+}
+
+/** What a constraint may not say, with the word the server has for its absence. */
+const FORBIDDEN_INSIDE: readonly (readonly [string, string])[] = [
+  ['type', 'empty'],
+  ['additionalProperties', 'undefined'],
+  ['default', 'undefined'],
+  ['title', 'empty'],
+  ['description', 'empty'],
+  ['nullable', 'false'],
+  [X_PRESERVE, 'false'],
+  [X_EMBEDDED, 'false'],
+  [X_INT_OR_STRING, 'false'],
+  [X_LIST_MAP_KEYS, 'empty'],
+  [X_LIST_TYPE, 'undefined'],
+  [X_MAP_TYPE, 'undefined'],
+  [X_VALIDATIONS, 'empty'],
+]
+
+function checkNested(s: Raw, path: string, out: FieldError[], skips: Skips = {}): void {
+  checkConstraints(s, path, out, skips)
+  const items = nested(s, 'items')
+  if (items) checkNested(items, childPath(path, 'items'), out)
+  for (const [name, sub] of properties(s)) checkNested(sub, keyPath(childPath(path, 'properties'), name), out)
+  for (const [key, absence] of FORBIDDEN_INSIDE)
+    if (says(s, key)) out.push(forbidden(childPath(path, key), `must be ${absence} to be structural`))
+  if (property(s, 'metadata'))
+    out.push(forbidden(keyPath(childPath(path, 'properties'), 'metadata'), 'must not be specified in a nested context'))
+}
+
+function says(s: Raw, key: string): boolean {
+  const v = own(s, key)
+  return Array.isArray(v) ? v.length > 0 : isMeaningful(v) || (key === 'default' && isSet(s, key))
+}
+
+const INT_OR_STRING_ANY_OF = [{ type: 'integer' }, { type: 'string' }]
+
+const isIntOrStringAnyOf = (s: Raw): boolean => jsonEqual(own(s, 'anyOf'), INT_OR_STRING_ANY_OF)
+
+const startsWithIntOrString = (s: Raw): boolean => {
+  const first = nestedList(s, 'allOf')[0]
+  return isObject(first) && isIntOrStringAnyOf(first)
+}
