@@ -2,7 +2,7 @@ import { ApiError, failure } from '#kube/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { expect, test } from 'vitest'
 import type { ReconcileContext } from './controller.ts'
-import { type ActionOutcome, type ActionResult, type Plan, reconcileWith } from './reconcile-with.ts'
+import { type ActionOutcome, type ActionResult, type Plan, outdated, reconcileWith } from './reconcile-with.ts'
 
 type Step = { readonly kind: 'Create' | 'Delete'; readonly reason: string; readonly name: string }
 
@@ -70,4 +70,9 @@ test('no action is begun after the signal', async () => {
 test('a status that was not written is tried again', async () => {
   const { run } = setup({ actions: [], notices: [], requeueAfter: 5_000 }, {}, conflict)
   expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
+})
+
+test('a decision whose ground has gone is made anew', async () => {
+  const { run } = setup({ actions: [create('x')], notices: [] }, { x: outdated('the node changed') })
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3004', retry: 'now' } })
 })

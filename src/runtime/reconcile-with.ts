@@ -25,8 +25,15 @@ export interface Plan<A extends Action> {
   readonly requeueAfter?: number
 }
 
-/** How one action went. The kinds are those of a write; `NotTried` follows an action that did not succeed. */
-export type ActionOutcome = WriteOutcome<unknown> | { readonly kind: 'NotTried' }
+/** How one action went: as a write does, or it was given up before. */
+export type ActionOutcome =
+  | WriteOutcome<unknown>
+  /** Looked at again right before, the ground of the decision no longer held; nothing was done. */
+  | { readonly kind: 'Outdated'; readonly reason: string }
+  /** An action before it did not succeed. */
+  | { readonly kind: 'NotTried' }
+
+export const outdated = (reason: string): ActionOutcome => ({ kind: 'Outdated', reason })
 
 export interface ActionResult<A extends Action> {
   readonly action: A
@@ -96,6 +103,10 @@ function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOut
     case 'Denied':
     case 'Unknown':
       return retry(failed.error)
+    case 'Outdated':
+      return retry(
+        new KubeNodeError('KN3004', `the decision was outdated: ${failed.reason}; it is made anew`, { retry: 'now' }),
+      )
     case 'NotTried':
       return retry(new KubeNodeError('KN3003', 'the reconcile was told to end before all was done', { retry: 'later' }))
     default:

@@ -1,0 +1,142 @@
+// A small universe: one fake API server, a virtual clock, a seeded schedule, and actors that can be killed, paused, cut off and misled.
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { type Call, type FaultPort, type GatePoint, faultsOf, noFaults } from '#kube/fake/faults.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import type { Commit } from '#kube/fake/revisions.ts'
+import { SeededScheduler } from '#test/support/scheduler.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { type Actor, type ProcessHandle, actorOf, cacheActor, startProcess } from './process.ts'
+
+/** What a supervisor takes to start a crashed process again. */
+const RESTART_MS = 1_000
+
+interface Running {
+  readonly actor: Actor
+  life: number
+  handle: ProcessHandle
+}
+
+export class World {
+  readonly seed: number
+  readonly clock = new VirtualClock()
+  readonly scheduler: SeededScheduler
+  readonly fake: FakeKube
+  readonly commits: Commit[] = []
+  /** Calls that write, whether or not they changed anything. */
+  readonly writes: Call[] = []
+  readonly #running = new Map<string, Running>()
+  readonly #horizons = new Map<string, number>()
+  #faults: FaultPort = noFaults
+
+  constructor(seed: number, kinds: readonly FakeKind[]) {
+    this.seed = seed
+    this.scheduler = new SeededScheduler(seed, this.clock)
+    const { clock } = this
+    this.fake = new FakeKube({ clock, random: seededRandom(seed + 1), kinds, faults: this.#port() })
+    this.fake.onCommit((commit) => {
+      this.commits.push(commit)
+      this.scheduler.note(
+        `#${commit.revision} ${commit.type} ${commit.kind}/${commit.key} by ${commit.call?.actor ?? 'the user'}`,
+      )
+    })
+  }
+
+  get actors(): readonly Actor[] {
+    return [...this.#running.values()].map((r) => r.actor)
+  }
+
+  start(actor: Actor): void {
+    this.#running.set(actor.name, { actor, life: 1, handle: this.#launch(actor, 1) })
+  }
+
+  /** SIGKILL; the actor comes back after `restartMs` with nothing but what the API server knows. */
+  kill(name: string, restartMs = RESTART_MS): void {
+    const running = this.#find(name)
+    this.scheduler.note(`kill ${name}/${running.life}`)
+    running.handle.kill()
+    this.scheduler.drop(name)
+    this.scheduler.release(name)
+    this.fake.closeWatches(name)
+    this.fake.closeWatches(cacheActor(name))
+    const life = ++running.life
+    this.clock.after(restartMs, () => {
+      if (running.life !== life) return
+      this.scheduler.note(`start ${name}/${life}`)
+      running.handle = this.#launch(running.actor, life)
+    })
+  }
+
+  /** SIGSTOP. Its requests under way stay where they are. */
+  pause(name: string): void {
+    this.scheduler.note(`pause ${name}`)
+    this.scheduler.hold(name)
+    this.#find(name).handle.pause()
+  }
+
+  /** SIGCONT. */
+  resume(name: string): void {
+    this.scheduler.note(`resume ${name}`)
+    this.scheduler.release(name)
+    this.#find(name).handle.resume()
+  }
+
+  /** The caches of the actor see nothing newer than the revision, until `clearView`. */
+  freezeView(name: string, revision = this.fake.revision): void {
+    this.scheduler.note(`freeze ${name} at #${revision}`)
+    this.#horizons.set(cacheActor(name), revision)
+  }
+
+  clearView(name: string): void {
+    this.#horizons.delete(cacheActor(name))
+    this.fake.horizonMoved()
+  }
+
+  /** The faults of calls and events that hold from now on. */
+  setFaults(faults: FaultPort): void {
+    this.#faults = faults
+  }
+
+  #launch(actor: Actor, life: number): ProcessHandle {
+    const { seed, clock, fake } = this
+    const note = (text: string) => this.scheduler.note(text)
+    const handle = startProcess({ name: actor.name, life, seed: seed + this.#running.size, clock, fake, note })
+    actor.start(handle.process)
+    return handle
+  }
+
+  #find(name: string): Running {
+    const running = this.#running.get(name)
+    if (running === undefined) throw new Error(`no actor ${name}`)
+    return running
+  }
+
+  #port(): FaultPort {
+    const own: FaultPort = {
+      gate: (point) => this.scheduler.turn(actorOf(gateActor(point)), gateLabel(point)),
+      horizon: (actor) => this.#horizons.get(actor),
+      crashed: (call) => this.kill(actorOf(call.actor)),
+      call: (call) => {
+        if (call.isWrite) this.writes.push(call)
+        return undefined
+      },
+    }
+    const planned: FaultPort = {
+      call: (call) => this.#faults.call?.(call),
+      event: (watch, event) => this.#faults.event?.(watch, event),
+    }
+    return faultsOf(own, planned)
+  }
+}
+
+const gateActor = (point: GatePoint): string => (point.at === 'event' ? point.watch.actor : point.call.actor)
+
+function gateLabel(point: GatePoint): string {
+  if (point.at === 'event') {
+    const { event, watch } = point
+    const what = event.type === 'BOOKMARK' ? event.resourceVersion : (event.object.metadata.name ?? '')
+    return `${watch.actor} event ${event.type} ${watch.type.kind}/${what}`
+  }
+  const { actor, verb, type, name, subresource, n } = point.call
+  return `${actor} ${point.at} ${n} ${verb} ${type?.kind ?? 'raw'}/${name ?? ''}${subresource === undefined ? '' : `/${subresource}`}`
+}
