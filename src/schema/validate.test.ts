@@ -423,6 +423,40 @@ test('prototype names are names like any other', () => {
   ])
 })
 
+describe('hostile input', () => {
+  const EVIL = ['^(a+)+$', '^(a|aa)+$', '(x+x+)+y', '^(\\w+\\s?)*$']
+  // A backtracking engine would need more steps than could ever end.
+  test.each(EVIL)('the pattern %s ends on a long text', (pattern) => {
+    const found = validate({ type: 'string', pattern }, `${'a'.repeat(50_000)}!`)
+    expect(found.map((e) => e.type)).toEqual(['FieldValueInvalid'])
+  })
+
+  test('a bad pattern lets nothing through and says why', () => {
+    expect(lines({ type: 'string', pattern: '(' }, 'x')).toEqual([
+      `<nil>: ${INVALID}: "x":  in body should match '(, but pattern is invalid: error parsing regexp: missing closing ): \`(\`'`,
+    ])
+  })
+
+  test('values nested deeper than any stack are judged as far as the schema goes', () => {
+    let deep: unknown = { a: 1 }
+    for (let i = 0; i < 100_000; i++) deep = i % 2 === 0 ? [deep] : { deep }
+    const open: Schema = { 'x-kubernetes-preserve-unknown-fields': true }
+    expect(lines(spec({ a: open }), { spec: { a: deep } }, { spec: { a: deep } })).toEqual([])
+    expect(
+      lines(
+        spec({ a: { type: 'string', enum: ['x'] } }),
+        { spec: { a: deep } },
+        { spec: { a: structuredCloneDeep(deep) } },
+      )[0],
+    ).toBe(wrongType('spec.a', 'string', 'object'))
+    expect(
+      lines(spec({ a: { type: 'array', 'x-kubernetes-list-type': 'set', items: open } }), {
+        spec: { a: [deep, deep] },
+      })[0],
+    ).toContain('spec.a[1]: Duplicate value: ')
+  })
+})
+
 describe('for any schema and any value', () => {
   const keyword = fc.constantFrom(
     'type',
@@ -492,6 +526,22 @@ describe('for any schema and any value', () => {
     )
   })
 })
+
+/** A copy without recursion. */
+function structuredCloneDeep(value: unknown): unknown {
+  const layers: ('list' | 'object')[] = []
+  let at = value
+  for (;;) {
+    if (Array.isArray(at)) {
+      layers.push('list')
+      at = at[0]
+    } else if (isObject(at) && 'deep' in at) {
+      layers.push('object')
+      at = at['deep']
+    } else break
+  }
+  return layers.toReversed().reduce<unknown>((inner, kind) => (kind === 'list' ? [inner] : { deep: inner }), at)
+}
 
 /** The same value with the keys of every object the other way round. */
 function turned(value: unknown): unknown {
