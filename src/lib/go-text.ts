@@ -50,6 +50,8 @@ export function goJsonKind(value: unknown): string {
   return value === null ? 'null' : typeof value
 }
 
+const HTML = /[<>&\u2028\u2029]/
+const HTML_ALL = /[<>&\u2028\u2029]/g
 const ESCAPES: Readonly<Record<string, string>> = {
   '<': '\\u003c',
   '>': '\\u003e',
@@ -59,8 +61,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /** A JSON string with the characters escaped that Go escapes for HTML. */
-export const goQuote = (text: string): string =>
-  JSON.stringify(text).replace(/[<>&\u2028\u2029]/g, (c) => ESCAPES[c] ?? c)
+export function goQuote(text: string): string {
+  const quoted = JSON.stringify(text)
+  return HTML.test(quoted) ? quoted.replace(HTML_ALL, (c) => ESCAPES[c] ?? c) : quoted
+}
 
 /** encoding/json: keys sorted, no white space, HTML characters escaped, big integers whole. */
 export function goJson(value: unknown): string {

@@ -16,7 +16,14 @@ import {
   writeManagedFields,
 } from './managed-fields.ts'
 import { mergeValues } from './merge.ts'
-import { VersionMismatch, type Versioning, reconciled, schemaOfVersion, takeOver } from './ownership.ts'
+import {
+  VersionMismatch,
+  type Versioning,
+  changesByVersion,
+  reconciled,
+  schemaOfVersion,
+  takeOver,
+} from './ownership.ts'
 import { prune } from './prune.ts'
 import { updatedOwners } from './track-update.ts'
 import { trackedOnly } from './untracked.ts'
@@ -105,9 +112,9 @@ function applyOnce(request: ApplyRequest, applied: JsonMap, force: boolean): App
   const last = before.get(ownerId(self))
   const named = withoutReset(fieldSetOf(schema, applied), request.resetFields)
   const owners = new Map(before).set(ownerId(self), ownedBySelf(self, last, named))
-  const merged = mergeValues(schema, live, applied)
-  const next = prune(request, { merged, managed: owners, last, applied: named }) as JsonMap
-  const { managed, conflicts } = takeOver(request, live, next, owners, ownerId(self))
+  const merged = mergeValues(schema, live, applied) as JsonMap
+  const next = prune(request, { merged, managed: owners, last, applied: named })
+  const { managed, conflicts } = takeOver(owners, ownerId(self), changesByVersion(request, live, next))
   if (conflicts.length > 0 && !force) return { kind: 'Conflict', conflicts }
   const owned = ownedBySelf(self, last, trackedOnly(named))
   withOwned(managed, next === live ? owned : { ...owned, time })

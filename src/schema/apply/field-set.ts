@@ -170,21 +170,15 @@ export function eachPath(set: FieldSet, visit: (path: readonly string[]) => void
 
 /** The same set with its elements in the order in which the server writes them. */
 export function inServerOrder(set: FieldSet): FieldSet {
-  let changed = false
-  let previous: string | undefined
-  const nodes = new Map<string, FieldSet>()
-  for (const element in set) {
-    const node = set[element] as FieldSet
-    const ordered = inServerOrder(node)
-    if (ordered !== node) changed = true
-    if (previous !== undefined && !isBefore(previous, element)) changed = true
-    nodes.set(element, ordered)
-    previous = element
-  }
-  if (!changed) return set
+  if (set === LEAF) return set
+  const elements = Object.keys(set)
+  const nodes = elements.map((element) => inServerOrder(set[element] as FieldSet))
+  const isOrdered = elements.every((element, i) => i === 0 || isBefore(elements[i - 1] as string, element))
+  if (isOrdered && nodes.every((node, i) => node === set[elements[i] as string])) return set
+  const places = elements.map((_, i) => i)
+  if (!isOrdered) places.sort((a, b) => (isBefore(elements[a] as string, elements[b] as string) ? -1 : 1))
   const out: Building = {}
-  for (const element of [...nodes.keys()].toSorted((a, b) => (isBefore(a, b) ? -1 : 1)))
-    out[element] = nodes.get(element) as FieldSet
+  for (const i of places) out[elements[i] as string] = nodes[i] as FieldSet
   return out
 }
 

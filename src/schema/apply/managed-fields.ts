@@ -1,5 +1,5 @@
 // metadata.managedFields between the form that is stored and the form that is worked with: reading, identity, order and cap of entries.
-import { isObject } from '#lib/json.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import type { ManagedFieldsEntry } from '../object.ts'
 import { EMPTY_SET, type FieldSet, inServerOrder, isEmptySet, parseFieldSet, union } from './field-set.ts'
 
@@ -29,13 +29,15 @@ export function ownerId({ manager, operation, apiVersion, subresource }: Owner):
   return `${manager}\u0000${operation}\u0000${operation === 'Apply' ? '' : apiVersion}\u0000${subresource}`
 }
 
-/** Entries that a client sent are read anew and made canonical; stored ones are taken as they are. Throws SyntaxError. */
-export function readManagedFields(entries: unknown, from: 'storage' | 'client'): Managed {
+/** Entries that a client sent are read anew and made canonical; those in `stored`, if given, are taken as they are. Throws SyntaxError. */
+export function readManagedFields(entries: unknown, from: 'storage' | 'client', stored?: unknown): Managed {
   const managed = new Map<string, OwnedFields>()
   if (entries === undefined || entries === null) return managed
   if (!Array.isArray(entries)) throw new SyntaxError('managedFields must be a list')
   for (const [i, entry] of entries.entries()) {
-    const owned = readEntry(entry, i, from)
+    const known: unknown = Array.isArray(stored) ? stored[i] : undefined
+    const isKnown = known !== undefined && jsonEqual(known, entry)
+    const owned = isKnown ? readEntry(known, i, 'storage') : readEntry(entry, i, from)
     managed.set(ownerId(owned), owned)
   }
   return managed

@@ -65,15 +65,14 @@ function wholeFields(schema: Schema | undefined, set: FieldSet): FieldSet {
 }
 
 export interface Takeover {
-  readonly changes: Changes
   readonly managed: Map<string, OwnedFields>
   readonly conflicts: readonly Conflict[]
 }
 
-/** Compares in each version that somebody owns fields in; `self` loses nothing. */
-export function takeOver(context: Versioning, live: JsonMap, next: JsonMap, managed: Managed, self: string): Takeover {
+/** What a write changes, seen in any version; compared once for each that is asked for. */
+export function changesByVersion(context: Versioning, live: JsonMap, next: JsonMap): (version: string) => Changes {
   const byVersion = new Map<string, Changes>()
-  const changesIn = (version: string): Changes => {
+  return (version) => {
     let changes = byVersion.get(version)
     if (changes === undefined) {
       changes = live === next ? NO_CHANGES : compareObjects(schemaOfVersion(context, version), live, next)
@@ -82,6 +81,10 @@ export function takeOver(context: Versioning, live: JsonMap, next: JsonMap, mana
     }
     return changes
   }
+}
+
+/** `self` loses nothing. */
+export function takeOver(managed: Managed, self: string, changesIn: (version: string) => Changes): Takeover {
   const after = new Map<string, OwnedFields>()
   const conflicts: Conflict[] = []
   for (const [id, owned] of [...managed].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -96,5 +99,5 @@ export function takeOver(context: Versioning, live: JsonMap, next: JsonMap, mana
     withOwned(after, fields === owned.fields ? owned : { ...owned, fields })
     if (isEmptySet(fields)) after.delete(ownerId(owned))
   }
-  return { changes: changesIn(context.apiVersion), managed: after, conflicts }
+  return { managed: after, conflicts }
 }

@@ -10,7 +10,7 @@ import {
   withOwned,
   writeManagedFields,
 } from './managed-fields.ts'
-import { VersionMismatch, type Versioning, reconciled, takeOver } from './ownership.ts'
+import { VersionMismatch, type Versioning, changesByVersion, reconciled, takeOver } from './ownership.ts'
 
 type JsonMap = Readonly<Record<string, unknown>>
 
@@ -44,7 +44,9 @@ export function updatedOwners(request: UpdateRequest, before: Managed): Managed 
   const manager = request.manager === '' ? 'unknown' : request.manager
   const self = { manager, operation: 'Update', apiVersion, subresource: request.subresource ?? '' } as const
   const id = ownerId(self)
-  const { changes, managed } = takeOver(request, live, next, reconciled(request, live, before), id)
+  const changesIn = changesByVersion(request, live, next)
+  const { managed } = takeOver(reconciled(request, live, before), id, changesIn)
+  const changes = changesIn(apiVersion)
   const last = managed.get(id)
   const left = difference(last?.fields ?? EMPTY_SET, changes.removed)
   if (!isEmptySet(changes.changed)) {
@@ -61,7 +63,7 @@ function managedBefore(live: JsonMap | undefined, next: JsonMap, subresource: st
   if (subresource !== '' || sent === stored || sent === undefined || sent === null) return readStored(stored)
   if (isReset(sent)) return new Map()
   try {
-    return readManagedFields(sent, 'client')
+    return readManagedFields(sent, 'client', stored)
   } catch (e) {
     if (!(e instanceof SyntaxError)) throw e
     return readStored(stored)
