@@ -4,6 +4,7 @@ import { Checker, type Variable } from './check.ts'
 import { toCel } from './convert.ts'
 import { CostExceeded, Run } from './functions.ts'
 import { FUNCTIONS, TYPE_NAMES } from './library.ts'
+import { Memo } from './memo.ts'
 import { type Eval, plan } from './plan.ts'
 import { formatIssue, parseCel } from './syntax.ts'
 import type { CelType } from './types.ts'
@@ -29,8 +30,8 @@ export interface CelProgram {
   /** The declared names that the expression reads. */
   readonly uses: ReadonlySet<string>
   readonly variables: readonly (readonly [name: string, type: CelType])[]
-  readonly slots: number
   readonly run: Eval
+  readonly memo: Memo
 }
 
 export type CelCompiled =
@@ -51,7 +52,7 @@ export function compileCel(expression: string, env: CelEnv): CelCompiled {
   }
   const type = substitute(new Map(), checker.resolve(node.type), true)
   const run = plan(node)
-  return { ok: true, program: { expression, type, uses: checker.used, variables, slots: checker.slots, run } }
+  return { ok: true, program: { expression, type, uses: checker.used, variables, run, memo: new Memo() } }
 }
 
 export type CelOutcome =
@@ -72,7 +73,7 @@ export function evaluateCel(
   program.variables.forEach(([name, type], slot) => {
     if (program.uses.has(name) && Object.hasOwn(variables, name)) slots[slot] = asValue(variables[name], type)
   })
-  const run = new Run(slots, costLimit)
+  const run = new Run(slots, costLimit, program.memo)
   try {
     const value = program.run(run)
     const cost = Math.ceil(run.cost)

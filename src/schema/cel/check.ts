@@ -39,10 +39,6 @@ export class Checker {
     this.#slots = slots
   }
 
-  get slots(): number {
-    return this.#slots
-  }
-
   newSlot(): number {
     return this.#slots++
   }

@@ -1,20 +1,31 @@
 // "%d items".format([…]): the few verbs that CEL has, each strict about what it prints.
+import { type Run, traversal } from './functions.ts'
 import { formatCelDuration, formatTimestamp } from './time.ts'
-import { CelDuration, CelError, CelList, CelMap, CelTimestamp, CelTypeValue, CelUint, type CelValue } from './values.ts'
+import {
+  CelDuration,
+  CelError,
+  CelList,
+  CelMap,
+  CelTimestamp,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+  sizeOf,
+} from './values.ts'
 
 /** More digits than a double has. */
 const MAX_PRECISION = 100
 
 const VERB = /%(?:\.(\d+))?(.)/gsu
 
-export function formatText(template: string, args: CelList): CelValue {
+export function formatText(template: string, args: CelList, run: Run): CelValue {
   let next = 0
   let error: CelError | undefined
   const text = template.replace(VERB, (_, precision: string | undefined, verb: string) => {
     if (verb === '%') return '%'
     if (next >= args.length) error ??= new CelError(`index ${next} out of range`)
     if (error !== undefined) return ''
-    const out = one(verb, args.at(next++), Math.min(Number(precision ?? 6), MAX_PRECISION))
+    const out = one(verb, args.at(next++), Math.min(Number(precision ?? 6), MAX_PRECISION), run)
     if (out instanceof CelError) error ??= out
     return typeof out === 'string' ? out : ''
   })
@@ -23,12 +34,12 @@ export function formatText(template: string, args: CelList): CelValue {
   return error ?? text
 }
 
-function one(verb: string, value: CelValue, precision: number): string | CelError {
+function one(verb: string, value: CelValue, precision: number, run: Run): string | CelError {
   switch (verb) {
     case 's':
-      return display(value)
+      return display(value, run)
     case 'd':
-      return isInteger(value) ? display(value) : wrong(verb, 'only integers can be formatted')
+      return isInteger(value) ? String(whole(value)) : wrong(verb, 'only integers can be formatted')
     case 'f':
       return typeof value === 'number' ? value.toFixed(precision) : wrong(verb, 'only doubles can be formatted')
     case 'e':
@@ -63,7 +74,9 @@ function hex(value: CelValue): string | CelError {
   return wrong('x', 'only integers, byte buffers, and strings can be formatted')
 }
 
-function display(value: CelValue): string | CelError {
+function display(value: CelValue, run: Run): string | CelError {
+  run.spend(traversal(sizeOf(value)))
+  const show = (v: CelValue): string | CelError => display(v, run)
   if (value === null) return 'null'
   if (typeof value !== 'object') return String(value)
   if (value instanceof CelUint) return String(value.value)
@@ -71,9 +84,9 @@ function display(value: CelValue): string | CelError {
   if (value instanceof CelTimestamp) return formatTimestamp(value.nanos)
   if (value instanceof CelDuration) return formatCelDuration(value.nanos)
   if (value instanceof CelTypeValue) return value.name
-  if (value instanceof CelList) return joined(value.toArray().map(display), '[', ']')
+  if (value instanceof CelList) return joined(value.toArray().map(show), '[', ']')
   if (value instanceof CelMap) {
-    const pairs = value.keys().map((k) => [display(k), display(value.get(k) ?? null)] as const)
+    const pairs = value.keys().map((k) => [show(k), show(value.get(k) ?? null)] as const)
     const bad = pairs.flat().find((p) => p instanceof CelError)
     return (
       bad ??

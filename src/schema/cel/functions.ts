@@ -1,5 +1,6 @@
 // How a function of CEL is declared: name, types, what it does, what it costs. The tables of the libraries are lists of these.
 import { assertNever } from '#lib/errors.ts'
+import type { Memo } from './memo.ts'
 import type { CelType } from './types.ts'
 import { CelError, CelList, CelMap, CelObject, CelOpaque, CelOptional, CelTimestamp, type CelValue } from './values.ts'
 import { CelDuration, CelTypeValue, CelUint, sizeOf } from './values.ts'
@@ -8,11 +9,19 @@ import { CelDuration, CelTypeValue, CelUint, sizeOf } from './values.ts'
 export class Run {
   readonly slots: CelValue[]
   readonly limit: number
+  readonly memo: Memo
   cost = 0
+  #patterns: Set<string> | undefined
 
-  constructor(slots: CelValue[], limit: number) {
+  constructor(slots: CelValue[], limit: number, memo: Memo) {
     this.slots = slots
+    this.memo = memo
     this.limit = limit
+  }
+
+  /** The patterns that this evaluation has paid for. */
+  get patterns(): Set<string> {
+    return (this.#patterns ??= new Set())
   }
 
   /** Ends the evaluation when the limit is passed. */
@@ -30,7 +39,8 @@ export class CostExceeded extends Error {
 
 /** Called with values of the declared types and, after them, the run. */
 export type Implementation = (...args: never[]) => CelValue
-export type Cost = (args: readonly CelValue[], result: CelValue) => number
+/** Charged before the function runs, so that nothing large is made first and paid for later. */
+export type Cost = (args: readonly CelValue[]) => number
 
 export interface Overload {
   readonly name: string
@@ -38,7 +48,7 @@ export interface Overload {
   readonly params: readonly CelType[]
   readonly result: CelType
   readonly impl: Implementation
-  /** One step when absent. */
+  /** One step when absent. What grows with the result is charged by the implementation, before it is made. */
   readonly cost?: Cost
 }
 
@@ -76,9 +86,8 @@ export const readsFirst =
   ([first = null]) =>
     Math.ceil(sizeOf(first) * times * 0.1)
 
-/** As the real server guesses: the text once over, for each four characters of the expression. */
-export const regexCost: Cost = ([text = null, pattern = null]) =>
-  traversal(1 + sizeOf(text)) * Math.ceil(sizeOf(pattern) * 0.25)
+/** Charged by the implementation alone. */
+export const free: Cost = () => 0
 
 /** Whether a value may go where the type is asked for; parameters and dyn take everything. */
 export function accepts(type: CelType, v: CelValue): boolean {

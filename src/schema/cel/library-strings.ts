@@ -1,6 +1,6 @@
 // Functions on strings. Positions and lengths are code points, as in CEL, not the UTF-16 units of JavaScript.
-import { type Cost, fn, method, type Overload, readsFirst, regexCost, traversal } from './functions.ts'
-import { pattern } from './pattern.ts'
+import { type Cost, fn, free, method, type Overload, readsFirst, type Run, traversal } from './functions.ts'
+import type { Pattern } from './pattern.ts'
 import { formatText } from './format-text.ts'
 import { BOOL, DYN, INT, listOf, STRING } from './types.ts'
 import { CelError, CelList, type CelValue, codePointCount, sizeOf } from './values.ts'
@@ -13,9 +13,27 @@ const outOfRange = (i: bigint): CelError => new CelError(`index out of range: ${
 
 const containsCost: Cost = ([text = null, part = null]) => traversal(sizeOf(text)) * traversal(sizeOf(part))
 
-function matches(text: string, source: string): CelValue {
-  const re = pattern(source)
-  return re === undefined ? new CelError(`error parsing regexp: ${source}`) : re.test(text)
+/** Below this many steps of the matcher (states times characters) the guess of the real server is charged alone. */
+const CHEAP_MATCH = 200_000
+/** Steps of the matcher in the time of one step of an expression. */
+const MATCH_STEPS = 200
+
+/** The real server guesses: the text once over, for each four characters of the pattern. Patterns that are small as text but large
+ * as a machine would be cheap then; a match that can really take long costs what it can take. */
+function payForMatch(text: string, source: string, run: Run): Pattern | undefined {
+  run.spend(traversal(1 + sizeOf(text)) * Math.ceil(sizeOf(source) * 0.25))
+  const compiled = run.memo.pattern(source)
+  // Compiling takes as long as its machine is large; once in an evaluation, so that the cost is the same each time.
+  if (!run.patterns.has(source)) run.spend(compiled?.size ?? source.length)
+  run.patterns.add(source)
+  const steps = (compiled?.size ?? 0) * text.length
+  if (steps > CHEAP_MATCH) run.spend(Math.ceil(steps / MATCH_STEPS))
+  return compiled
+}
+
+function matches(text: string, source: string, run: Run): CelValue {
+  const re = payForMatch(text, source, run)
+  return re === undefined ? new CelError(`error parsing regexp: ${source}`) : re.regex.test(text)
 }
 
 function substring(text: string, from: bigint, to?: bigint): CelValue {
@@ -49,10 +67,12 @@ function lastIndexOf(text: string, part: string, from: bigint): CelValue {
   return position(text, text.lastIndexOf(part, chars.slice(0, Number(from)).join('').length))
 }
 
-function replace(text: string, old: string, by: string, limit: bigint): string {
+function replace(text: string, old: string, by: string, limit: bigint, run: Run): string {
   if (limit === 0n) return text
   const pieces = old === '' ? charsOf(text) : text.split(old)
   const max = limit < 0n ? pieces.length + 1 : Number(limit)
+  // A replacement may make much out of little: what is made is paid for before it is.
+  run.spend(traversal(Math.min(max, pieces.length + 1) * by.length))
   if (old === '') return replaceBetween(pieces, by, max)
   const done = pieces.slice(0, max + 1).join(by)
   const rest = pieces.slice(max + 1)
@@ -74,12 +94,12 @@ function split(text: string, by: string, limit: bigint): CelValue {
   return CelList.of([...head, pieces.slice(Number(limit) - 1).join(by)])
 }
 
-function join(list: CelList, by: string): CelValue {
+function join(list: CelList, by: string, run: Run): CelValue {
   const items = list.toArray()
+  const size = items.reduce((n: number, i) => n + (typeof i === 'string' ? i.length : 0), 0) + by.length * items.length
+  run.spend(Math.ceil(size * 0.2))
   return items.every((i) => typeof i === 'string') ? items.join(by) : new CelError('no such overload')
 }
-
-const joinCost: Cost = (_, result) => Math.ceil(sizeOf(result) * 0.2)
 
 const ascii = (from: string, to: (s: string) => string) => (s: string) => s.replace(new RegExp(`[${from}]+`, 'g'), to)
 
@@ -98,8 +118,8 @@ export const STRING_FUNCTIONS: readonly Overload[] = [
   method('contains', [S, S], BOOL, (s: string, t: string) => s.includes(t), containsCost),
   method('startsWith', [S, S], BOOL, (s: string, t: string) => s.startsWith(t), readsFirst()),
   method('endsWith', [S, S], BOOL, (s: string, t: string) => s.endsWith(t), readsFirst()),
-  fn('matches', [S, S], BOOL, matches, regexCost),
-  method('matches', [S, S], BOOL, matches, regexCost),
+  fn('matches', [S, S], BOOL, matches, free),
+  method('matches', [S, S], BOOL, matches, free),
   method('charAt', [S, INT], S, charAt),
   method('indexOf', [S, S], INT, (s: string, t: string) => indexOf(s, t, 0n), readsFirst()),
   method('indexOf', [S, S, INT], INT, (s: string, t: string, i: bigint) => indexOf(s, t, i), readsFirst()),
@@ -125,48 +145,46 @@ export const STRING_FUNCTIONS: readonly Overload[] = [
     ascii('a-z', (s) => s.toUpperCase()),
     readsFirst(),
   ),
-  method('replace', [S, S, S], S, (s: string, a: string, b: string) => replace(s, a, b, all), replaceCost),
   method(
     'replace',
-    [S, S, S, INT],
+    [S, S, S],
     S,
-    (s: string, a: string, b: string, n: bigint) => replace(s, a, b, n),
-    replaceCost,
+    (s: string, a: string, b: string, run: Run) => replace(s, a, b, all, run),
+    readsFirst(2),
   ),
+  method('replace', [S, S, S, INT], S, replace, readsFirst(2)),
   method('split', [S, S], STRINGS, (s: string, by: string) => split(s, by, all), readsFirst(2)),
   method('split', [S, S, INT], STRINGS, (s: string, by: string, n: bigint) => split(s, by, n), readsFirst(2)),
   method('substring', [S, INT], S, (s: string, i: bigint) => substring(s, i), readsFirst()),
   method('substring', [S, INT, INT], S, (s: string, i: bigint, j: bigint) => substring(s, i, j), readsFirst()),
   method('trim', [S], S, trim, readsFirst()),
-  method('join', [STRINGS], S, (l: CelList) => join(l, ''), joinCost),
-  method('join', [STRINGS, S], S, (l: CelList, by: string) => join(l, by), joinCost),
+  method('join', [STRINGS], S, (l: CelList, run: Run) => join(l, '', run), free),
+  method('join', [STRINGS, S], S, join, free),
   method('format', [S, listOf(DYN)], S, formatText, readsFirst()),
-  method('find', [S, S], S, find, regexCost),
-  method('findAll', [S, S], STRINGS, (s: string, p: string) => findAll(s, p, all), regexCost),
-  method('findAll', [S, S, INT], STRINGS, (s: string, p: string, n: bigint) => findAll(s, p, n), regexCost),
+  method('find', [S, S], S, find, free),
+  method('findAll', [S, S], STRINGS, (s: string, p: string, run: Run) => findAll(s, p, all, run), free),
+  method('findAll', [S, S, INT], STRINGS, findAll, free),
   fn('strings.quote', [S], S, quote, readsFirst()),
 ]
 
-/** A replacement may make much out of little: what is made is paid for too. */
-function replaceCost(args: readonly CelValue[], result: CelValue): number {
-  const [text = null] = args
-  return Math.ceil((sizeOf(text) + Math.max(sizeOf(text), sizeOf(result))) * 0.1)
-}
-
-function find(text: string, source: string): CelValue {
-  const re = pattern(source)
+function find(text: string, source: string, run: Run): CelValue {
+  const re = payForMatch(text, source, run)
   if (re === undefined) return new CelError(`Illegal regex: ${source}`)
-  const m = re.matcher(text)
+  const m = re.regex.matcher(text)
   return m.find() ? (m.group() ?? '') : ''
 }
 
-function findAll(text: string, source: string, limit: bigint): CelValue {
-  const re = pattern(source)
+function findAll(text: string, source: string, limit: bigint, run: Run): CelValue {
+  const re = payForMatch(text, source, run)
   if (re === undefined) return new CelError(`Illegal regex: ${source}`)
   const found: string[] = []
-  const m = re.matcher(text)
+  const m = re.regex.matcher(text)
   const most = limit < 0n ? Number.POSITIVE_INFINITY : Number(limit)
-  for (let more = m.find(); more && found.length < most; more = m.find()) found.push(m.group() ?? '')
+  for (let more = m.find(); more && found.length < most; more = m.find()) {
+    found.push(m.group() ?? '')
+    // Each next match may read to the end of the text again.
+    run.spend(1 + Math.ceil(((text.length - m.end()) * re.size) / (2 * MATCH_STEPS)))
+  }
   return CelList.of(found)
 }
 

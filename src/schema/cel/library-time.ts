@@ -1,5 +1,6 @@
 // Parts of times and durations. Time zones are UTC, names of the tz database, or offsets like +02:00.
-import { method, type Overload } from './functions.ts'
+import { method, type Overload, type Run } from './functions.ts'
+import type { Memo } from './memo.ts'
 import { floorDiv } from './time.ts'
 import { type CelType, DURATION, INT, STRING, TIMESTAMP } from './types.ts'
 import { type CelDuration, CelError, type CelTimestamp, type CelValue } from './values.ts'
@@ -8,14 +9,14 @@ const MS = 1_000_000n
 const OFFSET = /^([+-]?)(\d\d):(\d\d)$/
 
 /** The clock on the wall of that zone, as the fields of a UTC date. */
-function wallClock(t: CelTimestamp, zone: string): Date | CelError {
+function wallClock(t: CelTimestamp, zone: string, memo: Memo): Date | CelError {
   const ms = Number(floorDiv(t.nanos, MS))
   if (zone === 'UTC' || zone === '') return new Date(ms)
   const offset = OFFSET.exec(zone)
   if (offset !== null)
     return new Date(ms + (offset[1] === '-' ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3])) * 60_000)
   try {
-    const parts = new Intl.DateTimeFormat('en-US', { ...FIELDS, timeZone: zone }).formatToParts(ms)
+    const parts = memo.zone(zone).formatToParts(ms)
     const field = (type: string): number => Number(parts.find((p) => p.type === type)?.value)
     const sub = ((ms % 1000) + 1000) % 1000
     const date = new Date(0)
@@ -27,15 +28,8 @@ function wallClock(t: CelTimestamp, zone: string): Date | CelError {
   }
 }
 
-const FIELDS = {
-  year: 'numeric',
-  month: 'numeric',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: 'numeric',
-  second: 'numeric',
-  hourCycle: 'h23',
-} as const
+/** Looking into a zone may mean to load it. */
+const ZONE_COST = 100
 
 const DAY_MS = 86_400_000
 
@@ -53,8 +47,8 @@ const PARTS: Readonly<Record<string, (d: Date) => number>> = {
 }
 
 function part(read: (d: Date) => number) {
-  return (t: CelTimestamp, zone: CelValue): CelValue => {
-    const date = wallClock(t, typeof zone === 'string' ? zone : 'UTC')
+  return (t: CelTimestamp, zone: string, run: Run): CelValue => {
+    const date = wallClock(t, zone, run.memo)
     return date instanceof CelError ? date : BigInt(read(date))
   }
 }
@@ -66,8 +60,8 @@ const zoned: readonly CelType[] = [TIMESTAMP, STRING]
 
 export const TIME_FUNCTIONS: readonly Overload[] = [
   ...Object.entries(PARTS).flatMap(([name, read]) => [
-    method(name, [TIMESTAMP], INT, part(read)),
-    method(name, zoned, INT, part(read)),
+    method(name, [TIMESTAMP], INT, (t: CelTimestamp, run: Run) => part(read)(t, 'UTC', run)),
+    method(name, zoned, INT, part(read), () => ZONE_COST),
   ]),
   ofDuration('getHours', whole(3_600_000n * MS)),
   ofDuration('getMinutes', whole(60_000n * MS)),

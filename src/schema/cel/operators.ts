@@ -70,7 +70,7 @@ const arithmetic: readonly Overload[] = [
 
 /** Concatenation; a set takes what it has not yet, a list with keys replaces the element of the same key in place. */
 function addLists(a: CelList, b: CelList, run: Run): CelValue {
-  run.spend(traversal(a.length + b.length))
+  run.spend(a.length + b.length)
   const items = a.toArray()
   const kind = a.type.listKind ?? 'atomic'
   if (kind === 'atomic') return new CelList([...items, ...b.toArray()], a.type)

@@ -1,29 +1,27 @@
-// Regular expressions of CEL: RE2, linear in the text whatever the pattern; compiled once and kept in a bounded cache.
+// Regular expressions of CEL: RE2, linear in the text whatever the pattern.
 import { RE2JS } from 're2js'
 
 /** Longer patterns are refused: a program of RE2 grows with its pattern. */
 const MAX_PATTERN_LENGTH = 4096
-/** Patterns kept compiled; those that expressions compute at run time push the oldest out. */
-const MAX_CACHED = 256
+/** States of the machine; with more, one match takes too long to be worth asking. */
+const MAX_STATES = 50_000
 
-const cache = new Map<string, RE2JS | undefined>()
-
-/** Undefined when the text is no RE2 pattern. */
-export function pattern(text: string): RE2JS | undefined {
-  if (cache.has(text)) return cache.get(text)
-  const compiled = compile(text)
-  if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? '')
-  cache.set(text, compiled)
-  return compiled
+export interface Pattern {
+  readonly regex: RE2JS
+  /** States of its machine: the most steps for one character of a text. */
+  readonly size: number
 }
 
-function compile(text: string): RE2JS | undefined {
+/** Undefined when the text is no RE2 pattern. */
+export function compilePattern(text: string): Pattern | undefined {
   if (text.length > MAX_PATTERN_LENGTH) return undefined
   try {
-    return RE2JS.compile(text)
+    const regex = RE2JS.compile(text)
+    const size = regex.programSize()
+    return size > MAX_STATES ? undefined : { regex, size }
   } catch {
     return undefined
   }
 }
 
-export const isPattern = (text: string): boolean => pattern(text) !== undefined
+export const isPattern = (text: string): boolean => compilePattern(text) !== undefined

@@ -107,9 +107,8 @@ function planCall(name: string, overloads: readonly Overload[], args: readonly E
     }
     const overload = overloads.find((o) => o.params.every((p, i) => accepts(p, values[i] as CelValue)))
     if (overload === undefined) return noOverload(name)
-    const result = (overload.impl as unknown as (...all: readonly unknown[]) => CelValue)(...values, run)
-    run.spend(overload.cost?.(values, result) ?? 1)
-    return result
+    run.spend(overload.cost?.(values) ?? 1)
+    return (overload.impl as unknown as (...all: readonly unknown[]) => CelValue)(...values, run)
   }
 }
 
@@ -123,9 +122,8 @@ function planUnary(name: string, { params, impl }: Overload, arg: Eval): Eval {
     const value = arg(run)
     if (value instanceof CelError) return value
     if (param === undefined || !accepts(param, value)) return noOverload(name)
-    const result = apply(value, run as unknown as CelValue)
     run.spend(1)
-    return result
+    return apply(value, run as unknown as CelValue)
   }
 }
 
@@ -138,9 +136,8 @@ function planBinary(name: string, { params, impl }: Overload, left: Eval, right:
     const b = right(run)
     if (b instanceof CelError) return b
     if (p === undefined || q === undefined || !accepts(p, a) || !accepts(q, b)) return noOverload(name)
-    const result = apply(a, b, run as unknown as CelValue)
     run.spend(1)
-    return result
+    return apply(a, b, run as unknown as CelValue)
   }
 }
 

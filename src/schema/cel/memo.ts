@@ -1,0 +1,37 @@
+// What a program remembers between its evaluations because making it takes long: patterns and time zones. Bounded; the oldest leave.
+import { compilePattern, type Pattern } from './pattern.ts'
+
+/** More than an expression has literals; what it computes on the way may push them out. */
+const MAX_KEPT = 64
+
+export class Memo {
+  readonly #patterns = new Map<string, Pattern | undefined>()
+  readonly #zones = new Map<string, Intl.DateTimeFormat>()
+
+  pattern(text: string): Pattern | undefined {
+    if (this.#patterns.has(text)) return this.#patterns.get(text)
+    return keep(this.#patterns, text, compilePattern(text))
+  }
+
+  /** Throws RangeError for an unknown zone. */
+  zone(name: string): Intl.DateTimeFormat {
+    const kept = this.#zones.get(name)
+    return kept ?? keep(this.#zones, name, new Intl.DateTimeFormat('en-US', { ...FIELDS, timeZone: name }))
+  }
+}
+
+const FIELDS = {
+  year: 'numeric',
+  month: 'numeric',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: 'numeric',
+  second: 'numeric',
+  hourCycle: 'h23',
+} as const
+
+function keep<T>(kept: Map<string, T>, key: string, value: T): T {
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
+  kept.set(key, value)
+  return value
+}
