@@ -1,4 +1,4 @@
-// What the API server refuses keyword by keyword in the schema of a CRD, apart from its structural form.
+// What the API server refuses keyword by keyword in the schema of a CRD, apart from its structural form and its CEL rules.
 import { childPath, forbidden, invalid, keyPath, notSupported, required, type FieldError } from './field-error.ts'
 import {
   flag,
@@ -17,7 +17,6 @@ import {
   X_PRESERVE,
   type Raw,
 } from './structural-raw.ts'
-import { validationProblems } from './structural-validations.ts'
 
 interface Place {
   readonly path: string
@@ -62,7 +61,6 @@ function checkRules(s: Raw, place: Place, out: FieldError[]): void {
   checkListType(s, path, out)
   if (text(s, X_LIST_TYPE) === 'map') checkListMap(s, path, out)
   checkListMembers(s, path, out)
-  out.push(...validationProblems(s, path))
 }
 
 function propertyPlace(s: Raw, { path, isRoot, insideMeta, noDefaults }: Place, name: string): Place {
