@@ -34,7 +34,7 @@ export class FakeKube {
   readonly #bookmarkEveryMs: number
   #bookmarks: { cancel(): void } | undefined
   #watchCount = 0
-  /** May be replaced at any time; holds for the calls that start afterwards. */
+  /** May be replaced at any time, also under open watches. */
   faults: FaultPort
 
   constructor({ clock, random, kinds = [], faults = noFaults, window, bookmarkEveryMs }: FakeKubeOptions) {
@@ -117,6 +117,10 @@ export class FakeKube {
     return this.#watches.size
   }
 
+  openWatchIds(): readonly number[] {
+    return [...this.#watches].map((w) => w.info.id)
+  }
+
   /** Numbers a call. Used by the clients. */
   count(
     actor: string,
@@ -137,7 +141,7 @@ export class FakeKube {
 
   /** Opens a watch. Used by the clients. */
   openWatch(actor: string, type: ResourceType, options: WatchOptions): FakeWatch {
-    const watch = new FakeWatch(this.core, this.faults, { actor, type, id: ++this.#watchCount }, options)
+    const watch = new FakeWatch(this.core, () => this.faults, { actor, type, id: ++this.#watchCount }, options)
     this.#watches.add(watch)
     this.#armBookmarks()
     return watch

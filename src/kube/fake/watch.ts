@@ -20,7 +20,8 @@ const MAX_WAITING = 100_000
 export class FakeWatch {
   readonly info: WatchInfo
   readonly #core: Core
-  readonly #faults: FaultPort
+  /** Asked anew each time: a test may break a stream that is open already. */
+  readonly #faults: () => FaultPort
   readonly #kind: string
   readonly #matches: Matcher
   #inbox: Commit[] = []
@@ -32,7 +33,7 @@ export class FakeWatch {
   #wake: (() => void) | undefined
   #forget: () => void = () => undefined
 
-  constructor(core: Core, faults: FaultPort, info: WatchInfo, options: WatchOptions) {
+  constructor(core: Core, faults: () => FaultPort, info: WatchInfo, options: WatchOptions) {
     this.#core = core
     this.#faults = faults
     this.info = info
@@ -81,7 +82,7 @@ export class FakeWatch {
   }
 
   #horizon(): number {
-    return this.#faults.horizon?.(this.info.actor) ?? Number.MAX_SAFE_INTEGER
+    return this.#faults().horizon?.(this.info.actor) ?? Number.MAX_SAFE_INTEGER
   }
 
   /** Hands on what the horizon and a delay allow. */
@@ -115,7 +116,7 @@ export class FakeWatch {
   }
 
   #pass(event: WatchEvent): void {
-    const fault = this.#faults.event?.(this.info, event)
+    const fault = this.#faults().event?.(this.info, event)
     if (fault?.kind === 'swap' && this.#swapped === undefined) {
       this.#swapped = event
       return

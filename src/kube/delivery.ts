@@ -1,0 +1,101 @@
+// Hands changes to one handler, one at a time and in order. While a slow handler works, changes of one object melt into one.
+import type { KubeObject } from '#schema/object.ts'
+import type { Change } from './replica.ts'
+
+/** `old` undefined: new. `now` undefined: gone, and `old` is the last state that was known. */
+export type Handler<T extends KubeObject> = (old: T | undefined, now: T | undefined) => void | Promise<void>
+
+export interface HandlerOptions {
+  /** False: every single change is delivered, and the stream waits for a handler that is behind. */
+  readonly coalesce?: boolean
+}
+
+/** Changes that wait for a handler that wants every one; then the stream is held back. */
+const MAX_WAITING = 1_000
+
+export class Delivery<T extends KubeObject> {
+  readonly #handler: Handler<T>
+  readonly #coalesce: boolean
+  readonly #failed: (error: unknown) => void
+  /** By key when coalescing, by running number otherwise. A key has two entries at most: an end and a new beginning. */
+  readonly #waiting = new Map<string, Change<T>[]>()
+  #count = 0
+  #running = false
+  #idle: (() => void)[] = []
+
+  constructor(handler: Handler<T>, { coalesce = true }: HandlerOptions, failed: (error: unknown) => void) {
+    this.#handler = handler
+    this.#coalesce = coalesce
+    this.#failed = failed
+  }
+
+  push(change: Change<T>): void {
+    if (!this.#coalesce) this.#waiting.set(String(this.#count++), [change])
+    else {
+      const before = this.#waiting.get(change.key)
+      if (before === undefined) this.#waiting.set(change.key, [change])
+      else if (melt(before, change)) this.#waiting.delete(change.key)
+    }
+    if (!this.#running) this.#pump()
+  }
+
+  /** Undefined when there is room; else resolves once the handler has caught up. */
+  room(): Promise<void> | undefined {
+    if (this.#coalesce || this.#waiting.size < MAX_WAITING) return undefined
+    return this.drained()
+  }
+
+  /** Resolves when everything pushed so far was seen by the handler. */
+  drained(): Promise<void> {
+    if (!this.#running) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  /** Runs on at once as long as the handler answers at once, so that a handler that only notes a key costs no turn of the loop. */
+  #pump(): void {
+    this.#running = true
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      const busy = this.#call(next)
+      if (busy === undefined) continue
+      void busy.then(() => this.#pump())
+      return
+    }
+    this.#running = false
+    const idle = this.#idle
+    this.#idle = []
+    for (const resolve of idle) resolve()
+  }
+
+  #take(): Change<T> | undefined {
+    for (const [key, changes] of this.#waiting) {
+      const next = changes.shift()
+      if (changes.length === 0) this.#waiting.delete(key)
+      if (next !== undefined) return next
+    }
+    return undefined
+  }
+
+  /** A handler that fails loses this change, not the next ones. */
+  #call({ old, now }: Change<T>): Promise<void> | undefined {
+    try {
+      return this.#handler(old, now)?.catch(this.#failed)
+    } catch (e) {
+      this.#failed(e)
+      return undefined
+    }
+  }
+}
+
+/** Melts the change into what waits for the same key. True when nothing is left to tell. */
+function melt<T extends KubeObject>(waiting: Change<T>[], change: Change<T>): boolean {
+  const last = waiting.at(-1)
+  // An end is told before a new beginning: they are two objects of one name.
+  if (last === undefined || last.now === undefined) {
+    waiting.push(change)
+    return false
+  }
+  waiting.pop()
+  if (last.old !== undefined || change.now !== undefined)
+    waiting.push({ key: change.key, old: last.old, now: change.now })
+  return waiting.length === 0
+}

@@ -1,0 +1,133 @@
+// A cached view of one kind: a store that is kept current, handlers that see every object's latest state, and an honest word on whether it is complete.
+import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { KubeClient } from './client.ts'
+import { Delivery, type Handler, type HandlerOptions } from './delivery.ts'
+import { Reflector, type ReflectorNotice, type Selection } from './reflector.ts'
+import type { Change } from './replica.ts'
+import { keyOf, Store, type Indexer, type ReadonlyStore } from './store.ts'
+
+export type InformerNotice = ReflectorNotice | { readonly kind: 'HandlerFailed'; readonly error: unknown }
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: KubeClient
+  readonly type: ResourceType<T>
+  readonly clock: Clock
+  readonly random: Random
+  readonly selection?: Selection
+  readonly indexers?: Readonly<Record<string, Indexer<T>>>
+  readonly transform?: (object: T) => T
+  readonly notice?: (notice: InformerNotice) => void
+  readonly bookmarkPeriodMs?: number
+  readonly relistEveryMs?: number
+  readonly startSpreadMs?: number
+}
+
+export interface Informer<T extends KubeObject = KubeObject> {
+  readonly type: ResourceType<T>
+  readonly store: ReadonlyStore<T>
+  /** Sees all that is cached already as new. Returns what takes it away. */
+  addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
+  /** Until the signal aborts; never rejects. */
+  run(signal: AbortSignal): Promise<void>
+  /** True once the whole first list is in the store and every handler saw it. */
+  readonly isSynced: boolean
+  synced(signal?: AbortSignal): Promise<void>
+  /** Time since the server was last heard; for watchdogs, and for whoever must not act on old data. */
+  silentForMs(): number
+  readonly isWatching: boolean
+  /** The newest revision that the cache knows of. */
+  readonly resourceVersion: string | undefined
+}
+
+export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  return new CachedView(options)
+}
+
+class CachedView<T extends KubeObject> implements Informer<T> {
+  readonly type: ResourceType<T>
+  readonly store: Store<T>
+  readonly #reflector: Reflector<T>
+  readonly #deliveries = new Set<Delivery<T>>()
+  readonly #notice: (notice: InformerNotice) => void
+  readonly #waiters = new Set<() => void>()
+  #listed = false
+  #synced = false
+
+  constructor({ indexers, notice = () => undefined, ...options }: InformerOptions<T>) {
+    this.type = options.type
+    this.store = new Store(indexers, (error) => notice({ kind: 'HandlerFailed', error }))
+    this.#notice = notice
+    this.#reflector = new Reflector({
+      ...options,
+      store: this.store,
+      notice,
+      onChanges: (changes) => this.#deliver(changes),
+      onListed: () => {
+        if (this.#listed) return
+        this.#listed = true
+        void this.#finishSync()
+      },
+    })
+  }
+
+  addHandler(handler: Handler<T>, options: HandlerOptions = {}): () => void {
+    const delivery = new Delivery(handler, options, (error) => this.#notice({ kind: 'HandlerFailed', error }))
+    for (const object of this.store.list()) delivery.push({ key: keyOf(object), old: undefined, now: object })
+    this.#deliveries.add(delivery)
+    return () => this.#deliveries.delete(delivery)
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal)
+  }
+
+  get isSynced(): boolean {
+    return this.#synced
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    if (this.#synced) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiters.delete(done)
+        reject(signal?.reason)
+      }
+      const done = () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      if (signal?.aborted) return onAbort()
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#waiters.add(done)
+      return undefined
+    })
+  }
+
+  silentForMs(): number {
+    return this.#reflector.silentForMs()
+  }
+
+  get isWatching(): boolean {
+    return this.#reflector.isWatching
+  }
+
+  get resourceVersion(): string | undefined {
+    return this.#reflector.resourceVersion
+  }
+
+  #deliver(changes: readonly Change<T>[]): Promise<void> | undefined {
+    for (const change of changes) for (const delivery of this.#deliveries) delivery.push(change)
+    const full = [...this.#deliveries].map((d) => d.room()).filter((p) => p !== undefined)
+    return full.length === 0 ? undefined : Promise.all(full).then(() => undefined)
+  }
+
+  async #finishSync(): Promise<void> {
+    await Promise.all([...this.#deliveries].map((d) => d.drained()))
+    this.#synced = true
+    for (const done of this.#waiters) done()
+    this.#waiters.clear()
+  }
+}

@@ -1,0 +1,302 @@
+// Keeps a store equal to what an API server holds of one kind: list, watch, resume, list again. It ends when its signal says so and for no other reason.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { qualifiedPlural, type ResourceType } from '#schema/resource.ts'
+import { backoffMs } from './backoff.ts'
+import type { KubeClient, ListOptions, ListPage, WatchOptions } from './client.ts'
+import { isGone, isTooLargeResourceVersion } from './errors.ts'
+import { FIRST_PAGE, nextPageSize } from './page-size.ts'
+import { Replica, type Change } from './replica.ts'
+import type { Store } from './store.ts'
+import { withoutManagedFields } from './trim.ts'
+
+export interface Selection {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+
+/** What happened, for logs and metrics. Nothing is decided from it. */
+export type ReflectorNotice =
+  | { readonly kind: 'Listed'; readonly objects: number; readonly pages: number; readonly resourceVersion: string }
+  | { readonly kind: 'Watching'; readonly resourceVersion: string }
+  | { readonly kind: 'WatchEnded'; readonly events: number }
+  | { readonly kind: 'Silent'; readonly forMs: number }
+  | { readonly kind: 'Gone' }
+  | { readonly kind: 'WentBack'; readonly seen: string; readonly now: string; readonly accepted: boolean }
+  | { readonly kind: 'Failed'; readonly error: unknown; readonly failures: number; readonly retryInMs: number }
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient
+  readonly type: ResourceType<T>
+  readonly selection?: Selection
+  readonly store: Store<T>
+  readonly clock: Clock
+  readonly random: Random
+  /** Every change, in order, once. A promise holds the stream back until it resolves. */
+  readonly onChanges: (changes: readonly Change<T>[]) => Promise<void> | undefined
+  /** After each complete list. */
+  readonly onListed: () => void
+  readonly notice?: (notice: ReflectorNotice) => void
+  /** What is cached of an object; must keep name, namespace, uid and resourceVersion. */
+  readonly transform?: (object: T) => T
+  /** The server sends a bookmark at least this often. */
+  readonly bookmarkPeriodMs?: number
+  /** Lists again that often although nothing is wrong; heals what a server swallowed. */
+  readonly relistEveryMs?: number
+  /** The first list waits up to this long, so that a fleet that starts together does not list together. */
+  readonly startSpreadMs?: number
+}
+
+const BOOKMARK_PERIOD_MS = 60_000
+/** Less than two bookmark periods, and more than the 1.25 by which a server may be late. */
+const SILENT_PERIODS = 1.75
+/** As client-go: servers end watches after five to ten minutes, each at another time. */
+const WATCH_SECONDS = { least: 300, most: 600 } as const
+/** A watch that lived this long was a healthy one. */
+const HEALTHY_MS = 10_000
+/** A server that stays behind what we saw was set back for good (restored from a backup): after this its word counts again. */
+const ACCEPT_OLDER_AFTER_MS = 600_000
+/** A server that forgot its history forgot it for everybody: lists are dear, so they come spread out. */
+const RELIST_SPREAD_MS = 1_000
+/** Continue tokens that expired in a row; then the list is asked for in one piece. */
+const MAX_EXPIRED_PAGES = 2
+
+class Silence extends Error {}
+
+export class Reflector<T extends KubeObject> {
+  readonly #o: ReflectorOptions<T>
+  readonly #replica: Replica<T>
+  readonly #silentMs: number
+  #failures = 0
+  #expiredPages = 0
+  #behindSince: number | undefined
+  /** When the server last said anything. */
+  #heardAt: number
+  /** Since when the open watch is quiet. */
+  #quietSince = 0
+  #listedAt: number | undefined
+  #connected = false
+  #holding = false
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#o = options
+    this.#replica = new Replica(options.store, options.transform ?? withoutManagedFields)
+    this.#silentMs = (options.bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS) * SILENT_PERIODS
+    this.#heardAt = options.clock.monotonic()
+  }
+
+  /** Time since the server said anything to us: a list page, an event, a bookmark. */
+  silentForMs(): number {
+    return this.#o.clock.monotonic() - this.#heardAt
+  }
+
+  get isWatching(): boolean {
+    return this.#connected
+  }
+
+  get resourceVersion(): string | undefined {
+    return this.#replica.highest
+  }
+
+  /** Resolves when the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, startSpreadMs = 0 } = this.#o
+    try {
+      if (startSpreadMs > 0) await clock.sleep(startSpreadMs * random.next(), signal)
+      while (!signal.aborted) {
+        const wait = await this.#step(signal)
+        if (wait > 0 && !signal.aborted) await clock.sleep(wait, signal)
+      }
+    } catch (e) {
+      if (!signal.aborted) throw e
+    }
+  }
+
+  /** One list or one watch; answers how long to wait before the next. */
+  async #step(signal: AbortSignal): Promise<number> {
+    try {
+      if (this.#replica.resumeAt === undefined) await this.#list(signal)
+      else await this.#watch(signal)
+      return 0
+    } catch (error) {
+      if (signal.aborted) return 0
+      if (error instanceof Silence) {
+        this.#notice({ kind: 'Silent', forMs: this.#silentMs })
+        return 0
+      }
+      return this.#afterFailure(error)
+    }
+  }
+
+  #afterFailure(error: unknown): number {
+    this.#failures++
+    if (isGone(error) && this.#replica.resumeAt !== undefined) {
+      if (this.#replica.resumeLater()) return 0
+      this.#notice({ kind: 'Gone' })
+      this.#replica.forgetResumePoint()
+    }
+    const spread = this.#o.random.next()
+    const retryInMs = backoffMs(this.#failures, spread, error) + (isGone(error) ? RELIST_SPREAD_MS * spread : 0)
+    this.#notice({ kind: 'Failed', error, failures: this.#failures, retryInMs })
+    return retryInMs
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    let page = await this.#page(signal, undefined, FIRST_PAGE)
+    this.#checkTime(page.resourceVersion)
+    this.#replica.beginList(page.resourceVersion, this.#mayGoBack())
+    let pages = 1
+    for (;;) {
+      await this.#o.onChanges(this.#replica.page(page.items))
+      if (page.continue === undefined) break
+      page = await this.#page(signal, page.continue, nextPageSize(page.items))
+      pages++
+    }
+    await this.#o.onChanges(this.#replica.endList(page.resourceVersion))
+    this.#expiredPages = 0
+    this.#behindSince = undefined
+    this.#listedAt = this.#o.clock.monotonic()
+    this.#notice({ kind: 'Listed', objects: this.#o.store.size, pages, resourceVersion: page.resourceVersion })
+    this.#o.onListed()
+  }
+
+  async #page(signal: AbortSignal, token: string | undefined, size: number): Promise<ListPage<T>> {
+    const { client, type, selection = {} } = this.#o
+    const inOnePiece = this.#expiredPages >= MAX_EXPIRED_PAGES
+    const options: ListOptions = {
+      ...selection,
+      signal,
+      ...(inOnePiece ? {} : { limit: size }),
+      ...(token === undefined ? {} : { continue: token }),
+      ...this.#notOlder(token),
+    }
+    try {
+      const page = await client.list(type, options)
+      this.#heard()
+      return page
+    } catch (e) {
+      if (token !== undefined && isGone(e)) this.#expiredPages++
+      if (isTooLargeResourceVersion(e)) this.#behindSince ??= this.#o.clock.monotonic()
+      throw e
+    }
+  }
+
+  /** A server that fell behind is asked to catch up first, until it is clear that it never will. */
+  #notOlder(token: string | undefined): Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'> {
+    const { highest } = this.#replica
+    if (token !== undefined || highest === undefined || this.#behindSince === undefined || this.#mayGoBack()) return {}
+    return { resourceVersion: highest, resourceVersionMatch: 'NotOlderThan' }
+  }
+
+  #mayGoBack(): boolean {
+    return this.#behindSince !== undefined && this.#o.clock.monotonic() - this.#behindSince >= ACCEPT_OLDER_AFTER_MS
+  }
+
+  #checkTime(now: string): void {
+    if (!this.#replica.isTimeTravel(now)) {
+      this.#behindSince = undefined
+      return
+    }
+    const seen = this.#replica.highest ?? ''
+    this.#behindSince ??= this.#o.clock.monotonic()
+    const accepted = this.#mayGoBack()
+    this.#notice({ kind: 'WentBack', seen, now, accepted })
+    if (accepted) return
+    throw new KubeNodeError(
+      'KN2040',
+      `cannot take the list of ${qualifiedPlural(this.#o.type)} as the truth: it is of revision ${now}, and ${seen} was seen already; the API server lags or was set back; it is asked again`,
+      { retry: 'later' },
+    )
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, type, clock } = this.#o
+    const resourceVersion = this.#replica.resumeAt ?? ''
+    const stop = new AbortController()
+    const onAbort = () => stop.abort(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    const startedAt = clock.monotonic()
+    this.#quietSince = startedAt
+    const dog = this.#watchdog(stop)
+    let events = 0
+    this.#notice({ kind: 'Watching', resourceVersion })
+    try {
+      for await (const event of client.watch(type, this.#watchOptions(resourceVersion, stop.signal))) {
+        this.#heard()
+        this.#connected = true
+        this.#failures = 0
+        events++
+        const changes = this.#replica.event(event)
+        const held = changes.length === 0 ? undefined : this.#o.onChanges(changes)
+        if (held !== undefined) await this.#hold(held)
+        if (this.#isRelistDue()) this.#replica.forgetResumePoint()
+        if (this.#replica.resumeAt === undefined) break
+      }
+      this.#notice({ kind: 'WatchEnded', events })
+    } catch (e) {
+      throw stop.signal.reason instanceof Silence ? stop.signal.reason : e
+    } finally {
+      this.#connected = false
+      if (clock.monotonic() - startedAt >= HEALTHY_MS) this.#failures = 0
+      dog.cancel()
+      signal.removeEventListener('abort', onAbort)
+    }
+    await this.#afterCleanEnd(clock.monotonic() - startedAt, events, signal)
+  }
+
+  /** While we ourselves hold the stream back, its silence means nothing. */
+  async #hold(busy: Promise<void>): Promise<void> {
+    this.#holding = true
+    try {
+      await busy
+    } finally {
+      this.#holding = false
+      this.#heard()
+    }
+  }
+
+  /** A server that ends watches as soon as they begin is not asked again at once. */
+  async #afterCleanEnd(livedMs: number, events: number, signal: AbortSignal): Promise<void> {
+    if (livedMs >= HEALTHY_MS || events > 0) return
+    this.#failures++
+    await this.#o.clock.sleep(backoffMs(this.#failures, this.#o.random.next()), signal)
+  }
+
+  #watchOptions(resourceVersion: string, signal: AbortSignal): WatchOptions {
+    const spread = WATCH_SECONDS.most - WATCH_SECONDS.least
+    const timeoutSeconds = WATCH_SECONDS.least + this.#o.random.below(spread)
+    return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal }
+  }
+
+  /** Ends the watch when the server has said nothing for too long: the connection may be half open. */
+  #watchdog(stop: AbortController): { cancel(): void } {
+    const { clock } = this.#o
+    let timer = { cancel: (): void => undefined }
+    const look = (): void => {
+      const left = this.#holding ? this.#silentMs : this.#silentMs - (clock.monotonic() - this.#quietSince)
+      if (left <= 0) stop.abort(new Silence(`nothing heard for ${this.#silentMs} ms`))
+      else timer = clock.after(left, look)
+    }
+    timer = clock.after(this.#silentMs, look)
+    return { cancel: () => timer.cancel() }
+  }
+
+  #isRelistDue(): boolean {
+    const { relistEveryMs, clock } = this.#o
+    return (
+      relistEveryMs !== undefined && this.#listedAt !== undefined && clock.monotonic() - this.#listedAt >= relistEveryMs
+    )
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#o.clock.monotonic()
+    this.#quietSince = this.#heardAt
+  }
+
+  #notice(notice: ReflectorNotice): void {
+    this.#o.notice?.(notice)
+  }
+}

@@ -1,0 +1,154 @@
+// Decides what of a list or a watch is news, and from where a watch can go on. Invariant: an object never goes back to an older version, a deleted one never comes back by a late event.
+import type { KubeObject } from '#schema/object.ts'
+import type { WatchEvent } from './client.ts'
+import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
+import { keyOf, type Store } from './store.ts'
+
+export interface Change<T extends KubeObject> {
+  readonly key: string
+  readonly old: T | undefined
+  readonly now: T | undefined
+}
+
+/** Deletions remembered, so that an older event that comes late does not bring an object back. Old ones give way. */
+const MAX_TOMBSTONES = 10_000
+/** Events that a new watch asks for again: what was overtaken on the way comes a second time instead of never. */
+const OVERLAP = 16
+
+export class Replica<T extends KubeObject> {
+  readonly #store: Store<T>
+  readonly #transform: (object: T) => T
+  readonly #tombstones = new Map<string, string>()
+  /** Revisions of the last events, in the order in which they came. */
+  #recent: string[] = []
+  #highest: string | undefined
+  #overlaps = true
+  #listed: Set<string> | undefined
+  /** The server was set back: what it says counts although it is older. */
+  #acceptOlder = false
+
+  constructor(store: Store<T>, transform: (object: T) => T) {
+    this.#store = store
+    this.#transform = transform
+  }
+
+  /** The newest revision that is known of. */
+  get highest(): string | undefined {
+    return this.#highest
+  }
+
+  /** Where a watch goes on, a little before the last event; undefined when a list is needed. */
+  get resumeAt(): string | undefined {
+    const { length } = this.#recent
+    if (!this.#overlaps) return this.#recent[length - 1]
+    return this.#recent.reduce<string | undefined>(
+      (low, rv) => (low === undefined || isOlder(rv, low) ? rv : low),
+      undefined,
+    )
+  }
+
+  /** The resume point is too old for the server. True when one without overlap is left to try. */
+  resumeLater(): boolean {
+    const overlapped = this.resumeAt
+    this.#overlaps = false
+    this.#recent = this.#highest === undefined ? [] : [this.#highest]
+    return this.resumeAt !== undefined && this.resumeAt !== overlapped
+  }
+
+  forgetResumePoint(): void {
+    this.#recent = []
+  }
+
+  /** A list that is older than what was seen is not the truth: its server lags, or was set back. */
+  isTimeTravel(resourceVersion: string): boolean {
+    return !this.#acceptOlder && isOlder(resourceVersion, this.#highest)
+  }
+
+  beginList(resourceVersion: string, acceptOlder: boolean): void {
+    this.#listed = new Set()
+    this.#acceptOlder = acceptOlder
+    this.#highest = acceptOlder ? resourceVersion : newerOf(this.#highest, resourceVersion)
+    if (acceptOlder) this.#tombstones.clear()
+  }
+
+  page(items: readonly T[]): readonly Change<T>[] {
+    const changes: Change<T>[] = []
+    for (const item of items) {
+      const key = keyOf(item)
+      this.#listed?.add(key)
+      this.#put(key, item, changes)
+    }
+    return changes
+  }
+
+  /** What is cached and was not listed is gone; the last state that we knew is what is delivered. */
+  endList(resourceVersion: string): readonly Change<T>[] {
+    const changes: Change<T>[] = []
+    const listed = this.#listed ?? new Set()
+    for (const key of this.#store.keys()) if (!listed.has(key)) this.#drop(key, resourceVersion, changes)
+    this.#listed = undefined
+    this.#acceptOlder = false
+    this.#recent = [resourceVersion]
+    this.#overlaps = true
+    return changes
+  }
+
+  event(event: WatchEvent<T>): readonly Change<T>[] {
+    if (event.type === 'BOOKMARK') {
+      this.#bookmark(event.resourceVersion)
+      return []
+    }
+    const changes: Change<T>[] = []
+    const key = keyOf(event.object)
+    const revision = event.object.metadata.resourceVersion ?? ''
+    if (event.type === 'DELETED') {
+      if (!isOlder(revision, this.#store.at(key)?.metadata.resourceVersion)) this.#drop(key, revision, changes)
+    } else this.#put(key, event.object, changes)
+    this.#recent.push(revision)
+    if (this.#recent.length > OVERLAP) this.#recent.shift()
+    this.#highest = newerOf(this.#highest, revision)
+    return changes
+  }
+
+  /** A bookmark that is behind says nothing new; one that is ahead makes all before it certain. */
+  #bookmark(revision: string): void {
+    if (isOlder(revision, this.#highest)) return
+    this.#highest = revision
+    this.#recent = [revision]
+    this.#overlaps = true
+  }
+
+  #put(key: string, object: T, changes: Change<T>[]): void {
+    const revision = object.metadata.resourceVersion
+    const old = this.#store.at(key)
+    if (!this.#acceptOlder) {
+      const order = compareResourceVersions(revision, old?.metadata.resourceVersion)
+      if (order !== undefined && order <= 0) return
+      const deleted = this.#tombstones.get(key)
+      if (deleted !== undefined && (isOlder(revision, deleted) || revision === deleted)) return
+    } else if (old !== undefined && revision === old.metadata.resourceVersion) return
+    const now = this.#transform(object)
+    this.#tombstones.delete(key)
+    this.#store.set(key, now)
+    // The same name with another uid is another object: the old one ended, though nobody told us.
+    if (old !== undefined && old.metadata.uid !== now.metadata.uid)
+      changes.push({ key, old, now: undefined }, { key, old: undefined, now })
+    else changes.push({ key, old, now })
+  }
+
+  #drop(key: string, revision: string, changes: Change<T>[]): void {
+    const known = this.#tombstones.get(key)
+    this.#tombstones.delete(key)
+    this.#tombstones.set(key, newerOf(known, revision))
+    if (this.#tombstones.size > MAX_TOMBSTONES) this.#forgetOldest()
+    const old = this.#store.at(key)
+    if (old === undefined) return
+    this.#store.delete(key)
+    changes.push({ key, old, now: undefined })
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#tombstones.keys()
+    if (oldest !== undefined) this.#tombstones.delete(oldest)
+  }
+}

@@ -1,0 +1,119 @@
+// The cached objects of one kind by key, with indexes over them. Readers get it read-only; only the reflector writes.
+import type { KubeObject } from '#schema/object.ts'
+import type { ObjectKey } from '#schema/resource.ts'
+
+/** The values under which an object is found; each object may have any number. */
+export type Indexer<T> = (object: T) => readonly string[]
+
+export interface ReadonlyStore<T extends KubeObject = KubeObject> {
+  readonly size: number
+  get(key: ObjectKey): T | undefined
+  /** All objects, in no particular order. */
+  list(): readonly T[]
+  /** Throws for an index that was never declared: that is a bug of the caller, not an empty answer. */
+  byIndex(index: string, value: string): readonly T[]
+  /** The values of an index that have at least one object. */
+  indexValues(index: string): readonly string[]
+}
+
+export const keyText = (key: ObjectKey): string =>
+  key.namespace === undefined || key.namespace === '' ? key.name : `${key.namespace}/${key.name}`
+
+export const keyOf = (o: KubeObject): string =>
+  keyText({ namespace: o.metadata.namespace, name: o.metadata.name ?? '' })
+
+function guarded<T>(indexer: Indexer<T>, failed: (error: unknown) => void): Indexer<T> {
+  return (object) => {
+    try {
+      return indexer(object)
+    } catch (e) {
+      failed(e)
+      return []
+    }
+  }
+}
+
+type Index = Map<string, Set<string>>
+
+export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T> {
+  readonly #objects = new Map<string, T>()
+  readonly #indexers: ReadonlyMap<string, Indexer<T>>
+  readonly #indexes = new Map<string, Index>()
+
+  /** An indexer that fails on an object indexes it under nothing and is reported: one strange object must not stop the others. */
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, failed: (error: unknown) => void = () => undefined) {
+    this.#indexers = new Map(Object.entries(indexers).map(([name, indexer]) => [name, guarded(indexer, failed)]))
+    for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map())
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#objects.get(keyText(key))
+  }
+
+  at(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys()
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()]
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    const out: T[] = []
+    for (const key of this.#index(index).get(value) ?? []) {
+      const object = this.#objects.get(key)
+      if (object !== undefined) out.push(object)
+    }
+    return out
+  }
+
+  indexValues(index: string): readonly string[] {
+    return [...this.#index(index).keys()]
+  }
+
+  set(key: string, object: T): void {
+    const old = this.#objects.get(key)
+    this.#objects.set(key, object)
+    for (const [name, indexer] of this.#indexers)
+      this.#reindex(name, key, old === undefined ? [] : indexer(old), indexer(object))
+  }
+
+  delete(key: string): void {
+    const old = this.#objects.get(key)
+    if (old === undefined) return
+    this.#objects.delete(key)
+    for (const [name, indexer] of this.#indexers) this.#reindex(name, key, indexer(old), [])
+  }
+
+  #index(name: string): Index {
+    const index = this.#indexes.get(name)
+    if (index === undefined)
+      throw new Error(
+        `no index ${JSON.stringify(name)}; declared are ${[...this.#indexes.keys()].join(', ') || 'none'}`,
+      )
+    return index
+  }
+
+  #reindex(name: string, key: string, before: readonly string[], after: readonly string[]): void {
+    const index = this.#index(name)
+    for (const value of before) {
+      if (after.includes(value)) continue
+      const keys = index.get(value)
+      keys?.delete(key)
+      if (keys?.size === 0) index.delete(value)
+    }
+    for (const value of after) {
+      const keys = index.get(value)
+      if (keys === undefined) index.set(value, new Set([key]))
+      else keys.add(key)
+    }
+  }
+}
