@@ -1,0 +1,60 @@
+// The signed statement of a component: its whole spec without the signatures. Who verifies it knows what to fetch, run and probe.
+import { createHash } from 'node:crypto'
+import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
+import type { Schema } from '#schema/schema.ts'
+import { machineComponent } from '../kinds/machine-component.ts'
+import type { MachineComponentSpec } from '../kinds/machine-component.ts'
+import { signersOf } from './keys.ts'
+import type { Signature, Signer } from './keys.ts'
+import { floorProblem } from './trust-document.ts'
+import type { TrustDocument } from './trust-document.ts'
+
+export type StatementVerdict = { readonly kind: 'Trusted' } | { readonly kind: 'Refused'; readonly reason: string }
+
+/**
+ * The same value without what its schema would fill in anyway. A server adds defaults to what was signed, and later versions of the
+ * schema add fields with defaults: neither may change the bytes under a signature.
+ */
+function withoutDefaults(schema: Schema | undefined, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((v) => withoutDefaults(schema?.items, v))
+  if (!isObject(value)) return value
+  const of = (key: string): Schema | undefined => {
+    if (schema?.properties !== undefined && Object.hasOwn(schema.properties, key)) return schema.properties[key]
+    return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined
+  }
+  const kept = Object.keys(value).flatMap((key): [string, unknown][] => {
+    const inner = withoutDefaults(of(key), value[key])
+    const filled = of(key)?.default
+    return filled !== undefined && jsonEqual(inner, withoutDefaults(of(key), filled)) ? [] : [[key, inner]]
+  })
+  return Object.fromEntries(kept)
+}
+
+export function statementBytes(spec: MachineComponentSpec): Buffer {
+  const { signatures: _signatures, ...statement } = spec
+  return Buffer.from(canonicalJson(withoutDefaults(machineComponent.schema.properties?.['spec'], statement)))
+}
+
+/** Names a statement: equal specs have equal digests, whoever signed them. */
+export const statementDigest = (spec: MachineComponentSpec): string =>
+  createHash('sha256').update(statementBytes(spec)).digest('hex')
+
+export function signStatement(spec: MachineComponentSpec, signer: Signer): MachineComponentSpec {
+  const signature: Signature = signer.sign(statementBytes(spec))
+  const others = (spec.signatures ?? []).filter((s) => s.keyId !== signature.keyId)
+  return { ...spec, signatures: [...others, signature] }
+}
+
+/** Whether the current trust document lets this component be installed now. */
+export function judgeStatement(spec: MachineComponentSpec, trust: TrustDocument, now: number): StatementVerdict {
+  const refused = (reason: string): StatementVerdict => ({ kind: 'Refused', reason })
+  if (Date.parse(trust.expires) <= now) return refused(`the trust document expired at ${trust.expires}`)
+  const signers = signersOf(statementBytes(spec), spec.signatures ?? [], trust.keys)
+  if (signers.size < trust.threshold) {
+    return refused(`${signers.size} of ${trust.threshold} needed signatures by trusted keys are good`)
+  }
+  const revoked = (spec.artifacts ?? []).find((a) => trust.revoked.includes(a.sha256))
+  if (revoked !== undefined) return refused(`the digest ${revoked.sha256.slice(0, 12)}… of ${revoked.url} is revoked`)
+  const floor = floorProblem(trust, spec.component, spec.version)
+  return floor === undefined ? { kind: 'Trusted' } : refused(floor)
+}

@@ -1,0 +1,99 @@
+// The one signed, expiring document that says whose components may run: keys with a threshold, revoked digests, version floors.
+// It only moves forward: an older sequence is refused, and what signs the next document are the keys of the current one.
+import { canonicalJson, isObject } from '#lib/json.ts'
+import { compareVersions, parseVersion } from '#lib/semver.ts'
+import { signersOf } from './keys.ts'
+import type { PublicKey, Signature } from './keys.ts'
+
+export interface TrustDocument {
+  readonly sequence: number
+  /** RFC 3339; after it nothing new is installed. What runs goes on running. */
+  readonly expires: string
+  readonly threshold: number
+  readonly keys: readonly PublicKey[]
+  /** SHA-256 digests of artifacts that must not be installed any more. */
+  readonly revoked: readonly string[]
+  /** Lowest version of a component that may be installed. */
+  readonly floors: Readonly<Record<string, string>>
+}
+
+export interface SignedTrust {
+  readonly document: TrustDocument
+  readonly signatures: readonly Signature[]
+}
+
+/** What an agent is given at join, or holds since: the keys that may sign the next document. */
+export interface TrustAnchor {
+  readonly sequence: number
+  readonly threshold: number
+  readonly keys: readonly PublicKey[]
+}
+
+export type TrustVerdict =
+  | { readonly kind: 'Accepted'; readonly trust: TrustDocument }
+  | { readonly kind: 'Refused'; readonly reason: string }
+
+const MAX_KEYS = 32
+const MAX_REVOKED = 4096
+const MAX_FLOORS = 1024
+
+export const trustBytes = (document: TrustDocument): Buffer => Buffer.from(canonicalJson(document))
+
+const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
+
+const isKey = (k: unknown): k is PublicKey =>
+  isObject(k) && typeof k['keyId'] === 'string' && typeof k['publicKey'] === 'string'
+const isTextList = (v: unknown, max: number): v is readonly string[] =>
+  Array.isArray(v) && v.length <= max && v.every((x) => typeof x === 'string')
+
+/** The shape of what came from outside; undefined when it is not a trust document. */
+export function parseSignedTrust(value: unknown): SignedTrust | undefined {
+  if (!isObject(value) || !isObject(value['document']) || !Array.isArray(value['signatures'])) return undefined
+  const { sequence, expires, threshold, keys, revoked, floors } = value['document']
+  const isGood =
+    Number.isSafeInteger(sequence) &&
+    typeof expires === 'string' &&
+    Number.isFinite(Date.parse(expires)) &&
+    Number.isSafeInteger(threshold) &&
+    Array.isArray(keys) &&
+    keys.length <= MAX_KEYS &&
+    keys.every(isKey) &&
+    isTextList(revoked, MAX_REVOKED) &&
+    isObject(floors) &&
+    isTextList(Object.values(floors), MAX_FLOORS)
+  const signed = value['signatures'].every(
+    (s) => isObject(s) && typeof s['keyId'] === 'string' && typeof s['value'] === 'string',
+  )
+  return isGood && signed ? (value as unknown as SignedTrust) : undefined
+}
+
+/** Whether a document may replace the current one. `now` is wall time: an agent whose clock is wrong refuses, it never accepts more. */
+export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number): TrustVerdict {
+  const signed = parseSignedTrust(candidate)
+  if (signed === undefined) return refused('it is no trust document')
+  const { document, signatures } = signed
+  if (document.sequence < anchor.sequence) {
+    return refused(`its sequence ${document.sequence} is older than ${anchor.sequence}, which was accepted before`)
+  }
+  if (Date.parse(document.expires) <= now) return refused(`it expired at ${document.expires}`)
+  if (document.threshold < 1 || new Set(document.keys.map((k) => k.publicKey)).size < document.threshold) {
+    return refused(`its threshold ${document.threshold} cannot be met by its keys`)
+  }
+  const signers = signersOf(trustBytes(document), signatures, anchor.keys)
+  if (signers.size < anchor.threshold) {
+    return refused(`${signers.size} of ${anchor.threshold} needed signatures by trusted keys are good`)
+  }
+  return { kind: 'Accepted', trust: document }
+}
+
+export const anchorOf = ({ sequence, threshold, keys }: TrustDocument): TrustAnchor => ({ sequence, threshold, keys })
+
+/** Why this version must not be installed, or undefined when the floor allows it. A version that cannot be compared is refused. */
+export function floorProblem(trust: TrustDocument, component: string, version: string): string | undefined {
+  const floor = Object.hasOwn(trust.floors, component) ? trust.floors[component] : undefined
+  if (floor === undefined) return undefined
+  const [have, least] = [parseVersion(version), parseVersion(floor)]
+  if (have === undefined || least === undefined)
+    return `${component} ${version} cannot be compared with the floor ${floor}`
+  return compareVersions(have, least) < 0 ? `${component} ${version} is below the floor ${floor}` : undefined
+}
