@@ -24,10 +24,18 @@ export function reportError(io: Io, error: unknown): number {
     io.err(`${printable(error.message)}\n`)
     return EXIT_ERROR
   }
+  if (isSystemError(error)) {
+    io.err(`KN1003: cannot ${error.syscall} ${printable(error.path ?? '')}: ${error.code}; mend that and try again\n`)
+    return EXIT_ERROR
+  }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
   io.err(`KN1000: kubenode met a bug of its own; please report it with the lines below\n${printable(stack)}\n`)
   return EXIT_ERROR
 }
+
+/** What the operating system refuses about a file or a port that the user named is no bug of ours. */
+const isSystemError = (e: unknown): e is NodeJS.ErrnoException & { code: string; syscall: string } =>
+  e instanceof Error && 'syscall' in e && 'code' in e && typeof e.code === 'string' && typeof e.syscall === 'string'
 
 /** Text from files and servers without the control characters that steer a terminal (S20). Newlines and tabs stay. */
 export const printable = (text: string): string =>

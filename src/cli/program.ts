@@ -1,12 +1,13 @@
 // The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
 import { Command, CommanderError } from 'commander'
+import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
 import * as lint from './commands/lint.ts'
 import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [completion, lint, version]
+const COMMANDS = [artifact, completion, lint, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

@@ -1,0 +1,171 @@
+// `kubenode artifact …`: packs, signs and verifies what agents install, and makes the keys for it.
+import type { Command } from 'commander'
+import type { Io } from '../io.ts'
+
+interface PackOptions {
+  readonly output: string
+  readonly statement?: string
+  readonly url?: string
+  readonly os: string
+  readonly arch: string
+}
+
+async function pack(folder: string, options: PackOptions, io: Io): Promise<void> {
+  const [{ packFolder }, { basename }, files] = await Promise.all([
+    import('../artifact/pack.ts'),
+    import('node:path'),
+    import('../artifact/statement-file.ts'),
+  ])
+  const packed = await packFolder(folder, options.output)
+  if (options.statement !== undefined) {
+    const statement = files.readStatement(options.statement)
+    const entry = {
+      os: options.os,
+      arch: options.arch,
+      url: options.url ?? basename(options.output),
+      sha256: packed.sha256,
+      size: packed.size,
+    }
+    const others = (statement.spec.artifacts ?? []).filter(
+      (a) => (a.os ?? 'linux') !== entry.os || a.arch !== entry.arch,
+    )
+    // Old signatures speak of other bytes.
+    const { signatures: _signatures, ...spec } = statement.spec
+    files.writeJson(options.statement, { ...statement, spec: { ...spec, artifacts: [...others, entry] } })
+    io.err(`${options.statement} names the new digest; sign it with kubenode artifact sign\n`)
+  }
+  io.out(`${JSON.stringify({ file: options.output, ...packed })}\n`)
+}
+
+async function sign(path: string, { key }: { key: string }, io: Io): Promise<void> {
+  const [{ Signer }, { signStatement }, files] = await Promise.all([
+    import('#api/trust/keys.ts'),
+    import('#api/trust/statement.ts'),
+    import('../artifact/statement-file.ts'),
+  ])
+  const signer = new Signer(files.readText(key, 'signing key'))
+  const statement = files.readStatement(path)
+  // Signed bytes leave out defaults, so that the input form serves as well as what a server stores.
+  const spec = signStatement(statement.spec as Parameters<typeof signStatement>[0], signer)
+  files.writeJson(path, { ...statement, spec })
+  io.out(`${path}: signed by ${signer.publicKey.keyId}\n`)
+}
+
+async function verify(path: string, options: { trust: string; artifact?: string }, io: Io): Promise<void> {
+  const [
+    { judgeStatement },
+    { parseSignedTrust, judgeTrust, anchorOf },
+    { KubeNodeError },
+    files,
+    { createHash },
+    { readFileSync },
+  ] = await Promise.all([
+    import('#api/trust/statement.ts'),
+    import('#api/trust/trust-document.ts'),
+    import('#lib/errors.ts'),
+    import('../artifact/statement-file.ts'),
+    import('node:crypto'),
+    import('node:fs'),
+  ])
+  const signed = parseSignedTrust(files.readJson(options.trust, 'trust document'))
+  if (signed === undefined)
+    throw new KubeNodeError('KN1106', `cannot verify with ${options.trust}: it is no trust document`)
+  const now = Date.now()
+  const self = judgeTrust({ ...anchorOf(signed.document), sequence: 0 }, signed, now)
+  if (self.kind === 'Refused') throw new KubeNodeError('KN1107', `cannot verify with ${options.trust}: ${self.reason}`)
+  const statement = files.readStatement(path)
+  const verdict = judgeStatement(statement.spec as Parameters<typeof judgeStatement>[0], self.trust, now)
+  if (verdict.kind === 'Refused') throw new KubeNodeError('KN1108', `${path} is not trusted: ${verdict.reason}`)
+  if (options.artifact !== undefined) {
+    const digest = createHash('sha256').update(readFileSync(options.artifact)).digest('hex')
+    if (!(statement.spec.artifacts ?? []).some((a) => a.sha256 === digest)) {
+      throw new KubeNodeError('KN1109', `${options.artifact} has digest ${digest}, which ${path} does not name`)
+    }
+  }
+  io.out(`${path}: ${statement.spec.component} ${statement.spec.version} is trusted\n`)
+}
+
+async function newKey({ output }: { output: string }, io: Io): Promise<void> {
+  const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
+  const { pem, publicKey } = generateKey()
+  // Never over an existing key: nobody could undo it.
+  writeFileSync(output, pem, { mode: 0o600, flag: 'wx' })
+  io.out(`${JSON.stringify(publicKey)}\n`)
+  io.err(`the private key is in ${output}: keep it out of git\n`)
+}
+
+interface TrustOptions {
+  readonly key: readonly string[]
+  readonly signWith: readonly string[]
+  readonly output: string
+  readonly threshold: string
+  readonly sequence: string
+  readonly expires: string
+}
+
+async function makeTrust(options: TrustOptions, io: Io): Promise<void> {
+  const [{ Signer }, { trustBytes }, files] = await Promise.all([
+    import('#api/trust/keys.ts'),
+    import('#api/trust/trust-document.ts'),
+    import('../artifact/statement-file.ts'),
+  ])
+  const signers = options.signWith.map((path) => new Signer(files.readText(path, 'signing key')))
+  const document = {
+    sequence: Number(options.sequence),
+    expires: options.expires,
+    threshold: Number(options.threshold),
+    keys:
+      options.key.length > 0
+        ? options.key.map((k) => JSON.parse(k) as { keyId: string; publicKey: string })
+        : signers.map((s) => s.publicKey),
+    revoked: [],
+    floors: {},
+  }
+  files.writeJson(options.output, { document, signatures: signers.map((s) => s.sign(trustBytes(document))) })
+  io.out(`${options.output}: sequence ${document.sequence}, ${document.keys.length} keys, until ${document.expires}\n`)
+}
+
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
+
+export function register(program: Command, io: Io): void {
+  const artifact = program.command('artifact').description('pack, sign and verify what agents install')
+  artifact
+    .command('pack')
+    .description('pack a folder into a tar with fixed metadata')
+    .argument('<folder>', 'the root of what is installed')
+    .requiredOption('-f, --output <file>', 'the tar to write')
+    .option('--statement <file>', 'MachineComponent (JSON) in which to set the digest; old signatures are dropped')
+    .option('--url <url>', 'where agents find it: absolute, or below their artifact base')
+    .option('--os <os>', 'operating system it is for', 'linux')
+    .option('--arch <arch>', 'processor architecture it is for', 'any')
+    .action((folder: string, options: PackOptions) => pack(folder, options, io))
+  artifact
+    .command('sign')
+    .description('sign a MachineComponent')
+    .argument('<statement>', 'MachineComponent as JSON')
+    .requiredOption('--key <file>', 'private key (PEM)')
+    .action((path: string, options: { key: string }) => sign(path, options, io))
+  artifact
+    .command('verify')
+    .description('check a MachineComponent against a trust document, and an artifact against the digest in it')
+    .argument('<statement>', 'MachineComponent as JSON')
+    .requiredOption('--trust <file>', 'trust document')
+    .option('--artifact <file>', 'the tar')
+    .action((path: string, options: { trust: string; artifact?: string }) => verify(path, options, io))
+  const keys = artifact.command('keys').description('make signing keys and trust documents')
+  keys
+    .command('new')
+    .description('make an ed25519 key; prints its public half')
+    .requiredOption('-f, --output <file>', 'where the private key goes')
+    .action((options: { output: string }) => newKey(options, io))
+  keys
+    .command('trust')
+    .description('write a signed trust document')
+    .requiredOption('-f, --output <file>', 'where it goes')
+    .option('--key <json>', 'a public key as printed by keys new; absent: those that sign', collect, [])
+    .requiredOption('--sign-with <file>', 'private key (PEM) that signs the document', collect, [])
+    .option('--threshold <n>', 'keys that must sign a component', '1')
+    .option('--sequence <n>', 'must grow with every document', '1')
+    .requiredOption('--expires <time>', 'RFC 3339; after it nothing new is installed')
+    .action((options: TrustOptions) => makeTrust(options, io))
+}
