@@ -50,6 +50,7 @@ describe('a rule that could be silently false is refused', () => {
       ['KN4007', '/all/0/path', '/KernelDeadlock/status'],
     ],
     ['the prototype as path', { all: [{ ...leaf, path: '/__proto__/status' }] }, ['KN4007', '/all/0/path']],
+    ['a field of every object as path', { all: [{ ...leaf, path: '/Ready/constructor' }] }, ['KN4007', '/all/0/path']],
     ['a path into a text', { all: [{ ...leaf, path: '/Ready/status/x' }] }, ['KN4007', '/all/0/path']],
     ['a JSONPath', { all: [{ ...leaf, path: '$.Ready.status' }] }, ['KN4008', '/all/0/path', '/Ready/status']],
     ['a JSONPath filter', { all: [{ ...leaf, path: '$..[?(@.status)]' }] }, ['KN4008', '/all/0/path']],

@@ -62,6 +62,18 @@ describe('what is not known never makes a rule true', () => {
       'false',
     ],
     [
+      'a value that only the prototype of a fact has',
+      { all: [{ fact: 'labels', path: '/a', operator: 'equal', value: 'x' }] },
+      { labels: Object.create({ a: 'x' }) as unknown },
+      'unknown',
+    ],
+    [
+      'a whole fact that only the prototype has',
+      { all: [{ fact: 'name', operator: 'equal', value: 'x' }] },
+      Object.create({ name: 'x' }) as Facts,
+      'unknown',
+    ],
+    [
       'a fact that only the prototype has',
       { all: [{ fact: 'name', operator: 'exists' }] },
       Object.create({ name: 'x' }),
@@ -271,11 +283,14 @@ describe('an evaluation', () => {
     expect([evaluation.fired, evaluation.asked]).toEqual([['b', 'a'], 2])
   })
 
-  it('never mixes with others that run at the same time', async () => {
+  it('never mixes with others that begin while it runs, as runs of one shared engine do', async () => {
     const set = createRuleset(rules)
-    const types = Array.from({ length: 60 }, (_, i) => ['a', 'b', 'c'][i % 3] ?? 'a')
-    const all = await Promise.all(types.map((t) => evaluate(set, { conditions: { [t]: { status: 'True' } } }, NOW)))
-    expect(all.map((e) => e.fired)).toEqual(types.map((t) => [t]))
+    for (let ticks = 0; ticks < 60; ticks++) {
+      const first = evaluate(set, { conditions: { a: { status: 'True' } } }, NOW)
+      for (let i = 0; i < ticks; i++) await Promise.resolve()
+      const second = evaluate(set, { conditions: { b: { status: 'True' }, c: { status: 'True' } } }, NOW)
+      expect([ticks, (await first).fired, (await second).fired]).toEqual([ticks, ['a'], ['b', 'c']])
+    }
   })
 
   it('explains each leaf: fact, path, wanted, seen, verdict', async () => {

@@ -47,6 +47,11 @@ describe('the index asks a rule only where it could be true', () => {
       { x: true, y: false, none: false },
     ],
     ['not of an inequality', { not: { ...status('X'), operator: 'notEqual' } }, { x: true, y: false, none: false }],
+    [
+      'the not: decorator over an inequality',
+      { all: [{ ...status('X'), operator: 'not:notEqual' }] },
+      { x: true, y: false, none: false },
+    ],
     ['not of not', { not: { not: status('X') } }, { x: true, y: false, none: false }],
     [
       'not of any of inequalities',

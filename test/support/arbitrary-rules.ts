@@ -33,7 +33,7 @@ const onStatus = fc
     types,
     fc.oneof(
       fc.record({
-        operator: fc.constantFrom('equal', 'notEqual', 'not:equal', 'startsWith'),
+        operator: fc.constantFrom('equal', 'notEqual', 'not:equal', 'not:notEqual', 'startsWith'),
         value: words.filter((w) => w !== ''),
       }),
       fc.record({

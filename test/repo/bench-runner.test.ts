@@ -1,0 +1,57 @@
+// The form in which every benchmark speaks is a contract: a table, then one line of JSON, the last of stdout.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+const bench = (...args: readonly string[]) =>
+  spawnSync(join(ROOT, 'node_modules/.bin/node'), ['bench/main.ts', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 50_000,
+  })
+
+describe('the benchmark runner', () => {
+  it('lists the benchmarks', () => {
+    const { status, stdout } = bench('--list')
+    expect([
+      status,
+      stdout
+        .trim()
+        .split('\n')
+        .filter((name) => name === 'rules-storm'),
+    ]).toEqual([0, ['rules-storm']])
+  })
+
+  const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ['an unknown name', ['rules-strom'], /^KN9001: cannot run "rules-strom"; name one of: .*rules-storm/],
+    ['no name', [], /^KN9001: /],
+    ['a file beside the benchmarks', ['main'], /^KN9001: /],
+    ['a path', ['../src/cli/main'], /^KN9001: /],
+    ['an argument that is no number', ['rules-storm', 'nodes=many'], /^KN9002: cannot read the argument "nodes=many"/],
+  ]
+  it.each(refused)('refuses %s', (_name, args, message) => {
+    const { status, stdout, stderr } = bench(...args)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+  })
+
+  it('ends with one line of JSON', () => {
+    const { status, stdout, stderr } = bench('rules-storm', 'nodes=60', 'naive_sample=20', 'rounds=1')
+    expect([status, stderr]).toEqual([0, ''])
+    const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Record<string, object>
+    expect(Object.keys(last)).toEqual(['bench', 'figures', 'peer', 'ratio', 'versions'])
+    expect(Object.keys(last['figures'] ?? {})).toEqual([
+      'storm_s',
+      'dense_s',
+      'nodes',
+      'rules',
+      'fired',
+      'rounds',
+      'naive_sampled_nodes',
+    ])
+    expect(Object.keys(last['ratio'] ?? {})).toEqual(['naive', 'naive_dense'])
+    expect(last['versions']).toMatchObject({ node: expect.stringMatching(/^26\./) as string })
+  })
+})
