@@ -180,12 +180,12 @@ interface RuleOf<O> {
   readonly cel: string
   readonly message: string
   readonly fieldPath?: string
-  /** The same rule for our validator, which must agree with the CEL. */
+  /** The same rule for our validator, which must agree with the CEL. Like the server it looks at values with their defaults. */
   readonly holds: (self: O) => boolean
 }
 
 /** A constraint between fields, said once for the server (CEL) and once for us. */
-export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, holds }: RuleOf<In<F>>): F {
+export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, holds }: RuleOf<Out<F>>): F {
   const earlier = f.schema['x-kubernetes-validations'] ?? []
   const celRule = { rule: cel, message, ...(fieldPath === undefined ? {} : { fieldPath }) }
   return refine(
@@ -196,7 +196,7 @@ export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, 
         {
           name: cel,
           findings: (value) =>
-            holds(value as In<F>) ? [] : [{ pointer: fieldPath?.replaceAll('.', '/') ?? '', message }],
+            holds(value as Out<F>) ? [] : [{ pointer: fieldPath?.replaceAll('.', '/') ?? '', message }],
         },
       ],
     },

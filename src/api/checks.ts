@@ -1,5 +1,5 @@
 // Runs the checks that ride on the schema against a value, outermost last, and never on something whose shape is already wrong.
-import { isObject, jsonEqual } from '#lib/json.ts'
+import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { extrasOf, type ApiSchema, type Finding } from './extras.ts'
 import { PROBLEM_CODES, pointerTo, shown, type Problem } from './problem.ts'
 
@@ -68,8 +68,15 @@ export function changedImmutables(schema: ApiSchema, before: unknown, after: unk
   })
   walk(schema, after, '', (s, v, pointer) => {
     const message = extrasOf(s).immutable
-    if (message !== undefined && old.has(pointer) && !jsonEqual(old.get(pointer), v))
+    if (message !== undefined && old.has(pointer) && !jsonEqual(comparable(s, old.get(pointer)), comparable(s, v)))
       found.push({ code: PROBLEM_CODES.immutable, pointer, message })
   })
   return found
+}
+
+/** The order of a set or a list map says nothing, as on the server. */
+function comparable(schema: ApiSchema, value: unknown): unknown {
+  const type = schema['x-kubernetes-list-type']
+  if (!Array.isArray(value) || (type !== 'set' && type !== 'map')) return value
+  return value.map((v) => canonicalJson(v)).toSorted()
 }

@@ -45,16 +45,16 @@ export interface TypedInput<Kind extends string, Spec> {
   readonly spec: Spec
 }
 
-export interface ObjectCheck<SpecIn> {
+export interface ObjectCheck<Spec> {
   readonly name: string
-  /** Called only with objects of the right shape. */
-  findings(object: { readonly metadata: ObjectMeta; readonly spec: SpecIn }): readonly Finding[]
+  /** Called only with objects of the right shape, with their defaults. */
+  findings(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): readonly Finding[]
 }
 
-export interface RootRule<SpecIn> {
+export interface RootRule<Spec> {
   readonly cel: string
   readonly message: string
-  holds(object: { readonly metadata: ObjectMeta; readonly spec: SpecIn }): boolean
+  holds(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): boolean
 }
 
 export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
@@ -74,9 +74,9 @@ export interface KindDefinition<Kind extends string, Spec, SpecIn, Status> {
   /** Condition types of this kind's status, each listed in the catalogue. */
   readonly conditions?: readonly ConditionType[]
   /** Rules that need the object's own name beside its spec; said in CEL and for us. */
-  readonly rootRules?: readonly RootRule<NoInfer<SpecIn>>[]
+  readonly rootRules?: readonly RootRule<NoInfer<Spec>>[]
   /** Rules over the whole object that a CRD cannot say. */
-  readonly checks?: readonly ObjectCheck<NoInfer<SpecIn>>[]
+  readonly checks?: readonly ObjectCheck<NoInfer<Spec>>[]
   /** Valid, and shown on the reference page. */
   readonly example: { readonly metadata: ObjectMeta; readonly spec: NoInfer<SpecIn> }
 }

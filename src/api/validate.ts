@@ -4,11 +4,12 @@ import type { Ajv, ValidateFunction } from 'ajv'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
+import { applyDefaults } from '#schema/default.ts'
 import { changedImmutables, checkProblems, findings } from './checks.ts'
 import { ajvSchemaOf, createAjv } from './ajv-schema.ts'
 import { problemOf } from './ajv-problems.ts'
 import type { ApiSchema } from './extras.ts'
-import { API_GROUP_VERSION, type ApiKind, type InputOf } from './kind.ts'
+import { API_GROUP_VERSION, type ApiKind, type InputOf, type ObjectOf } from './kind.ts'
 import { metadataSchema } from './metadata.ts'
 import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
 
@@ -52,13 +53,17 @@ export function createValidator(): Validator {
     const scope = scopeProblems(kind, value as Record<string, unknown>)
     const said = new Set(scope.map((p) => p.pointer))
     const shape = [...scope, ...(validate.errors ?? []).map(problemOf).filter((p) => !said.has(p.pointer))]
-    const rules = checkProblems(schema, value, shape)
-    const whole = shape.length > 0 ? [] : wholeProblems(kind, value as InputOf<ApiKind>)
+    const full = applyDefaults(schema, value)
+    const rules = checkProblems(schema, full, shape)
+    const whole = shape.length > 0 ? [] : wholeProblems(kind, full as ObjectOf<ApiKind>)
     return [...shape, ...rules, ...whole].slice(0, MAX_PROBLEMS)
   }
   return {
     problems,
-    updateProblems: (kind, before, after) => changedImmutables(objectSchema(kind), before, after),
+    updateProblems(kind, before, after) {
+      const schema = objectSchema(kind)
+      return changedImmutables(schema, applyDefaults(schema, before), applyDefaults(schema, after))
+    },
     parse<K extends ApiKind>(kind: K, value: unknown): InputOf<K> {
       const found = problems(kind, value)
       if (found.length > 0) throw invalidObject(kind, value, found)
@@ -120,7 +125,7 @@ function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
 }
 
 /** Rules over the whole object; they may rely on its shape. */
-function wholeProblems({ definition }: ApiKind, object: InputOf<ApiKind>): readonly Problem[] {
+function wholeProblems({ definition }: ApiKind, object: ObjectOf<ApiKind>): readonly Problem[] {
   const broken = (definition.rootRules ?? [])
     .filter((r) => !r.holds(object))
     .map(({ message }) => ({ pointer: '', message }))

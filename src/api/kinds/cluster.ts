@@ -65,10 +65,10 @@ const controlPlane = obj('The control plane as workloads on the hub.', {
         storage: fallback(quantity('Size of the volume of each member.'), '8Gi'),
       }),
       {
-        cel: '!has(self.replicas) || self.replicas % 2 == 1',
+        cel: 'self.replicas % 2 == 1',
         message: 'a store has 1, 3 or 5 members',
         fieldPath: '.replicas',
-        holds: (e) => (e.replicas ?? 1) % 2 === 1,
+        holds: (e) => e.replicas % 2 === 1,
       },
     ),
     {},
@@ -131,7 +131,7 @@ const spec = rule(
 )
 
 const specWithTtl = rule(spec, {
-  cel: "has(self.ttl) ? has(self.deletionPolicy) && self.deletionPolicy == 'Delete' : true",
+  cel: "has(self.ttl) ? self.deletionPolicy == 'Delete' : true",
   message: 'ttl needs deletionPolicy Delete',
   fieldPath: '.deletionPolicy',
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',

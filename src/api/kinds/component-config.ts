@@ -1,4 +1,5 @@
 // ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it.
+// CEL does not see inside free-form values, so a server guards the digest alone: whoever reads the values checks them against it.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'

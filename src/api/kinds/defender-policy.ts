@@ -72,8 +72,8 @@ const blackout = union(
 
 const breaker = rule(
   obj('Stops everything but recoveries when operations fail.', {
-    failures: fallback(int('So many failures …', { min: 1, max: 1_000 }), 3),
-    of: fallback(int('… among the last so many results open it.', { min: 1, max: 1_000 }), 10),
+    failures: fallback(int('So many failures among the last results open it.', { min: 1, max: 1_000 }), 3),
+    of: fallback(int('How many of the last results are looked at.', { min: 1, max: 1_000 }), 10),
     window: fallback(duration('Results older than this are forgotten.'), '1h'),
     halfOpenAfter: fallback(duration('After this long a few operations are tried.'), '15m'),
     widen: fallback(
@@ -85,10 +85,10 @@ const breaker = rule(
     ),
   }),
   {
-    cel: '!has(self.failures) || !has(self.of) || self.failures <= self.of',
+    cel: 'self.failures <= self.of',
     message: 'failures must not be more than of',
     fieldPath: '.failures',
-    holds: (b) => (b.failures ?? 3) <= (b.of ?? 10),
+    holds: (b) => b.failures <= b.of,
   },
 )
 

@@ -67,7 +67,7 @@ const verify = rule(
     allowedSigners: optional(secretRef('Secret and key with the allowed signers, as git reads them.')),
   }),
   {
-    cel: "has(self.mode) && self.mode == 'None' || has(self.allowedSigners)",
+    cel: "self.mode == 'None' || has(self.allowedSigners)",
     message: 'allowedSigners is needed unless mode is None',
     fieldPath: '.allowedSigners',
     holds: (v) => v.mode === 'None' || v.allowedSigners !== undefined,

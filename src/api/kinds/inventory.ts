@@ -53,16 +53,16 @@ export const inventory = defineKind({
     {
       name: 'the shard is one of the shards',
       findings: ({ spec: s }) =>
-        s.shard < (s.shards ?? 1)
+        s.shard < s.shards
           ? []
-          : [{ pointer: 'spec/shard', message: 'is not below spec.shards', allowed: `0 to ${(s.shards ?? 1) - 1}` }],
+          : [{ pointer: 'spec/shard', message: 'is not below spec.shards', allowed: `0 to ${s.shards - 1}` }],
     },
     {
       name: 'no object is listed twice',
       findings: ({ spec: s }) => {
         const seen = new Set<string>()
         return s.refs.flatMap((r, i) => {
-          const key = JSON.stringify([r.group ?? '', r.kind, r.namespace ?? '', r.name])
+          const key = JSON.stringify([r.group, r.kind, r.namespace, r.name])
           if (!seen.has(key)) {
             seen.add(key)
             return []

@@ -1,0 +1,19 @@
+// Everything that is generated from the kinds, by path in the repository. Pure: writing is done elsewhere.
+import type { ApiKind } from '../kind.ts'
+import { KINDS } from '../kinds.ts'
+import { crdYaml } from './crd-yaml.ts'
+import { conditionsPage, indexPage, referencePage } from './reference.ts'
+
+/** Directories that hold generated files only; what is in them and not made here is stale. */
+export const GENERATED_DIRECTORIES = ['deploy/crds', 'docs/reference'] as const
+
+export function generatedFiles(kinds: readonly ApiKind[] = KINDS): ReadonlyMap<string, string> {
+  const files = new Map<string, string>()
+  for (const kind of kinds) {
+    files.set(`deploy/crds/${kind.plural}.yaml`, crdYaml(kind))
+    files.set(`docs/reference/${kind.kind.toLowerCase()}.md`, referencePage(kind))
+  }
+  files.set('docs/reference/README.md', indexPage(kinds))
+  files.set('docs/reference/conditions.md', conditionsPage())
+  return files
+}

@@ -1,0 +1,129 @@
+// The reference page of a kind, and the page of conditions and reasons, as Markdown.
+import { stringify } from 'yaml'
+import { qualifiedPlural } from '#schema/resource.ts'
+import type { Schema } from '#schema/schema.ts'
+import { CONDITIONS, PHASES, REASONS, runbookPath, type Runbook } from '../catalogue.ts'
+import { API_GROUP_VERSION, type ApiKind } from '../kind.ts'
+import { fieldRows, type FieldRow } from './field-rows.ts'
+
+const NOTE = '<!-- Generated from src/api by npm run gen. -->'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replaceAll('<', '&lt;')
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((r) => `| ${r.map(cell).join(' | ')} |`).join('\n')
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+
+const runbookLink = (r: Runbook): string => `[${r}](${runbookPath(r).replace('docs/', '../')})`
+
+export function referencePage(kind: ApiKind): string {
+  const { definition, schema } = kind
+  const { spec, status } = schema.properties ?? {}
+  return join([
+    `# ${kind.kind}`,
+    NOTE,
+    definition.doc,
+    `\`${qualifiedPlural(kind)}\`, short ${definition.shortNames.map(code).join(', ')}, \`${API_GROUP_VERSION}\`, ${
+      kind.namespaced ? 'in a namespace (hub only)' : 'of the whole cluster'
+    }.${definition.selectable === undefined ? '' : ` Field selectors: ${definition.selectable.map((s) => code(s.slice(1))).join(', ')}.`}`,
+    '## Example',
+    `\`\`\`yaml\n${stringify(kind.example, { lineWidth: 0, aliasDuplicateObjects: false })}\`\`\``,
+    spec === undefined ? '' : `## Spec\n\n${spec.description ?? ''}\n\n${fieldTable(fieldRows(spec, 'spec'))}`,
+    status === undefined
+      ? ''
+      : `## Status\n\n${status.description ?? ''}\n\n${fieldTable(fieldRows(status, 'status'))}`,
+    rulesSection(schema),
+    phasesSection(schema),
+    conditionsSection(kind),
+  ])
+}
+
+const fieldTable = (rows: readonly FieldRow[]): string =>
+  table(
+    ['field', 'type', 'default', 'bounds', 'what it is'],
+    rows.map((r) => [code(r.path) + (r.required ? ' *' : ''), r.type, code(r.fallback), r.bounds, r.doc]),
+  ) + '\n\n\\* must be given'
+
+function rulesSection(schema: Schema): string {
+  const rules = collectRules(schema, '')
+  if (rules.length === 0) return ''
+  return `## Rules\n\n${table(
+    ['where', 'rule'],
+    rules.map(([where, message]) => [code(where), message]),
+  )}`
+}
+
+function collectRules(schema: Schema, path: string): readonly (readonly [string, string])[] {
+  const own = (schema['x-kubernetes-validations'] ?? []).map((r) => [path, r.message ?? r.rule] as const)
+  const below = Object.entries(schema.properties ?? {}).flatMap(([k, s]) =>
+    collectRules(s, path === '' ? k : `${path}.${k}`),
+  )
+  return [...own, ...below, ...(schema.items === undefined ? [] : collectRules(schema.items, `${path}[]`))]
+}
+
+/** Every table of phases whose names some field of the kind allows. */
+function phasesSection(schema: Schema): string {
+  const enums = new Map(collectEnums(schema, ''))
+  const sections = Object.entries(PHASES).flatMap(([, phases]) => {
+    const where = enums.get(JSON.stringify(Object.keys(phases)))
+    if (where === undefined) return []
+    return [
+      `### \`${where}\`\n\n${table(
+        ['value', 'meaning'],
+        Object.entries(phases).map(([p, doc]) => [code(p), doc]),
+      )}`,
+    ]
+  })
+  return sections.length === 0 ? '' : `## Phases\n\n${sections.join('\n\n')}`
+}
+
+function collectEnums(schema: Schema, path: string): readonly (readonly [string, string])[] {
+  const own = schema.enum === undefined ? [] : [[JSON.stringify(schema.enum), path] as const]
+  const below = Object.entries(schema.properties ?? {}).flatMap(([k, s]) =>
+    collectEnums(s, path === '' ? k : `${path}.${k}`),
+  )
+  return [...own, ...below, ...(schema.items === undefined ? [] : collectEnums(schema.items, `${path}[]`))]
+}
+
+function conditionsSection({ definition }: ApiKind): string {
+  const { conditions = [] } = definition
+  if (conditions.length === 0) return ''
+  return `## Conditions\n\n${table(
+    ['type', 'good when', 'meaning', 'runbook'],
+    conditions.map((c) => [code(c), CONDITIONS[c].good, CONDITIONS[c].doc, runbookLink(CONDITIONS[c].runbook)]),
+  )}\n\nReasons are listed in [conditions and reasons](conditions.md).`
+}
+
+export const conditionsPage = (): string =>
+  join([
+    '# Conditions and reasons',
+    NOTE,
+    'Every condition type and every reason that a status may carry. `kubenode why` prints them with what would help.',
+    `## Condition types\n\n${table(
+      ['type', 'good when', 'meaning', 'runbook'],
+      Object.entries(CONDITIONS).map(([c, e]) => [code(c), e.good, e.doc, runbookLink(e.runbook)]),
+    )}`,
+    `## Reasons\n\n${table(
+      ['reason', 'meaning', 'runbook'],
+      Object.entries(REASONS).map(([r, e]) => [code(r), e.doc, runbookLink(e.runbook)]),
+    )}`,
+  ])
+
+export const indexPage = (kinds: readonly ApiKind[]): string =>
+  join([
+    '# Reference',
+    NOTE,
+    `Kinds of \`${API_GROUP_VERSION}\`. What phases, conditions and reasons mean is in [conditions and reasons](conditions.md).`,
+    table(
+      ['kind', 'short', 'where', 'what it is'],
+      kinds.map((k) => [
+        `[${k.kind}](${k.kind.toLowerCase()}.md)`,
+        k.definition.shortNames.map(code).join(', '),
+        k.namespaced ? 'hub' : 'cluster',
+        k.definition.doc,
+      ]),
+    ),
+  ])
+
+const join = (parts: readonly string[]): string => `${parts.filter((p) => p !== '').join('\n\n')}\n`

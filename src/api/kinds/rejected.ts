@@ -1,0 +1,167 @@
+// One object for each rule that must be refused, made from the kind's example by a few changes. Our validator and every server
+// are held to the same list.
+import { cloneJson, isObject, setOwn, type JsonObject } from '#lib/json.ts'
+import type { ApiKind } from '../kind.ts'
+import { approval } from './approval.ts'
+import { cluster } from './cluster.ts'
+import { componentCanary } from './component-canary.ts'
+import { componentConfig } from './component-config.ts'
+import { defenderLedger } from './defender-ledger.ts'
+import { defenderPolicy } from './defender-policy.ts'
+import { fleetSource } from './fleet-source.ts'
+import { machineComponentSet } from './machine-component-set.ts'
+import { machineComponent } from './machine-component.ts'
+import { machineSet } from './machine-set.ts'
+import { machine } from './machine.ts'
+import { maintenanceEvent } from './maintenance-event.ts'
+import { nodeRemedier } from './node-remedier.ts'
+import { operationPermit } from './operation-permit.ts'
+import { operationalHold } from './operational-hold.ts'
+import { releasePipeline } from './release-pipeline.ts'
+import { release } from './release.ts'
+import { remedyOperationJob } from './remedy-operation-job.ts'
+
+/** JSON pointer → new value; undefined takes the field away. */
+type Changes = Readonly<Record<string, unknown>>
+
+export interface Rejected {
+  readonly kind: ApiKind
+  readonly changes: Changes
+  /** The message of the rule. */
+  readonly message: string
+}
+
+const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
+const REQUIREMENT = 'values must be given for In and NotIn, and for nothing else'
+const OPERATIONS =
+  'exactly one of collectEvidence, cordon, restartComponent, reinstallComponent, cleanDisk, runScript, drain, reboot, fence, replace, uncordon, webhook must be set'
+const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
+
+const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
+
+/** Refused when they are created. */
+export const REJECTED: readonly Rejected[] = [
+  rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
+  rejected(machine, { '/spec/channel': 'Observe' }, 'an observed machine has no components to manage'),
+  rejected(machineSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(machineComponent, { '/spec/install': undefined }, 'type Package and Script need install'),
+  rejected(machineComponent, { '/spec/artifacts': undefined }, 'install needs artifacts'),
+  rejected(
+    machineComponent,
+    { '/spec/daemonSet': { namespace: 'kube-system', name: 'cni' } },
+    'daemonSet belongs to type DaemonSet, and to no other',
+  ),
+  rejected(machineComponent, { '/spec/script': { command: ['x'] } }, 'script belongs to type Script, and to no other'),
+  rejected(machineComponent, { '/spec/type': 'OS' }, 'type OS needs disruption Reboot'),
+  rejected(
+    machineComponent,
+    { '/spec/install/unpack': { path: '/opt/x' } },
+    'exactly one of binaries, unpack must be set',
+  ),
+  rejected(
+    machineComponent,
+    { '/spec/service': { args: ['x'] } },
+    'a service needs exec, or the unit that the component brings',
+  ),
+  rejected(
+    machineComponent,
+    { '/spec/probes/0/tcp': { port: 80 } },
+    'exactly one of exec, http, tcp, file, unit must be set',
+  ),
+  rejected(machineComponentSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(
+    machineComponentSet,
+    { '/spec/rollout/inspections/0/nodeReady': undefined },
+    'exactly one of nodeReady, componentsHealthy, conditionAbsent, http, prometheus, podProbe must be set',
+  ),
+  rejected(
+    machineComponentSet,
+    { '/status': { waves: [{ component: 'kubelet', step: 0, slice: 0, phase: 'Switching', machines: [] }] } },
+    'a slice that switches has a permit',
+  ),
+  rejected(componentCanary, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(componentCanary, { '/spec/pick/percent': 5 }, 'exactly one of count, percent, machines must be set'),
+  rejected(nodeRemedier, { '/spec/nodeSelector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(nodeRemedier, { '/spec/ladder/0/operations/0': {} }, OPERATIONS),
+  rejected(remedyOperationJob, { '/spec/operations/0': { cordon: {}, uncordon: {} } }, OPERATIONS),
+  rejected(defenderPolicy, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(defenderPolicy, { '/spec/protect/0/name': 'x' }, 'exactly one of name, selector must be set'),
+  rejected(
+    defenderPolicy,
+    { '/spec/blackouts/0/from': '2026-01-31T12:00:00Z' },
+    'exactly one of cron, from must be set',
+  ),
+  rejected(defenderPolicy, { '/spec/breaker/failures': 11 }, 'failures must not be more than of'),
+  rejected(defenderLedger, { '/metadata/name': 'other' }, 'there is one DefenderLedger, named cluster'),
+  rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
+  rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
+  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effect Pin needs to'),
+  rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
+  rejected(
+    cluster,
+    { '/spec/kubeconfigSecretRef': { name: 'x' } },
+    'exactly one of controlPlane, kubeconfigSecretRef must be set',
+  ),
+  rejected(cluster, { '/spec/version': undefined }, 'a control plane needs version'),
+  rejected(cluster, { '/spec/ttl': '1h' }, 'ttl needs deletionPolicy Delete'),
+  rejected(cluster, { '/spec/controlPlane/etcd/replicas': 2 }, 'a store has 1, 3 or 5 members'),
+  rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
+  rejected(fleetSource, { '/spec/verify/allowedSigners': undefined }, 'allowedSigners is needed unless mode is None'),
+  rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),
+  rejected(releasePipeline, { '/spec/stages/0/clusters/names': ['a'] }, 'exactly one of selector, names must be set'),
+  rejected(releasePipeline, { '/spec/stages/1/gates/0/machinesReady': undefined }, GATES),
+]
+
+/** Refused as an update of the example. */
+export const REJECTED_UPDATES: readonly Rejected[] = [
+  rejected(machineSet, { '/spec/selector': { matchLabels: {} } }, 'the selector of a MachineSet cannot change'),
+  rejected(machineComponent, { '/spec/disruption': 'None' }, 'a MachineComponent never changes; make another version'),
+  rejected(
+    componentConfig,
+    { '/spec/digest': '0'.repeat(64) },
+    'a ComponentConfig never changes; other values are another object',
+  ),
+  rejected(
+    remedyOperationJob,
+    { '/spec/rung': 1 },
+    'a RemedyOperationJob never changes; another repair is another job',
+  ),
+  rejected(
+    operationPermit,
+    { '/spec/operations': ['Reboot'] },
+    'operations of a permit cannot change; ask with another permit',
+  ),
+  rejected(
+    operationPermit,
+    { '/spec/targets/0/name': 'other' },
+    'targets of a permit cannot change; ask with another permit',
+  ),
+  rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold cannot change; make another hold'),
+  rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold cannot change; make another hold'),
+  rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval never changes; make another one'),
+  rejected(
+    cluster,
+    { '/spec/controlPlane/flavor': 'embedded' },
+    'the flavor of a control plane cannot change; make another cluster',
+  ),
+  rejected(cluster, { '/spec/network/podCIDR': '10.0.0.0/8' }, 'the range of pods cannot change'),
+  rejected(cluster, { '/spec/network/serviceCIDR': '10.0.0.0/8' }, 'the range of services cannot change'),
+  rejected(cluster, { '/spec/network/dnsDomain': 'other.local' }, 'the domain cannot change'),
+  rejected(release, { '/spec/track': 'other' }, 'a Release never changes; another commit is another Release'),
+]
+
+/** The example with the changes made. */
+export function rejectedObject({ kind, changes }: Pick<Rejected, 'kind' | 'changes'>): JsonObject {
+  const object = cloneJson(kind.example) as unknown as JsonObject
+  for (const [pointer, value] of Object.entries(changes)) change(object, pointer.slice(1).split('/'), value)
+  return object
+}
+
+function change(parent: unknown, [key = '', ...rest]: readonly string[], value: unknown): void {
+  if (!isObject(parent) && !Array.isArray(parent)) throw new Error(`nothing to change at ${key}`)
+  const holder = parent as Record<string, unknown>
+  if (rest.length > 0) return change(holder[key], rest, value)
+  if (value === undefined) delete holder[key]
+  else setOwn(holder, key, value)
+}

@@ -1,0 +1,29 @@
+// Generated files are what the kinds of today would generate, and nothing lies beside them.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { crdOf } from '#api/crd.ts'
+import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
+import { KINDS } from '#api/kinds.ts'
+
+const root = join(import.meta.dirname, '../..')
+const files = generatedFiles()
+
+test.each([...files.keys()].map((path) => [path] as const))(
+  '%s is up to date; run npm run gen when it is not',
+  (path) => {
+    expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path))
+  },
+)
+
+test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else', (directory) => {
+  const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
+  expect(present.filter((path) => !files.has(path))).toEqual([])
+})
+
+test('the YAML of each CRD reads back as the CRD', () => {
+  for (const kind of KINDS) {
+    expect(parse(files.get(`deploy/crds/${kind.plural}.yaml`) ?? '')).toEqual(JSON.parse(JSON.stringify(crdOf(kind))))
+  }
+})
