@@ -125,6 +125,12 @@ describe('an operator', () => {
     ['lengthAtMost', { fact: 'taints', operator: 'lengthAtMost', value: 1 }, { taints: ['a', 'b'] }, 'false'],
     ['someFact', { fact: 'taints', operator: 'someFact:startsWith', value: 'k' }, { taints: ['a', 'kb'] }, 'true'],
     ['someFact of nothing', { fact: 'taints', operator: 'someFact:startsWith', value: 'k' }, { taints: [] }, 'false'],
+    [
+      'someFact: too much text',
+      { fact: 'taints', operator: 'someFact:startsWith', value: 'k' },
+      { taints: ['k', 'a'.repeat(17_000)] },
+      'unknown',
+    ],
     ['everyFact', { fact: 'taints', operator: 'everyFact:startsWith', value: 'k' }, { taints: ['ka', 'kb'] }, 'true'],
     [
       'everyFact of nothing',
