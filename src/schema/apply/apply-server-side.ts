@@ -12,6 +12,7 @@ import {
   type OwnedFields,
   ownerId,
   readManagedFields,
+  sameButTimes,
   withOwned,
   writeManagedFields,
 } from './managed-fields.ts'
@@ -125,6 +126,9 @@ function applyOnce(request: ApplyRequest, applied: JsonMap, force: boolean): App
 const withoutReset = (set: FieldSet, reset: FieldSet | undefined): FieldSet =>
   reset === undefined ? set : recursiveDifference(set, reset)
 
+/** Merging nulls makes another object, dropping them may make the old one again. */
+const sameObject = (live: JsonMap, object: JsonMap): boolean => object === live || jsonEqual(object, live)
+
 type Self = Pick<OwnedFields, 'manager' | 'operation' | 'apiVersion' | 'subresource'>
 
 /** The stored entry lives on while nothing in it changes. */
@@ -147,9 +151,9 @@ function finished(
   object: JsonMap,
   managedFields: readonly ManagedFieldsEntry[] | undefined,
 ): ApplyResult {
-  const { managedFields: stored, ...metadata } = metaOf(object)
-  const isSame = object === live && jsonEqual(stored, managedFields)
-  if (isSame) return { kind: 'Applied', object: live as unknown as KubeObject, changed: false }
+  const { managedFields: _, ...metadata } = metaOf(object)
+  if (live !== undefined && sameObject(live, object) && sameButTimes(metaOf(live)['managedFields'], managedFields))
+    return { kind: 'Applied', object: live as unknown as KubeObject, changed: false }
   const written = { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } }
   return { kind: 'Applied', object: written as unknown as KubeObject, changed: true }
 }

@@ -76,8 +76,8 @@ function compare(walk: Walk, schema: Schema | undefined, l: unknown, r: unknown)
   if (l === r) return
   const left = l === undefined ? undefined : shapeOf(schema, l)
   const right = r === undefined ? left : shapeOf(schema, r)
-  compareAs(walk, schema, (l === null || left === undefined ? right : left) ?? 'scalar', l, r)
-  if (left !== undefined && right !== undefined && left !== right && r !== null) compareAs(walk, schema, right, l, r)
+  compareAs(walk, schema, left ?? right ?? 'scalar', l, r)
+  if (left !== undefined && right !== undefined && left !== right) compareAs(walk, schema, right, l, r)
 }
 
 function compareAs(walk: Walk, schema: Schema | undefined, shape: Shape, l: unknown, r: unknown): void {

@@ -210,6 +210,48 @@ describe('a schema that changed since', () => {
   })
 })
 
+describe('a custom resource', () => {
+  const SPEC: Schema = {
+    type: 'object',
+    properties: {
+      x: { type: 'object', nullable: true },
+      y: { type: 'object' },
+      object: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object' } } },
+    },
+  }
+  const schema: Schema = {
+    type: 'object',
+    properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } }, spec: SPEC },
+  }
+  const base = { apiVersion: 'g/v1', schema, manager: 'm', force: false, time: at(0) } as const
+  const object = (spec: Json): Json => ({
+    apiVersion: 'g/v1',
+    kind: 'K',
+    metadata: { name: 'n', labels: { a: 'b' } },
+    spec,
+  })
+
+  test('its metadata and that of resources in it are typed by the server', () => {
+    const inner = { apiVersion: 'v1', kind: 'I', metadata: { labels: { c: 'd' } } }
+    const result = applyServerSide({ ...base, live: undefined, applied: object({ object: inner }) })
+    expect(result.kind === 'Applied' && result.object.metadata.managedFields?.[0]?.fieldsV1).toEqual({
+      'f:metadata': { 'f:labels': { 'f:a': {} } },
+      'f:spec': {
+        'f:object': { 'f:apiVersion': {}, 'f:kind': {}, 'f:metadata': { 'f:labels': { 'f:c': {} } } },
+      },
+    })
+  })
+
+  test('null is kept where the schema allows it, and applying a dropped one again changes nothing', () => {
+    const applied = object({ x: null, y: null })
+    const first = applyServerSide({ ...base, live: undefined, applied })
+    expect(first.kind === 'Applied' && first.object['spec']).toEqual({ x: null })
+    if (first.kind !== 'Applied') return
+    const again = applyServerSide({ ...base, live: first.object, applied, time: at(1) })
+    expect(again).toEqual({ kind: 'Applied', object: first.object, changed: false })
+  })
+})
+
 describe('an object without a schema', () => {
   test('maps are owned key by key and lists as one value', () => {
     const applied = {

@@ -68,6 +68,13 @@ const fieldsTypeProblem = (fieldsType: unknown, index: number): string =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+/** True when two lists of entries say the same but for times: a write that changes no more than these is no write. */
+export function sameButTimes(a: unknown, b: unknown): boolean {
+  const timeless = (entries: unknown): unknown =>
+    Array.isArray(entries) ? entries.map((e: unknown) => (isObject(e) ? { ...e, time: undefined } : e)) : entries
+  return a === b || jsonEqual(timeless(a), timeless(b))
+}
+
 /** Undefined when nobody owns anything: the field is then absent. */
 export function writeManagedFields(managed: Managed): readonly ManagedFieldsEntry[] | undefined {
   if (managed.size === 0) return undefined

@@ -38,9 +38,12 @@ const sorted = (keys: readonly string[]): readonly string[] => (keys.length < 2 
 export function fieldSchema(schema: Schema | undefined, name: string): Schema | undefined {
   if (schema === undefined) return undefined
   const { properties, additionalProperties } = schema
-  if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name]
-  return typeof additionalProperties === 'object' ? additionalProperties : undefined
+  if (properties !== undefined && Object.hasOwn(properties, name)) return whole(properties[name])
+  return typeof additionalProperties === 'object' ? whole(additionalProperties) : undefined
 }
+
+const whole = (schema: Schema | undefined): Schema | undefined =>
+  schema?.['x-kubernetes-embedded-resource'] === true ? objectSchema(schema) : schema
 
 /** A named field, as opposed to a key of a free map. */
 export const isNamedField = (schema: Schema | undefined, name: string): boolean =>
@@ -87,10 +90,10 @@ function withKeyDefaults(
 
 const TYPE_NAME: Schema = { type: 'string' }
 
-/** An object's schema with its apiVersion, kind and metadata typed, which custom resources leave to the server. */
+/** An object's schema with its apiVersion, kind and metadata typed: a custom resource's own schema can only restrict a few of their values. */
 export function objectSchema(schema: Schema | undefined): Schema | undefined {
   const properties = schema?.properties
-  if (schema === undefined || properties?.['metadata']?.properties !== undefined) return schema
+  if (schema === undefined || properties?.['metadata']?.properties?.['labels'] !== undefined) return schema
   return {
     ...schema,
     properties: { apiVersion: TYPE_NAME, kind: TYPE_NAME, ...properties, metadata: OBJECT_META },

@@ -92,19 +92,20 @@ function idOf(item: unknown, mergeKey: string): unknown {
 /** `$patch: delete` takes matching items out; one `$patch: replace` makes the patch list the whole list. */
 function obeyDirectives(live: List, patch: List, mergeKey: string): { base: List; wanted: List } {
   const plain: unknown[] = []
-  let base = live
+  const unwanted = new Set<unknown>()
   let replace = false
   for (const item of patch as readonly JsonMap[]) {
     if (!Object.hasOwn(item, DIRECTIVE)) plain.push(item)
     else if (item[DIRECTIVE] === 'replace') replace = true
-    else if (item[DIRECTIVE] === 'delete') {
-      const id = idOf(item, mergeKey)
-      base = base.filter((other) => !isObject(other) || !Object.hasOwn(other, mergeKey) || other[mergeKey] !== id)
-    } else if (item[DIRECTIVE] === 'merge')
+    else if (item[DIRECTIVE] === 'delete') unwanted.add(idOf(item, mergeKey))
+    else if (item[DIRECTIVE] === 'merge')
       throw new PatchError('Internal', 'merging lists cannot yet be specified in the patch')
     else throw unknownDirective(item[DIRECTIVE], item)
   }
-  return replace ? { base: plain, wanted: [] } : { base, wanted: plain }
+  if (replace) return { base: plain, wanted: [] }
+  const isKept = (item: unknown): boolean =>
+    !isObject(item) || !Object.hasOwn(item, mergeKey) || !unwanted.has(item[mergeKey])
+  return { base: unwanted.size === 0 ? live : live.filter(isKept), wanted: plain }
 }
 
 function mergeByKey(
@@ -114,28 +115,28 @@ function mergeByKey(
   merge: (live: JsonMap, patch: JsonMap) => JsonMap,
 ): List {
   const out = [...base] as JsonMap[]
+  const places = placesOf(base, (item) => (isObject(item) ? item[mergeKey] : undefined))
   for (const item of wanted as readonly JsonMap[]) {
     const id = idOf(item, mergeKey)
-    const at = out.findIndex((other) => Object.hasOwn(other, mergeKey) && other[mergeKey] === id)
+    const at = places.get(id) ?? out.length
     const found = out[at]
-    if (found === undefined) out.push(withoutNulls(item) as JsonMap)
-    else out[at] = merge(found, item)
+    out[at] = found === undefined ? (withoutNulls(item) as JsonMap) : merge(found, item)
+    places.set(id, at)
   }
   return out
 }
 
+/** Of several items with one id, the first counts. */
+function placesOf(list: List, id: (item: unknown) => unknown): Map<unknown, number> {
+  const places = new Map<unknown, number>()
+  for (const [i, item] of list.entries()) if (!places.has(id(item))) places.set(id(item), i)
+  return places
+}
+
 /** Items that `order` names keep that order, the others that of `live`; both are zipped so that the live order is kept where it can be. */
 function inOrder(merged: List, order: List, live: List, mergeKey: string): List {
-  const placesIn = (list: List): ReadonlyMap<unknown, number> => {
-    const places = new Map<unknown, number>()
-    for (const [i, item] of list.entries()) {
-      const id = idOf(item, mergeKey)
-      if (!places.has(id)) places.set(id, i)
-    }
-    return places
-  }
-  const wantedPlace = placesIn(order)
-  const livePlace = placesIn(live)
+  const wantedPlace = placesOf(order, (item) => idOf(item, mergeKey))
+  const livePlace = placesOf(live, (item) => idOf(item, mergeKey))
   const sorted = (items: List, places: ReadonlyMap<unknown, number>): List =>
     items.toSorted((a, b) => (places.get(idOf(a, mergeKey)) ?? -1) - (places.get(idOf(b, mergeKey)) ?? -1))
   const named = sorted(

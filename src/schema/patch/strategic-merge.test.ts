@@ -1,4 +1,5 @@
 // Strategic merge patches and their outcome as recorded from a real kube-apiserver 1.36, and the directives that the recordings do not show.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DEPLOYMENT, NODE, SERVICE } from '../apply/test-kinds.ts'
 import type { Schema } from '../schema.ts'
@@ -276,5 +277,24 @@ describe('strategic merge patch of other kinds', () => {
       strategicMerge(META, { metadata: { finalizers } }, { metadata: { finalizers: wanted } }),
     )
     expect(failure.httpCode).toBe(httpCode)
+  })
+
+  test('applying a patch twice is applying it once', () => {
+    const list = fc.uniqueArray(
+      fc.record(
+        { type: fc.constantFrom('A', 'B', 'C', 'D', 'E'), status: fc.constantFrom('True', 'False', null) },
+        { requiredKeys: ['type'] },
+      ),
+      { selector: (condition) => condition.type },
+    )
+    const object = fc.record({ finalizers: fc.uniqueArray(fc.constantFrom('x', 'y', 'z')), conditions: list })
+    const nodeOf = ({ finalizers, conditions }: { finalizers: unknown; conditions: unknown }) =>
+      frozen({ metadata: { finalizers }, status: { conditions } })
+    fc.assert(
+      fc.property(object, object, (before, patch) => {
+        const once = strategicMerge(NODE, nodeOf(before), nodeOf(patch))
+        expect(strategicMerge(NODE, once, nodeOf(patch))).toEqual(once)
+      }),
+    )
   })
 })
