@@ -116,6 +116,15 @@ describe('fieldErrorMessage', () => {
     expect(fieldErrorMessage(invalid('f', value, 'x'))).toBe(`Invalid value: ${text}: x`)
   })
 
+  test('never shows the value of what is too long, missing or forbidden', () => {
+    const types = ['FieldValueTooLong', 'FieldValueRequired', 'FieldValueForbidden'] as const
+    expect(types.map((type) => fieldErrorMessage({ type, field: 'f', badValue: 'secret', detail: '' }))).toEqual([
+      'Too long',
+      'Required value',
+      'Forbidden',
+    ])
+  })
+
   test('counts one and several in words', () => {
     expect(
       [

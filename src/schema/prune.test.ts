@@ -30,6 +30,12 @@ const CASES: Readonly<Record<string, Case>> = {
     pruned: { spec: { a: '1', l: [{ x: '1' }] } },
     unknown: ['b', 'spec.l[0].y', 'spec.z'],
   },
+  'drops the fields that every object has without a word, at the root of a value that is no object of its own': {
+    schema: { type: 'object', properties: { spec: { type: 'object' } } },
+    value: { apiVersion: 'v1', metadata: {}, spec: { kind: 'A' } },
+    pruned: { spec: {} },
+    unknown: ['spec.kind'],
+  },
   'keeps the fields that every object has, at the root': {
     schema: { type: 'object', properties: {} },
     value: { apiVersion: 'v1', kind: 'A', metadata: { anything: 1 }, spec: {} },

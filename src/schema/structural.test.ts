@@ -352,6 +352,22 @@ describe('structuralProblems', () => {
       [`${PATH}.properties[kind].type: Invalid value: "integer": must be string`],
     ],
     [
+      'a default in the labels of an embedded object',
+      around({
+        type: 'object',
+        'x-kubernetes-embedded-resource': true,
+        properties: {
+          metadata: {
+            type: 'object',
+            properties: { labels: { type: 'object', additionalProperties: { type: 'string', default: 'x' } } },
+          },
+        },
+      }),
+      [
+        `${A}.properties[metadata].properties[labels].additionalProperties.default: Forbidden: must not be set inside additionalProperties applying to object metadata`,
+      ],
+    ],
+    [
       'a default for kind',
       { type: 'object', properties: { kind: { type: 'string', default: 'A' } } },
       [`${PATH}.properties[kind].default: Forbidden: must not be set in top-level kind`],

@@ -318,6 +318,16 @@ describe('schemas of which some or all must fit', () => {
   })
 })
 
+test('of anyOf the schema is shown that met more checks, not the one with more fields', () => {
+  const text: Schema = { type: 'string', nullable: true }
+  const nulls = { required: ['z'], properties: { b: {}, c: {} } }
+  const found = lines(
+    spec({ a: text, b: text, c: text }, { anyOf: [nulls, { properties: { a: { minLength: 2 } } }] }),
+    { spec: { a: '1', b: null, c: null } },
+  )
+  expect(found[1]).toBe(`spec.a: ${INVALID}: "1": spec.a in body should be at least 2 chars long`)
+})
+
 describe('an update', () => {
   const schema = spec({
     role: { type: 'string', enum: ['worker'] },
@@ -375,6 +385,12 @@ describe('an update', () => {
   ]
   test.each(UPDATES)('%s', (_, old, value, expected) => {
     expect(lines(schema, { spec: value }, { spec: old })).toEqual(expected)
+  })
+
+  test('judges an object anew when a field went', () => {
+    const needy = spec({ a: { type: 'string' }, c: { type: 'string' } }, { required: ['b'] })
+    expect(lines(needy, { spec: { a: '1', c: '2' } }, { spec: { a: '1', c: '2' } })).toEqual([])
+    expect(lines(needy, { spec: { a: '1' } }, { spec: { a: '1', c: '2' } })).toEqual(['spec.b: Required value'])
   })
 
   test('judges apiVersion and kind of the object itself anew', () => {
