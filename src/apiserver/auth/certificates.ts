@@ -58,7 +58,10 @@ function pem(label: string, der: ArrayBuffer): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-async function newKeys(): Promise<{ readonly keys: CryptoKeyPair; readonly pem: string }> {
+async function newKeys(): Promise<{
+  readonly keys: { readonly publicKey: CryptoKey; readonly privateKey: CryptoKey }
+  readonly pem: string
+}> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   return { keys, pem: pem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey)) }
 }
@@ -153,10 +156,17 @@ export interface SigningRequest {
   readonly signatureValid: boolean
 }
 
+type Pkcs10 = InstanceType<X509['Pkcs10CertificateRequest']>
+
+function alternativeNames(lib: X509, request: Pkcs10): InstanceType<X509['SubjectAlternativeNameExtension']> | null {
+  const found = request.extensions.find((e) => e.type === '2.5.29.17')
+  return found === undefined ? null : new lib.SubjectAlternativeNameExtension(found.rawData)
+}
+
 export async function readSigningRequest(requestPem: string): Promise<SigningRequest> {
   const lib = await x509()
   const request = new lib.Pkcs10CertificateRequest(requestPem)
-  const names = request.getExtension(lib.SubjectAlternativeNameExtension)?.names.items ?? []
+  const names = alternativeNames(lib, request)?.names.items ?? []
   return {
     commonName: request.subjectName.getField('CN')[0] ?? '',
     organizations: request.subjectName.getField('O'),
@@ -192,7 +202,7 @@ export async function signRequest(
     return name === undefined ? all : all | Number(lib.KeyUsageFlags[name])
   }, 0)
   const extended = usages.map((u) => EXTENDED_USAGES[u]).filter((u) => u !== undefined)
-  const san = request.getExtension(lib.SubjectAlternativeNameExtension)
+  const san = alternativeNames(lib, request)
   return sign(authority, {
     name: request.subject,
     publicKey: await request.publicKey.export(),

@@ -1,8 +1,9 @@
 // Reads a JSON value as the Go struct of a built-in kind would: unknown fields go (and are told), empty values vanish or are
 // written out as the field's tag says, times and quantities become canonical, a wrong type is an error in Go's words.
+import { assertNever } from '#lib/errors.ts'
 import { isObject, setOwn } from '#lib/json.ts'
+import { canonicalQuantity, QUANTITY_MESSAGE } from '#lib/quantity.ts'
 import type { BuiltinSchema } from '../builtin/kind.ts'
-import { canonicalQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { readMicroTime, readTime, type TimeOutcome } from './go-time.ts'
 
 export interface TypedValue {
@@ -91,6 +92,8 @@ function scalarOf(schema: BuiltinSchema): Scalar {
     case 'array':
     case undefined:
       return 'any'
+    default:
+      return assertNever(schema.type)
   }
 }
 
@@ -121,6 +124,8 @@ class Reader {
         return this.list(shape, value, at)
       case 'scalar':
         return scalar(shape.scalar, value, at)
+      default:
+        return assertNever(shape)
     }
   }
 
@@ -174,6 +179,8 @@ class Reader {
         return null
       case 'scalar':
         return ZERO[shape.scalar]
+      default:
+        return assertNever(shape)
     }
   }
 }
@@ -228,6 +235,8 @@ function scalar(kind: Scalar, value: unknown, at: At): unknown {
     case 'intOrString':
       if (typeof value === 'string') return value
       return wholeNumber('int32', value, undefined)
+    default:
+      return assertNever(kind)
   }
 }
 
@@ -263,8 +272,7 @@ function quantityOf(value: unknown): string {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   if (text === '') return '0'
   const canonical = typeof text === 'string' ? canonicalQuantity(text.trim()) : undefined
-  if (canonical === undefined)
-    throw new DecodeError(`quantities must match the regular expression '${QUANTITY_PATTERN}'`)
+  if (canonical === undefined) throw new DecodeError(QUANTITY_MESSAGE)
   return canonical
 }
 
@@ -278,6 +286,8 @@ function goType(shape: Shape): string {
       return `[]${goType(shape.items())}`
     case 'scalar':
       return shape.scalar === 'bytes' ? '[]uint8' : shape.scalar
+    default:
+      return assertNever(shape)
   }
 }
 

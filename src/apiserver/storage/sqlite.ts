@@ -59,14 +59,14 @@ export function sqliteStorage(file: string): StorageBackend {
     },
     commit(changes) {
       if (failed !== undefined) return Promise.reject(failed)
-      return new Promise((resolve, reject) => {
+      return new Promise<void>((resolve, reject) => {
         waiting = { resolve, reject }
         const w = started()
         w.ref()
         w.postMessage(
           changes.map((c) => [c.resource, c.namespace, c.name, c.revision, c.bytes] satisfies WrittenChange),
         )
-      }).finally(() => worker?.unref()) as Promise<void>
+      }).finally(() => worker?.unref())
     },
     async close() {
       const w = worker

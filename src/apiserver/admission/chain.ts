@@ -1,0 +1,55 @@
+// The seam for admission: links that may change an object, then links that may refuse it. Built-in ones are always there;
+// policies and webhooks join at the same place.
+import type { KubeObject } from '#schema/object.ts'
+import type { RequestUser } from '../builtin/kind.ts'
+import type { Served } from '../registry/served.ts'
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+
+export interface AdmissionRequest {
+  readonly operation: Operation
+  readonly served: Served
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  readonly object: KubeObject | undefined
+  readonly old: KubeObject | undefined
+  readonly user: RequestUser
+  readonly dryRun: boolean
+  readonly options: unknown
+  /** Texts for Warning headers. */
+  readonly warn: (text: string) => void
+}
+
+export interface AdmissionLink {
+  /** The object to go on with. */
+  readonly mutate?: (request: AdmissionRequest) => KubeObject | undefined | Promise<KubeObject | undefined>
+  /** Throws a refusal. */
+  readonly validate?: (request: AdmissionRequest) => void | Promise<void>
+  /** False when the link has nothing to do at present, so that requests need not wait for it. */
+  readonly active?: () => boolean
+}
+
+export class AdmissionChain {
+  readonly #links: AdmissionLink[]
+
+  constructor(links: readonly AdmissionLink[]) {
+    this.#links = [...links]
+  }
+
+  add(link: AdmissionLink): void {
+    this.#links.push(link)
+  }
+
+  async mutate(request: AdmissionRequest): Promise<KubeObject | undefined> {
+    let { object } = request
+    for (const link of this.#links)
+      if (link.mutate !== undefined && link.active?.() !== false) object = await link.mutate({ ...request, object })
+    return object
+  }
+
+  async validate(request: AdmissionRequest): Promise<void> {
+    for (const link of this.#links)
+      if (link.validate !== undefined && link.active?.() !== false) await link.validate(request)
+  }
+}

@@ -1,0 +1,117 @@
+// The embedded Kubernetes API server as one object: made, listening, closed.
+import { randomUUID } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { silentLogger, type Logger } from '#lib/log.ts'
+import { systemRandom, type Random } from '#lib/random.ts'
+import { AdmissionChain } from './admission/chain.ts'
+import {
+  authenticationChain,
+  bootstrapTokens,
+  byCertificate,
+  byToken,
+  serviceAccountTokens,
+} from './auth/authenticate.ts'
+import { Authorizer } from './auth/authorizer.ts'
+import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
+import { TokenSigner } from './auth/tokens.ts'
+import { bootstrap } from './bootstrap/objects.ts'
+import { builtinKinds } from './builtin/all-kinds.ts'
+import type { ServerParts } from './handlers/context.ts'
+import { createHttpServer } from './http/server.ts'
+import { builtinServed } from './registry/builtin-served.ts'
+import { Registry } from './registry/registry.ts'
+import { memoryStorage } from './storage/memory.ts'
+import type { StorageBackend } from './storage/port.ts'
+import { Store } from './storage/store.ts'
+
+export interface ApiServerOptions {
+  /** Where objects are kept; memory when absent. */
+  readonly storage?: StorageBackend
+  readonly clock?: Clock
+  readonly random?: Random
+  /** Certificates and keys; made anew when absent. */
+  readonly credentials?: Credentials
+  /** 127.0.0.1 when absent. */
+  readonly host?: string
+  /** Any free one when absent or 0. */
+  readonly port?: number
+  /** More names and addresses for a serving certificate that is made here. */
+  readonly hosts?: readonly string[]
+  readonly log?: Logger
+}
+
+export interface ApiServer {
+  listen(): Promise<void>
+  /** Ends connections and watches, waits for writes that are on their way. */
+  close(): Promise<void>
+  /** https://127.0.0.1:port; known after listen. */
+  readonly url: string
+  /** PEM of the authority. */
+  readonly ca: string
+  readonly credentials: Credentials
+  adminKubeconfig(): string
+}
+
+export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
+  const credentials = options.credentials ?? (await newCredentials(clock.now(), [host, ...(options.hosts ?? [])]))
+  const store = new Store(options.storage ?? memoryStorage())
+  const registry = new Registry(builtinKinds.map(builtinServed))
+  const authorizer = new Authorizer(store)
+  const signer = new TokenSigner(credentials.tokenKey)
+  const now = () => clock.now()
+  const parts: ServerParts = {
+    store,
+    registry,
+    authorizer,
+    admission: new AdmissionChain([]),
+    clock,
+    random,
+    uid: randomUUID,
+    signer,
+    credentials,
+  }
+  const authenticate = authenticationChain([
+    byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
+    byCertificate(),
+  ])
+  const { authority, server: serving } = credentials
+  const http = createHttpServer({
+    parts,
+    authenticate,
+    tls: { key: serving.key, cert: serving.certificate, ca: authority.certificate },
+    log,
+  })
+  await bootstrap(store, { now: clock.now(), uid: randomUUID })
+  let url = ''
+  return {
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        http.once('error', (e) =>
+          reject(
+            new KubeNodeError('KN6001', `cannot listen on ${host}:${port}: ${messageOf(e)}; choose another port`, {
+              cause: e,
+            }),
+          ),
+        )
+        http.listen(port, host, resolve)
+      })
+      url = `https://${host.includes(':') ? `[${host}]` : host}:${(http.address() as AddressInfo).port}`
+    },
+    async close() {
+      const closed = new Promise<void>((resolve) => http.close(() => resolve()))
+      http.closeAllConnections()
+      await closed
+      await store.close()
+    },
+    get url() {
+      return url
+    },
+    ca: authority.certificate,
+    credentials,
+    adminKubeconfig: () =>
+      kubeconfigText({ url, authority: authority.certificate, client: credentials.admin, user: 'admin' }),
+  }
+}

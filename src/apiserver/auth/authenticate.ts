@@ -1,0 +1,130 @@
+// Who sent this request: a client certificate of ours, a bearer token of ours, or nobody in particular.
+import type { IncomingMessage } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { Store } from '../storage/store.ts'
+import { unauthorized } from '../status/refusal.ts'
+import { withAuthenticated } from './authorizer.ts'
+import type { TokenClaims, TokenSigner } from './tokens.ts'
+import { anonymous, AUTHENTICATED, serviceAccountGroups, type RequestUser } from './user.ts'
+
+export interface Authentication {
+  readonly user: RequestUser
+}
+
+/** One link of the chain: a user, undefined when it has nothing to say, or a refusal thrown. */
+export type Authenticator = (request: IncomingMessage) => RequestUser | undefined
+
+export function authenticationChain(links: readonly Authenticator[]): (request: IncomingMessage) => RequestUser {
+  return (request) => {
+    for (const link of links) {
+      const user = link(request)
+      if (user !== undefined) return user
+    }
+    return anonymous
+  }
+}
+
+/** A certificate signed by our authority; looked at once a connection. */
+export function byCertificate(): Authenticator {
+  const seen = new WeakMap<object, { readonly user: RequestUser | undefined }>()
+  return ({ socket }) => {
+    if (!(socket instanceof TLSSocket)) return undefined
+    let known = seen.get(socket)
+    if (known === undefined) {
+      known = { user: certificateUser(socket) }
+      seen.set(socket, known)
+    }
+    return known.user
+  }
+}
+
+function certificateUser(socket: TLSSocket): RequestUser | undefined {
+  if (!socket.authorized) return undefined
+  const subject = socket.getPeerCertificate().subject as { readonly CN?: unknown; readonly O?: unknown } | undefined
+  const name = [subject?.CN].flat()[0]
+  if (typeof name !== 'string' || name === '') return undefined
+  const groups = [subject?.O].flat().filter((o) => typeof o === 'string')
+  return { name, groups: withAuthenticated(groups) }
+}
+
+export type TokenReader = (token: string) => RequestUser | undefined
+
+/** A token that nobody knows is refused; no token says nothing. */
+export function byToken(readers: readonly TokenReader[]): Authenticator {
+  return ({ headers }) => {
+    const header = headers.authorization
+    if (header === undefined) return undefined
+    const [scheme = '', token = ''] = header.split(' ', 2)
+    if (scheme.toLowerCase() !== 'bearer' || token === '') return undefined
+    for (const read of readers) {
+      const user = read(token)
+      if (user !== undefined) return user
+    }
+    throw unauthorized()
+  }
+}
+
+export function serviceAccountTokens(signer: TokenSigner, store: Store, now: () => number): TokenReader {
+  return (token) => {
+    if (!token.startsWith('eyJ')) return undefined
+    const claims = signer.read(token, now())
+    if (claims === undefined || !claims.aud.some((a) => signer.defaultAudiences.includes(a))) return undefined
+    return accountOf(claims, store)
+  }
+}
+
+/** Undefined when the account or what the token is bound to is gone. */
+export function accountOf(claims: TokenClaims, store: Store): RequestUser | undefined {
+  const { namespace, serviceaccount, pod, secret, node } = claims['kubernetes.io']
+  const lives = (
+    resource: string,
+    ns: string,
+    ref: { readonly name: string; readonly uid: string } | undefined,
+  ): boolean => {
+    if (ref === undefined) return true
+    const found = store.get({ resource, namespace: ns, name: ref.name })?.value.metadata
+    return found !== undefined && found.uid === ref.uid
+  }
+  if (!lives('/serviceaccounts', namespace, serviceaccount)) return undefined
+  if (!lives('/pods', namespace, pod) || !lives('/secrets', namespace, secret) || !lives('/nodes', '', node))
+    return undefined
+  return {
+    name: claims.sub,
+    uid: serviceaccount.uid,
+    groups: [...serviceAccountGroups(namespace), AUTHENTICATED],
+    extra: {
+      'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`],
+      ...(pod === undefined
+        ? {}
+        : { 'authentication.kubernetes.io/pod-name': [pod.name], 'authentication.kubernetes.io/pod-uid': [pod.uid] }),
+    },
+  }
+}
+
+const BOOTSTRAP = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
+
+/** Bootstrap tokens: Secrets of their own type in kube-system, valid until they expire. */
+export function bootstrapTokens(store: Store, now: () => number): TokenReader {
+  return (token) => {
+    const m = BOOTSTRAP.exec(token)
+    if (m === null) return undefined
+    const [, id = '', secret = ''] = m
+    const stored = store.get({ resource: '/secrets', namespace: 'kube-system', name: `bootstrap-token-${id}` })?.value
+    if (
+      stored === undefined ||
+      stored['type'] !== 'bootstrap.kubernetes.io/token' ||
+      stored.metadata.deletionTimestamp !== undefined
+    )
+      return undefined
+    const data = (stored['data'] ?? {}) as { readonly [key: string]: string }
+    const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8')
+    if (text('token-id') !== id || text('token-secret') !== secret || text('usage-bootstrap-authentication') !== 'true')
+      return undefined
+    const expires = text('expiration')
+    if (expires !== '' && !(Date.parse(expires) > now())) return undefined
+    const groups = text('auth-extra-groups')
+      .split(',')
+      .filter((g) => g.startsWith('system:bootstrappers:'))
+    return { name: `system:bootstrap:${id}`, groups: ['system:bootstrappers', ...groups, AUTHENTICATED] }
+  }
+}

@@ -1,0 +1,11 @@
+// Refuses what a user may not do, in the words that clients know.
+import { forbidden, forbiddenPath } from '../status/refusal.ts'
+import { refusalText, type Attributes, type Authorizer } from './authorizer.ts'
+import type { RequestUser } from './user.ts'
+
+export function authorize(authorizer: Authorizer, user: RequestUser, attributes: Attributes): void {
+  if (authorizer.allows(user, attributes)) return
+  const text = refusalText(user, attributes)
+  if (attributes.path !== undefined) throw forbiddenPath(`forbidden: ${text}`)
+  throw forbidden({ group: attributes.group, plural: attributes.resource }, attributes.name, text)
+}

@@ -1,0 +1,91 @@
+// The objects that a new server begins with.
+import { timestamp } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { RBAC } from '../auth/authorizer.ts'
+import { encodeJson } from '../codec/json.ts'
+import type { Place, Store } from '../storage/store.ts'
+import { bootstrapBindings, bootstrapRoles, type BootstrapBinding, type BootstrapRole } from './roles.ts'
+
+interface NewObject {
+  readonly at: Place
+  readonly object: KubeObject
+}
+
+const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
+const MARK = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
+
+export interface BootstrapFacts {
+  readonly now: number
+  readonly uid: () => string
+}
+
+function objects({ now, uid }: BootstrapFacts): readonly NewObject[] {
+  const born = (name: string) => ({ name, uid: uid(), creationTimestamp: timestamp(now) })
+  const cluster = (resource: string, name: string): Place => ({ resource, namespace: '', name })
+  const namespaces = NAMESPACES.map((name) => ({
+    at: cluster('/namespaces', name),
+    object: {
+      kind: 'Namespace',
+      apiVersion: 'v1',
+      metadata: { ...born(name), labels: { 'kubernetes.io/metadata.name': name } },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active' },
+    },
+  }))
+  const head = (kind: string) => ({ kind, apiVersion: `${RBAC}/v1` })
+  const roles = bootstrapRoles.map((r: BootstrapRole) => ({
+    at: cluster(`${RBAC}/clusterroles`, r.name),
+    object: { ...head('ClusterRole'), metadata: { ...born(r.name), labels: { ...MARK, ...r.labels } }, rules: r.rules },
+  }))
+  const bindings = bootstrapBindings.map((b: BootstrapBinding) => ({
+    at: cluster(`${RBAC}/clusterrolebindings`, b.name),
+    object: {
+      ...head('ClusterRoleBinding'),
+      metadata: { ...born(b.name), labels: MARK },
+      subjects: [
+        ...(b.groups ?? []).map((name) => ({ kind: 'Group', apiGroup: RBAC, name })),
+        ...(b.users ?? []).map((name) => ({ kind: 'User', apiGroup: RBAC, name })),
+      ],
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: b.role },
+    },
+  }))
+  const priority = (name: string, value: number, description: string): NewObject => ({
+    at: cluster('scheduling.k8s.io/priorityclasses', name),
+    object: {
+      kind: 'PriorityClass',
+      apiVersion: 'scheduling.k8s.io/v1',
+      metadata: { ...born(name), generation: 1 },
+      value,
+      description,
+      preemptionPolicy: 'PreemptLowerPriority',
+    },
+  })
+  return [
+    ...namespaces,
+    ...roles,
+    ...bindings,
+    priority(
+      'system-cluster-critical',
+      2_000_000_000,
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+    ),
+    priority(
+      'system-node-critical',
+      2_000_001_000,
+      'Used for system critical pods that must not be moved from their current node.',
+    ),
+  ]
+}
+
+/** Makes what is missing; resolves when it is stored. */
+export async function bootstrap(store: Store, facts: BootstrapFacts): Promise<void> {
+  const missing = objects(facts).filter(({ at }) => store.get(at) === undefined)
+  await Promise.all(
+    missing.map(({ at, object }) =>
+      store.put(at, undefined, (revision) => {
+        const value = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
+        return { value, bytes: encodeJson(value) }
+      }),
+    ),
+  )
+}

@@ -1,0 +1,124 @@
+// ConfigMaps and Secrets: data by keys, frozen when said to be immutable.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { ageColumn, nameColumn, text } from './core-columns.ts'
+import { forbidden, immutable, invalid, required, tooLong, type FieldProblem } from './field-problem.ts'
+import type { BuiltinKind, Draft } from './kind.ts'
+import { bool, bytes, mapOf, pointer, str, struct, withDefault } from './shape.ts'
+
+/** Of all keys and values. */
+const MAX_BYTES = 1024 * 1024
+const KEY = /^[-._a-zA-Z0-9]+$/
+const KEY_TEXT =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+
+const mapAt = (o: KubeObject, field: string): Readonly<Record<string, unknown>> => {
+  const v = o[field]
+  return isObject(v) ? v : {}
+}
+
+function keyProblems(key: string): readonly string[] {
+  if (key.length > 253) return ['must be no more than 253 characters']
+  if (!KEY.test(key)) return [KEY_TEXT]
+  if (key === '.') return ["must not be '.'"]
+  if (key === '..') return ["must not be '..'"]
+  return key.startsWith('..') ? ["must not start with '..'"] : []
+}
+
+const dataProblems = (o: KubeObject, field: string): FieldProblem[] =>
+  Object.keys(mapAt(o, field)).flatMap((k) => keyProblems(k).map((p) => invalid(`${field}[${k}]`, k, p)))
+
+function frozenProblems(o: KubeObject, old: KubeObject | undefined, fields: readonly string[]): FieldProblem[] {
+  if (old?.['immutable'] !== true) return []
+  const text = 'field is immutable when `immutable` is set'
+  const out: FieldProblem[] = o['immutable'] === true ? [] : [forbidden('immutable', text)]
+  for (const f of fields) if (!jsonEqual(o[f] ?? {}, old[f] ?? {})) out.push(forbidden(f, text))
+  return out
+}
+
+const size = (values: Readonly<Record<string, unknown>>): number =>
+  Object.values(values).reduce<number>((n, v) => n + Buffer.byteLength(String(v)), 0)
+
+export const configMap: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
+  singular: 'configmap',
+  shortNames: ['cm'],
+  schema: struct('ConfigMap', { data: mapOf(str), binaryData: mapOf(bytes), immutable: pointer(bool) }),
+  columns: [
+    nameColumn,
+    {
+      name: 'Data',
+      type: 'string',
+      description:
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
+      cell: (o) => Object.keys(mapAt(o, 'data')).length + Object.keys(mapAt(o, 'binaryData')).length,
+    },
+    ageColumn,
+  ],
+  validate(o, old) {
+    const data = mapAt(o, 'data')
+    const binary = mapAt(o, 'binaryData')
+    const twice = Object.keys(data).filter((k) => Object.hasOwn(binary, k))
+    return [
+      ...dataProblems(o, 'data'),
+      ...twice.map((k) => invalid(`data[${k}]`, k, 'duplicate of key present in binaryData')),
+      ...dataProblems(o, 'binaryData'),
+      ...(size(data) + size(binary) > MAX_BYTES ? [tooLong('', MAX_BYTES)] : []),
+      ...frozenProblems(o, old, ['data', 'binaryData']),
+    ]
+  },
+}
+
+/** Keys that a secret of a type must have. */
+const NEEDED: Readonly<Record<string, readonly string[] | undefined>> = {
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+}
+
+function typeProblems(o: KubeObject): FieldProblem[] {
+  const data = mapAt(o, 'data')
+  const type = String(o['type'])
+  const missing = (NEEDED[type] ?? []).filter((k) => data[k] === undefined).map((k) => required(`data[${k}]`))
+  if (type === 'kubernetes.io/basic-auth' && data['username'] === undefined && data['password'] === undefined)
+    missing.push(required('data[username]'), required('data[password]'))
+  if (type === 'kubernetes.io/service-account-token' && (o.metadata.annotations?.['kubernetes.io/service-account.name'] ?? '') === '')
+    missing.push(required('metadata.annotations[kubernetes.io/service-account.name]'))
+  return missing
+}
+
+/** stringData is written over data and is never read back. */
+function withStringData(o: Draft): Draft {
+  const given = o['stringData']
+  if (!isObject(given)) return o
+  const { stringData: _, ...rest } = o
+  const encoded = Object.entries(given).map(([k, v]) => [k, Buffer.from(String(v)).toString('base64')])
+  return { ...rest, data: { ...mapAt(o, 'data'), ...Object.fromEntries(encoded) } } as Draft
+}
+
+export const secret: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
+  singular: 'secret',
+  schema: struct('Secret', { data: mapOf(bytes), stringData: mapOf(str), type: withDefault(str, 'Opaque'), immutable: pointer(bool) }),
+  columns: [
+    nameColumn,
+    text('Type', (o) => String(o['type'] ?? '')),
+    { name: 'Data', type: 'string', cell: (o) => Object.keys(mapAt(o, 'data')).length },
+    ageColumn,
+  ],
+  selectableFields: { type: (o) => String(o['type'] ?? '') },
+  applyDefaults: withStringData,
+  validate(o, old) {
+    const decoded = Object.values(mapAt(o, 'data')).reduce<number>((n, v) => n + Math.floor((String(v).length * 3) / 4), 0)
+    return [
+      ...(old !== undefined && o['type'] !== old['type'] ? [immutable('type', o['type'])] : []),
+      ...dataProblems(o, 'data'),
+      ...(decoded > MAX_BYTES ? [tooLong('data', MAX_BYTES)] : []),
+      ...typeProblems(o),
+      ...frozenProblems(o, old, ['data']),
+    ]
+  },
+}
+
+export const configurationKinds = [configMap, secret] as const

@@ -1,0 +1,211 @@
+// Events in both their forms: stored once as core Events, seen through events.k8s.io under other field names.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { ageText } from '../table/age.ts'
+import { text } from './core-columns.ts'
+import { immutable, invalid, required, type FieldProblem } from './field-problem.ts'
+import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'
+import { always, int32, microTime, str, struct, time } from './shape.ts'
+
+const reference = (always_: boolean): BuiltinSchema =>
+  struct(
+    'ObjectReference',
+    { kind: str, namespace: str, name: str, uid: str, apiVersion: str, resourceVersion: str, fieldPath: str },
+    { 'x-kubernetes-map-type': 'atomic', 'x-go-field': always_ ? 'always' : 'pointer' },
+  )
+const source = struct('EventSource', { component: str, host: str })
+const series = struct('EventSeries', { count: int32, lastObservedTime: always(microTime) }, { 'x-go-field': 'pointer' })
+
+type Fields = Readonly<Record<string, unknown>>
+const at = (o: KubeObject, field: string): Fields => {
+  const v = o[field]
+  return isObject(v) ? v : {}
+}
+const word = (v: unknown): string => (typeof v === 'string' ? v : '')
+
+/** core → events.k8s.io. */
+const RENAMED: Readonly<Record<string, string>> = {
+  involvedObject: 'regarding',
+  message: 'note',
+  source: 'deprecatedSource',
+  firstTimestamp: 'deprecatedFirstTimestamp',
+  lastTimestamp: 'deprecatedLastTimestamp',
+  count: 'deprecatedCount',
+  reportingComponent: 'reportingController',
+}
+const BACK: Readonly<Record<string, string>> = Object.fromEntries(Object.entries(RENAMED).map(([a, b]) => [b, a]))
+
+function renamed(o: KubeObject, names: Readonly<Record<string, string>>, apiVersion: string): KubeObject {
+  const out: Record<string, unknown> = {}
+  for (const [k, v] of Object.entries(o)) out[names[k] ?? k] = v
+  return { ...out, kind: 'Event', apiVersion, metadata: o.metadata }
+}
+
+/** Empty words that one form always writes and the other leaves out. */
+function withoutEmpty(o: KubeObject, keys: readonly string[]): KubeObject {
+  const out: Record<string, unknown> = { ...o }
+  for (const k of keys) if (out[k] === '' || out[k] === null || out[k] === undefined) delete out[k]
+  return out as KubeObject
+}
+
+function toCore(o: KubeObject): KubeObject {
+  const core: Record<string, unknown> = renamed(o, BACK, 'v1')
+  return {
+    ...core,
+    kind: 'Event',
+    apiVersion: 'v1',
+    metadata: o.metadata,
+    involvedObject: core['involvedObject'] ?? {},
+    source: core['source'] ?? {},
+    firstTimestamp: core['firstTimestamp'] ?? null,
+    lastTimestamp: core['lastTimestamp'] ?? null,
+    eventTime: core['eventTime'] ?? null,
+    reportingComponent: core['reportingComponent'] ?? '',
+    reportingInstance: core['reportingInstance'] ?? '',
+  }
+}
+
+function fromCore(o: KubeObject): KubeObject {
+  const out = renamed(o, RENAMED, 'events.k8s.io/v1')
+  return withoutEmpty(
+    { ...out, eventTime: out['eventTime'] ?? null, deprecatedSource: out['deprecatedSource'] ?? {} },
+    ['reportingController', 'reportingInstance', 'note', 'action', 'reason', 'type'],
+  )
+}
+
+function namespaceProblems(o: KubeObject, involved: Fields): FieldProblem[] {
+  const namespace = word(involved['namespace'])
+  const own = o.metadata.namespace ?? ''
+  if (namespace === '') return own === 'default' || own === 'kube-system' ? [] : own === '' ? [] : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
+  return namespace === own ? [] : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
+}
+
+/** What only events of the new form must say. */
+function newFormProblems(o: KubeObject): FieldProblem[] {
+  const out: FieldProblem[] = []
+  if (word(o['reportingController']) === '') out.push(required('reportingController'))
+  if (word(o['reportingInstance']) === '') out.push(required('reportingInstance'))
+  if (word(o['action']) === '') out.push(required('action'))
+  if (word(o['reason']) === '') out.push(required('reason'))
+  if (!['Normal', 'Warning'].includes(word(o['type']))) out.push(invalid('type', '', `has invalid value: ${word(o['type'])}`))
+  return out
+}
+
+const FROZEN: Readonly<Record<string, string>> = {
+  regarding: 'involvedObject',
+  reason: 'reason',
+  note: 'message',
+  type: 'type',
+  eventTime: 'eventTime',
+  action: 'action',
+  related: 'related',
+  reportingController: 'reportingController',
+  reportingInstance: 'reportingInstance',
+}
+
+/** Field names of the core form, as the real server reports them. */
+const frozenProblems = (o: KubeObject, old: KubeObject): FieldProblem[] =>
+  Object.entries(FROZEN)
+    .filter(([k]) => !jsonEqual(o[k] ?? null, old[k] ?? null))
+    .map(([k, field]) => immutable(field, o[k]))
+
+const since = (t: unknown, now: number): string => {
+  const ms = Date.parse(word(t))
+  return Number.isNaN(ms) ? '<unknown>' : ageText((now - ms) / 1_000)
+}
+
+const firstOf = (o: KubeObject): unknown => o['firstTimestamp'] ?? o['eventTime'] ?? o['deprecatedFirstTimestamp']
+const lastOf = (o: KubeObject): unknown => at(o, 'series')['lastObservedTime'] ?? o['lastTimestamp'] ?? o['deprecatedLastTimestamp'] ?? firstOf(o)
+const objectText = (o: KubeObject): string => {
+  const ref = { ...at(o, 'regarding'), ...at(o, 'involvedObject') }
+  return `${word(ref['kind']).toLowerCase()}/${word(ref['name'])}`
+}
+const sourceText = (o: KubeObject): string => {
+  const s = { ...at(o, 'deprecatedSource'), ...at(o, 'source') }
+  const parts = [word(s['component']) || word(o['reportingComponent']) || word(o['reportingController']), word(s['host']) || word(o['reportingInstance'])]
+  return parts.filter((p) => p !== '').join(', ')
+}
+
+const columns: readonly Column[] = [
+  { name: 'Last Seen', type: 'string', cell: (o, now) => since(lastOf(o), now) },
+  text('Type', (o) => word(o['type'])),
+  text('Reason', (o) => word(o['reason'])),
+  text('Object', objectText),
+  text('Subobject', (o) => word({ ...at(o, 'regarding'), ...at(o, 'involvedObject') }['fieldPath']), 1),
+  text('Source', sourceText, 1),
+  text('Message', (o) => (word(o['message']) || word(o['note'])).trim()),
+  { name: 'First Seen', type: 'string', priority: 1, cell: (o, now) => since(firstOf(o), now) },
+  { name: 'Count', type: 'string', priority: 1, cell: (o) => Number(at(o, 'series')['count'] ?? o['count'] ?? o['deprecatedCount'] ?? 1) },
+  { name: 'Name', type: 'string', format: 'name', priority: 1, cell: (o) => o.metadata.name ?? '' },
+]
+
+const involvedFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
+
+export const coreEvent: BuiltinKind = {
+  type: { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
+  singular: 'event',
+  shortNames: ['ev'],
+  createOnUpdate: true,
+  schema: struct('Event', {
+    involvedObject: reference(true),
+    reason: str,
+    message: str,
+    source: always(source),
+    firstTimestamp: always(time),
+    lastTimestamp: always(time),
+    count: int32,
+    type: str,
+    eventTime: always(microTime),
+    series,
+    action: str,
+    related: reference(false),
+    reportingComponent: always(str),
+    reportingInstance: always(str),
+  }),
+  columns,
+  selectableFields: {
+    ...Object.fromEntries(involvedFields.map((f) => [`involvedObject.${f}`, (o: KubeObject) => word(at(o, 'involvedObject')[f])])),
+    reason: (o) => word(o['reason']),
+    reportingComponent: (o) => word(o['reportingComponent']),
+    source: (o) => word(at(o, 'source')['component']) || word(o['reportingComponent']),
+    type: (o) => word(o['type']),
+  },
+  validate: (o) => namespaceProblems(o, at(o, 'involvedObject')),
+}
+
+export const newEvent: BuiltinKind = {
+  type: { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true },
+  singular: 'event',
+  shortNames: ['ev'],
+  createOnUpdate: true,
+  schema: struct('Event', {
+    eventTime: always(microTime),
+    series,
+    reportingController: str,
+    reportingInstance: str,
+    action: str,
+    reason: str,
+    regarding: reference(true),
+    related: reference(false),
+    note: str,
+    type: str,
+    deprecatedSource: always(source),
+    deprecatedFirstTimestamp: always(time),
+    deprecatedLastTimestamp: always(time),
+    deprecatedCount: int32,
+  }),
+  columns,
+  selectableFields: {
+    ...Object.fromEntries(involvedFields.map((f) => [`regarding.${f}`, (o: KubeObject) => word(at(o, 'regarding')[f])])),
+    reason: (o) => word(o['reason']),
+    reportingController: (o) => word(o['reportingController']),
+    type: (o) => word(o['type']),
+  },
+  storedAs: { group: '', plural: 'events', toStored: toCore, fromStored: fromCore },
+  validate: (o, old) => [
+    ...(old === undefined ? newFormProblems(o) : frozenProblems(o, old)),
+    ...namespaceProblems(o, at(o, 'regarding')),
+  ],
+}
+
+export const eventKinds = [coreEvent, newEvent] as const

@@ -1,0 +1,43 @@
+// Leases: who holds something, and since when.
+import { isObject } from '#lib/json.ts'
+import { ageColumn, nameColumn, text } from './core-columns.ts'
+import { invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
+import type { BuiltinKind } from './kind.ts'
+import { always, int32, microTime, pointer, str, struct } from './shape.ts'
+
+const STRATEGIES = ['OldestEmulationVersion']
+
+export const lease: BuiltinKind = {
+  type: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true },
+  singular: 'lease',
+  createOnUpdate: true,
+  schema: struct('Lease', {
+    spec: always(
+      struct('LeaseSpec', {
+        holderIdentity: pointer(str),
+        leaseDurationSeconds: pointer(int32),
+        acquireTime: microTime,
+        renewTime: microTime,
+        leaseTransitions: pointer(int32),
+        strategy: pointer(str),
+        preferredHolder: pointer(str),
+      }),
+    ),
+  }),
+  columns: [nameColumn, text('Holder', (o) => (isObject(o['spec']) ? String(o['spec']['holderIdentity'] ?? '') : '')), ageColumn],
+  validate(o) {
+    const spec = isObject(o['spec']) ? o['spec'] : {}
+    const out: FieldProblem[] = []
+    const seconds = spec['leaseDurationSeconds']
+    const transitions = spec['leaseTransitions']
+    if (typeof seconds === 'number' && seconds <= 0) out.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
+    if (typeof transitions === 'number' && transitions < 0)
+      out.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
+    const strategy = spec['strategy']
+    if (strategy !== undefined && !STRATEGIES.includes(String(strategy)) && !String(strategy).includes('/'))
+      out.push(notSupported('spec.strategy', strategy, STRATEGIES))
+    if (spec['preferredHolder'] !== undefined && spec['preferredHolder'] !== '' && (strategy ?? '') === '')
+      out.push(required('spec.strategy', 'may only be specified if `preferredHolder` is defined'))
+    return out
+  },
+}

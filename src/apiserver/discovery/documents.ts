@@ -1,0 +1,187 @@
+// What clients ask first: which groups, versions and resources there are, in the old form and in the aggregated one.
+import { apiVersionOf } from '#schema/resource.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Served } from '../registry/served.ts'
+
+interface ResourceEntry {
+  readonly name: string
+  readonly singularName: string
+  readonly namespaced: boolean
+  readonly kind: string
+  readonly verbs: readonly string[]
+  readonly [field: string]: unknown
+}
+
+/** The kind and group that a subresource speaks, where it is not that of its parent. */
+const SPOKEN: Readonly<
+  Record<string, { readonly group?: string; readonly version?: string; readonly kind: string } | undefined>
+> = {
+  scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+  eviction: { group: 'policy', version: 'v1', kind: 'Eviction' },
+  binding: { kind: 'Binding' },
+  token: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+}
+const SUB_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
+  eviction: ['create'],
+  binding: ['create'],
+  token: ['create'],
+  log: ['get'],
+  finalize: ['update'],
+  approval: ['get', 'patch', 'update'],
+}
+const SUB_DEFAULT: readonly string[] = ['get', 'patch', 'update']
+
+function resourceEntries(s: Served): readonly ResourceEntry[] {
+  const { plural, kind, namespaced } = s.type
+  const main: ResourceEntry = {
+    name: plural,
+    singularName: s.singular,
+    namespaced,
+    kind,
+    verbs: [...s.verbs].sort(),
+    ...(s.shortNames.length === 0 ? {} : { shortNames: s.shortNames }),
+    ...(s.categories.length === 0 ? {} : { categories: s.categories }),
+  }
+  const subs = [...s.subresources].sort().map((sub): ResourceEntry => {
+    const spoken = SPOKEN[sub]
+    return {
+      name: `${plural}/${sub}`,
+      singularName: '',
+      namespaced,
+      ...(spoken?.group === undefined ? {} : { group: spoken.group, version: spoken.version }),
+      kind: spoken?.kind ?? kind,
+      verbs: SUB_VERBS[sub] ?? SUB_DEFAULT,
+    }
+  })
+  return [main, ...subs]
+}
+
+const of = (registry: Registry, group: string, version: string): readonly Served[] =>
+  registry
+    .all()
+    .filter((s) => s.type.group === group && s.type.version === version)
+    .sort((a, b) => (a.type.plural < b.type.plural ? -1 : 1))
+
+/** /api/v1, /apis/apps/v1; undefined when there is no such version. */
+export function resourceList(registry: Registry, group: string, version: string): unknown {
+  const served = of(registry, group, version)
+  const [first] = served
+  if (first === undefined) return undefined
+  return {
+    kind: 'APIResourceList',
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    groupVersion: apiVersionOf(first.type),
+    resources: served.flatMap(resourceEntries),
+  }
+}
+
+function groupDocument(registry: Registry, group: string) {
+  const versions = registry.versions(group).map((version) => ({ groupVersion: `${group}/${version}`, version }))
+  return { name: group, versions, preferredVersion: versions[0] }
+}
+
+/** /apis/apps; undefined when there is no such group. */
+export const apiGroup = (registry: Registry, group: string): unknown =>
+  registry.hasGroup(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(registry, group) } : undefined
+
+/** Groups of Kubernetes first, in the order people know, then the others. */
+const KNOWN = [
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+]
+
+function sortedGroups(registry: Registry): readonly string[] {
+  const rank = (g: string) => {
+    const i = KNOWN.indexOf(g)
+    return i < 0 ? KNOWN.length : i
+  }
+  return registry
+    .groups()
+    .filter((g) => g !== '')
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+}
+
+export const groupList = (registry: Registry): unknown => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: sortedGroups(registry).map((g) => groupDocument(registry, g)),
+})
+
+export const coreVersions = (host: string): unknown => ({
+  kind: 'APIVersions',
+  versions: ['v1'],
+  serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: host }],
+})
+
+/** /api or /apis in one document. */
+export function aggregated(registry: Registry, core: boolean): unknown {
+  const groups = core ? [''] : sortedGroups(registry)
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: groups.map((g) => ({
+      metadata: { ...(g === '' ? {} : { name: g }), creationTimestamp: null },
+      versions: registry.versions(g).map((version) => ({
+        version,
+        resources: of(registry, g, version).map(aggregatedResource),
+        freshness: 'Current',
+      })),
+    })),
+  }
+}
+
+function aggregatedResource(s: Served): unknown {
+  const { group, version, kind, plural, namespaced } = s.type
+  const [main, ...subs] = resourceEntries(s)
+  return {
+    resource: plural,
+    responseKind: { group, version, kind },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: s.singular,
+    verbs: main?.verbs,
+    ...(s.shortNames.length === 0 ? {} : { shortNames: s.shortNames }),
+    ...(s.categories.length === 0 ? {} : { categories: s.categories }),
+    ...(subs.length === 0
+      ? {}
+      : {
+          subresources: subs.map((e) => ({
+            subresource: e.name.slice(plural.length + 1),
+            responseKind: { group: e['group'] ?? group, version: e['version'] ?? version, kind: e.kind },
+            verbs: e.verbs,
+          })),
+        }),
+  }
+}
+
+export const versionDocument = {
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: 'v1.36.0+kubenode',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'none',
+  platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+} as const

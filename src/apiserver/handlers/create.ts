@@ -1,0 +1,41 @@
+// POST to a collection and PUT to a name.
+import { mediaType, readBody, readValue } from '../http/body.ts'
+import { writeOptions } from '../http/query.ts'
+import { methodNotAllowed, notFound } from '../status/refusal.ts'
+import type { Answer, Call } from './context.ts'
+import { checkNames, decodeObject } from './decode.ts'
+import { objectAnswer } from './encode.ts'
+import { changeObject, createObject, groupResource, managing, placeOf } from './write.ts'
+
+export async function handleCreate(call: Call): Promise<Answer> {
+  const { served, path, query, parts, warnings, request } = call
+  if (served.type.namespaced && path.namespace === '') throw methodNotAllowed()
+  const options = writeOptions(query, { options: 'CreateOptions', apply: false })
+  const body = await readValue(await readBody(request), mediaType(request), served.type.kind)
+  const object = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
+  checkNames(object, served.type.namespaced ? path.namespace : '', undefined)
+  const { stored } = await createObject(call, { object, options, tracking: { plain: managing(call, options, '') } })
+  return objectAnswer(call, 201, stored)
+}
+
+export async function handleUpdate(call: Call): Promise<Answer> {
+  const { served, path, query, parts, warnings, request } = call
+  const options = writeOptions(query, { options: 'UpdateOptions', apply: false })
+  const body = await readValue(await readBody(request), mediaType(request), served.type.kind)
+  const object = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
+  checkNames(object, served.type.namespaced ? path.namespace : '', path.name)
+  const at = placeOf(served, path.namespace, path.name)
+  const who = managing(call, options, path.subresource)
+  const changed = await changeObject(call, at, {
+    options,
+    tracking: 'plain',
+    managing: who,
+    subresource: path.subresource,
+    next: () => object,
+    checkUid: true,
+  })
+  if (changed !== undefined) return objectAnswer(call, 200, changed.stored)
+  if (!served.createOnUpdate || path.subresource !== '') throw notFound(groupResource(served), path.name)
+  const { stored } = await createObject(call, { object, options, tracking: { plain: who } })
+  return objectAnswer(call, 201, stored)
+}

@@ -1,0 +1,303 @@
+// DELETE of one object and of many: preconditions, grace, finalizers, propagation.
+import { isObject } from '#lib/json.ts'
+import { timestamp } from '#lib/clock.ts'
+import { invalid as invalidField, notSupported, type FieldError } from '#schema/field-error.ts'
+import { apiVersionOf } from '#schema/resource.ts'
+import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { Draft } from '../builtin/kind.ts'
+import { mediaType, readBody, readValue } from '../http/body.ts'
+import { listOptions } from '../http/query.ts'
+import { withMetadata } from '../meta/identity.ts'
+import type { Served } from '../registry/served.ts'
+import { badRequest, conflict, forbidden, invalid, methodNotAllowed, MODIFIED, notFound } from '../status/refusal.ts'
+import type { Stored } from '../storage/stored.ts'
+import type { Place } from '../storage/store.ts'
+import type { Answer, Call } from './context.ts'
+import { encoded, objectAnswer, JSON_TYPE, viewOf } from './encode.ts'
+import { listAnswerOf, selected } from './list.ts'
+import { admissionRequest, encoderOf, groupResource, isFinished, placeOf, unstored } from './write.ts'
+import { Buffer } from 'node:buffer'
+
+type Propagation = 'Foreground' | 'Background' | 'Orphan'
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagation: Propagation | undefined
+  readonly uid: string | undefined
+  readonly resourceVersion: string | undefined
+  readonly dryRun: boolean
+}
+
+const PROPAGATIONS: readonly string[] = ['Foreground', 'Background', 'Orphan', 'nil']
+const OPTIONS_SCHEME = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27'
+
+/** A body replaces what the query says. */
+export async function deleteOptions(call: Pick<Call, 'request' | 'query'>): Promise<DeleteOptions> {
+  const body = await readBody(call.request)
+  if (body.length === 0) return checkedOptions(fromQuery(call.query))
+  const media = mediaType(call.request)
+  const { value } = await readValue(body, media === '' ? 'application/json' : media, 'DeleteOptions')
+  return checkedOptions(fromBody(value ?? {}))
+}
+
+interface RawOptions {
+  readonly grace: unknown
+  readonly propagation: unknown
+  readonly orphan: unknown
+  readonly uid: unknown
+  readonly resourceVersion: unknown
+  readonly dryRun: readonly string[]
+}
+
+function fromQuery(query: URLSearchParams): RawOptions {
+  const grace = query.get('gracePeriodSeconds')
+  const orphan = query.get('orphanDependents')
+  if (grace !== null && !/^[+-]?\d+$/.test(grace))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`)
+  return {
+    grace: grace === null ? undefined : Number(grace),
+    propagation: query.get('propagationPolicy') ?? undefined,
+    orphan: orphan === null ? undefined : orphan !== 'false' && orphan !== '0',
+    uid: query.get('preconditions.uid') ?? undefined,
+    resourceVersion: query.get('preconditions.resourceVersion') ?? undefined,
+    dryRun: query.getAll('dryRun').filter((d) => d !== ''),
+  }
+}
+
+function fromBody(body: { readonly [field: string]: unknown }): RawOptions {
+  const { kind, apiVersion } = body
+  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
+    )
+  const preconditions = isObject(body['preconditions']) ? body['preconditions'] : {}
+  const dryRun = body['dryRun']
+  return {
+    grace: body['gracePeriodSeconds'] ?? undefined,
+    propagation: body['propagationPolicy'] ?? undefined,
+    orphan: body['orphanDependents'] ?? undefined,
+    uid: preconditions['uid'] ?? undefined,
+    resourceVersion: preconditions['resourceVersion'] ?? undefined,
+    dryRun: Array.isArray(dryRun) ? dryRun.map(String) : [],
+  }
+}
+
+function checkedOptions(raw: RawOptions): DeleteOptions {
+  const problems: FieldError[] = []
+  if (raw.propagation !== undefined && raw.orphan !== undefined)
+    problems.push(
+      invalidField('propagationPolicy', raw.propagation, 'orphanDependents and deletionPropagation cannot be both set'),
+    )
+  else if (raw.propagation !== undefined && !PROPAGATIONS.slice(0, 3).includes(String(raw.propagation)))
+    problems.push(notSupported('propagationPolicy', raw.propagation, PROPAGATIONS))
+  if (!raw.dryRun.every((d) => d === 'All')) problems.push(notSupported('dryRun', raw.dryRun, ['All']))
+  if (problems.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', problems)
+  const grace = typeof raw.grace === 'number' ? raw.grace : undefined
+  return {
+    // a negative grace means the shortest there is
+    gracePeriodSeconds: grace !== undefined && grace < 0 ? 1 : grace,
+    propagation: propagationOf(raw),
+    uid: typeof raw.uid === 'string' ? raw.uid : undefined,
+    resourceVersion: typeof raw.resourceVersion === 'string' ? raw.resourceVersion : undefined,
+    dryRun: raw.dryRun.length > 0,
+  }
+}
+
+function propagationOf(raw: RawOptions): Propagation | undefined {
+  if (typeof raw.propagation === 'string') return raw.propagation as Propagation
+  if (typeof raw.orphan === 'boolean') return raw.orphan ? 'Orphan' : 'Background'
+  return undefined
+}
+
+export async function handleDelete(call: Call): Promise<Answer> {
+  const { served, path } = call
+  const options = await deleteOptions(call)
+  const at = placeOf(served, path.namespace, path.name)
+  const gone = await deleteObject(call, at, options)
+  if (gone === undefined) throw notFound(groupResource(served), path.name)
+  return deletedAnswer(call, gone)
+}
+
+/** Kinds whose deletion answers with the object that went. */
+const RETURNS_OBJECT = new Set([
+  '/pods',
+  '/serviceaccounts',
+  '/resourcequotas',
+  '/podtemplates',
+  '/persistentvolumes',
+  '/persistentvolumeclaims',
+])
+
+async function deletedAnswer(call: Call, { stored, removed }: Deleted): Promise<Answer> {
+  const { served } = call
+  if (!removed || RETURNS_OBJECT.has(served.resource)) return objectAnswer(call, 200, stored)
+  const { group, plural } = served.type
+  return encoded(call, 200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name: stored.name, ...(group === '' ? {} : { group }), kind: plural, uid: stored.value.metadata.uid },
+  })
+}
+
+export interface Deleted {
+  readonly stored: Stored
+  /** False: it waits for finalizers or the end of its grace period. */
+  readonly removed: boolean
+}
+
+const ATTEMPTS = 100
+
+/** Undefined when there is no such object. */
+export async function deleteObject(call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
+  for (let i = 0; i < ATTEMPTS; i++) {
+    const stored = call.parts.store.latest(at)
+    if (stored === undefined) return undefined
+    const done = await deleteOnce(call, at, { options, stored })
+    if (done !== undefined) return done
+  }
+  throw conflict(groupResource(call.served), at.name, MODIFIED)
+}
+
+interface DeleteStep {
+  readonly options: DeleteOptions
+  readonly stored: Stored
+}
+
+async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep): Promise<Deleted | undefined> {
+  const { served, parts } = call
+  const old = viewOf(served, stored)
+  checkPreconditions(served, at, options, stored)
+  refuseProtected(served, at.name)
+  await parts.admission.validate({
+    ...admissionRequest(
+      call,
+      'DELETE',
+      { dryRun: options.dryRun, fieldManager: '', fieldValidation: 'Ignore', force: false },
+      old,
+    ),
+    name: at.name,
+    namespace: at.namespace,
+  })
+  const next = dying(served, old, options, parts.clock.now())
+  const removed = isFinished(next)
+  if (options.dryRun) return { stored: removed ? stored : unstored(served, at, withVersion(next, stored)), removed }
+  if (!removed) {
+    if (next === old) return { stored, removed }
+    const outcome = await parts.store.put(at, stored, encoderOf(served, next))
+    return 'done' in outcome ? { stored: outcome.done, removed } : undefined
+  }
+  // who waited for the end of a grace period sees that it became none, then the end
+  let last = stored
+  if ((old.metadata.deletionGracePeriodSeconds ?? 0) > 0) {
+    const shortened = await parts.store.put(at, stored, encoderOf(served, next))
+    if (!('done' in shortened)) return undefined
+    last = shortened.done
+  }
+  const wasDying = old.metadata.deletionTimestamp !== undefined
+  const outcome = await parts.store.delete(at, last, encoderOf(served, wasDying ? next : old))
+  return 'done' in outcome ? { stored: last, removed } : undefined
+}
+
+const withVersion = (o: Draft, stored: Stored): Draft =>
+  withMetadata(o, { ...o.metadata, resourceVersion: String(stored.revision) })
+
+function checkPreconditions(served: Served, at: Place, { uid, resourceVersion }: DeleteOptions, stored: Stored): void {
+  const meta = stored.value.metadata
+  if (uid !== undefined && uid !== meta.uid)
+    throw conflict(
+      groupResource(served),
+      at.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${meta.uid}`,
+    )
+  if (resourceVersion !== undefined && resourceVersion !== String(stored.revision))
+    throw conflict(
+      groupResource(served),
+      at.name,
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${stored.revision}`,
+    )
+}
+
+const PROTECTED = new Set(['default', 'kube-system', 'kube-public'])
+
+function refuseProtected(served: Served, name: string): void {
+  if (served.resource === '/namespaces' && PROTECTED.has(name))
+    throw forbidden(groupResource(served), name, 'this namespace may not be deleted')
+}
+
+/** The object as the deletion leaves it: `isFinished` says whether anything still holds it. */
+function dying(served: Served, old: KubeObject, options: DeleteOptions, now: number): Draft {
+  const meta = old.metadata
+  const finalizers = finalizersFor(served, meta, options.propagation)
+  const changed = finalizers.length !== (meta.finalizers ?? []).length
+  const asked = served.gracePeriod?.(old, options.gracePeriodSeconds) ?? 0
+  const grace = meta.deletionGracePeriodSeconds === undefined ? asked : Math.min(asked, meta.deletionGracePeriodSeconds)
+  if (meta.deletionTimestamp !== undefined && !changed && grace === meta.deletionGracePeriodSeconds) return old
+  const first = meta.deletionTimestamp === undefined
+  const { finalizers: _f, ...rest } = meta
+  const at =
+    first || grace !== meta.deletionGracePeriodSeconds ? timestamp(deadline(meta, grace, now)) : meta.deletionTimestamp
+  const marked = withMetadata(old, {
+    ...rest,
+    ...(meta.generation !== undefined && first ? { generation: meta.generation + 1 } : {}),
+    deletionTimestamp: at,
+    deletionGracePeriodSeconds: grace,
+    ...(finalizers.length === 0 ? {} : { finalizers }),
+  })
+  return served.resource === '/namespaces' ? terminating(marked) : marked
+}
+
+/** A shorter grace counts from when the deletion began. */
+function deadline(meta: ObjectMeta, grace: number, now: number): number {
+  if (meta.deletionTimestamp === undefined) return now + grace * 1_000
+  const began = Date.parse(meta.deletionTimestamp) - (meta.deletionGracePeriodSeconds ?? 0) * 1_000
+  return began + grace * 1_000
+}
+
+const terminating = (o: Draft): Draft => ({
+  ...o,
+  status: { ...(isObject(o['status']) ? o['status'] : {}), phase: 'Terminating' },
+})
+
+function finalizersFor(served: Served, meta: ObjectMeta, asked: Propagation | undefined): readonly string[] {
+  const old = meta.finalizers ?? []
+  if (asked === undefined && (old.includes('orphan') || old.includes('foregroundDeletion'))) return old
+  const propagation = asked ?? served.defaultPropagation
+  const others = old.filter((f) => f !== 'orphan' && f !== 'foregroundDeletion')
+  switch (propagation) {
+    case 'Orphan':
+      return [...others, 'orphan']
+    case 'Foreground':
+      return [...others, 'foregroundDeletion']
+    case 'Background':
+      return others
+    default:
+      return others
+  }
+}
+
+export async function handleDeleteCollection(call: Call): Promise<Answer> {
+  const { served, parts, query, path } = call
+  if (served.type.namespaced && path.namespace === '') throw methodNotAllowed()
+  const list = listOptions(query, false)
+  const options = await deleteOptions(call)
+  const found = [...selected(call, { ...list, limit: 0 }).items]
+  const revision = parts.store.revision
+  const gone: Stored[] = []
+  for (let i = 0; i < found.length; i += DELETE_WORKERS) {
+    const done = await Promise.all(
+      found.slice(i, i + DELETE_WORKERS).map((s) => deleteObject(call, placeOf(served, s.namespace, s.name), options)),
+    )
+    gone.push(...done.filter((d) => d !== undefined).map((d) => d.stored))
+  }
+  const body = listAnswerOf(served, gone, { resourceVersion: String(revision) })
+  return call.accept.as === 'object'
+    ? { code: 200, body, type: JSON_TYPE }
+    : encoded(call, 200, JSON.parse(Buffer.concat(body).toString('utf8')))
+}
+
+/** Deletions of a collection that are on their way at the same time. */
+const DELETE_WORKERS = 50
+
+export const apiVersionText = (served: Served): string => apiVersionOf(served.type)

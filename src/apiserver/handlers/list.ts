@@ -1,0 +1,178 @@
+// GET of one object and of lists: selection, pages, versions.
+import { apiVersionOf } from '#schema/resource.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { formatJson } from '../codec/json.ts'
+import type { ListOptions } from '../http/query.ts'
+import { listOptions } from '../http/query.ts'
+import { parseFieldSelector } from '../selectors/field-selector.ts'
+import { parseLabelSelector } from '../selectors/label-selector.ts'
+import type { Served } from '../registry/served.ts'
+import { badRequest, expired, futureVersion, internal, notAcceptable, notFound } from '../status/refusal.ts'
+import type { Stored } from '../storage/stored.ts'
+import { partialMetadata, tableOf, type TableMeta } from '../table/table.ts'
+import { readContinue, writeContinue } from './continue.ts'
+import type { Answer, Call } from './context.ts'
+import { encoded, goType, includeOf, JSON_TYPE, listItemBytes, objectAnswer, viewOf } from './encode.ts'
+import { groupResource, placeOf } from './write.ts'
+
+/** How long a read waits for a version that is not there yet. */
+const FUTURE_WAIT_MS = 3_000
+
+export async function handleGet(call: Call): Promise<Answer> {
+  const { served, path, parts, query } = call
+  const asked = query.get('resourceVersion') ?? ''
+  if (asked !== '' && !/^\d+$/.test(asked))
+    throw internal(
+      `resourceVersion: Invalid value: ${JSON.stringify(asked)}: strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`,
+    )
+  if (asked !== '') await reached(call, Number(asked))
+  const stored = parts.store.get(placeOf(served, path.namespace, path.name))
+  if (stored === undefined) throw notFound(groupResource(served), path.name)
+  return objectAnswer(call, 200, stored)
+}
+
+/** Resolves once the store is at a version; refuses when it does not come in time. */
+export async function reached({ parts }: Pick<Call, 'parts'>, revision: number): Promise<void> {
+  const { store, clock } = parts
+  if (store.revision >= revision) return
+  await new Promise<void>((resolve, reject) => {
+    const stop = store.onCommit(() => {
+      if (store.revision < revision) return
+      timer.cancel()
+      stop()
+      resolve()
+    })
+    const timer = clock.after(FUTURE_WAIT_MS, () => {
+      stop()
+      reject(futureVersion(revision, store.revision))
+    })
+  })
+}
+
+export async function handleList(call: Call): Promise<Answer> {
+  const options = listOptions(call.query, false)
+  checkForm(call)
+  const at = options.resourceVersion
+  if (at !== '') {
+    if (!/^\d+$/.test(at))
+      throw badRequest(
+        `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(at)}: strconv.ParseUint: parsing ${JSON.stringify(at)}: invalid syntax`,
+      )
+    await reached(call, Number(at))
+  }
+  const page = selected(call, options)
+  return listAnswer(call, page)
+}
+
+function checkForm({ accept, served }: Call): void {
+  if (accept.as === 'PartialObjectMetadata')
+    throw notAcceptable(
+      `you requested PartialObjectMetadata, but the requested object is a list (${goType(served, 'List')})`,
+    )
+}
+
+export interface Page {
+  readonly items: readonly Stored[]
+  readonly metadata: TableMeta
+}
+
+/** The objects that a list shows, in key order, with the version they were read at. */
+export function selected(call: Call, options: ListOptions): Page {
+  const { served, parts, path } = call
+  const labels = parseLabelSelector(options.labelSelector)
+  const fields = parseFieldSelector(options.fieldSelector, served)
+  const collection = parts.store.collection(served.resource)
+  const namespace = served.type.namespaced ? path.namespace || fields.namespace : undefined
+  const from = options.continueToken === '' ? undefined : readContinue(options.continueToken)
+  if (from !== undefined && options.resourceVersion !== '' && options.resourceVersion !== '0')
+    throw badRequest('specifying resource version is not allowed when using continue')
+  const exact = options.resourceVersionMatch === 'Exact' ? Number(options.resourceVersion) : undefined
+  const revision = from?.revision ?? exact ?? parts.store.revision
+  const limit = options.limit > 0 ? options.limit : Infinity
+  // the name index is only right for the present state
+  const one = fields.name !== undefined && from === undefined && exact === undefined && namespace !== undefined
+  const all = one
+    ? [collection.get(namespace, fields.name ?? '')].filter((s) => s !== undefined)
+    : from === undefined && exact === undefined
+      ? collection.list(namespace)
+      : collection.listAt(revision, namespace, from?.after)
+  if (all === undefined) throw expired(from === undefined ? tooOld(revision, collection.floor) : CONTINUE_EXPIRED)
+  const matches = (s: Stored): boolean => {
+    if (fields.name !== undefined && s.name !== fields.name) return false
+    if (fields.namespace !== undefined && s.namespace !== fields.namespace) return false
+    if (labels !== undefined && !labels(s.value.metadata.labels)) return false
+    return fields.matches === undefined || fields.matches(viewOf(served, s))
+  }
+  const items: Stored[] = []
+  let more = false
+  let left = 0
+  for (const s of all) {
+    if (!matches(s)) continue
+    if (items.length < limit) items.push(s)
+    else {
+      more = true
+      if (labels !== undefined || options.fieldSelector !== '') break
+      left++
+    }
+  }
+  const last = items.at(-1)
+  const next = more && last !== undefined ? writeContinue({ revision, after: keyOf(last) }) : undefined
+  return {
+    items,
+    metadata: {
+      resourceVersion: String(revision),
+      ...(next === undefined ? {} : { continue: next }),
+      ...(left > 0 ? { remainingItemCount: left } : {}),
+    },
+  }
+}
+
+const keyOf = (s: Stored): string => (s.namespace === '' ? s.name : `${s.namespace}/${s.name}`)
+
+const tooOld = (asked: number, floor: number): string =>
+  `The resourceVersion for the provided list is too old: ${asked} (${floor})`
+const CONTINUE_EXPIRED =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.'
+
+async function listAnswer(call: Call, { items, metadata }: Page): Promise<Answer> {
+  const { served, accept, parts } = call
+  const values = (): readonly KubeObject[] => items.map((s) => viewOf(served, s))
+  switch (accept.as) {
+    case 'Table':
+      return encoded(call, 200, tableOf(served, values(), metadata, includeOf(call), parts.clock.now()))
+    case 'PartialObjectMetadataList':
+      return encoded(call, 200, {
+        kind: 'PartialObjectMetadataList',
+        apiVersion: 'meta.k8s.io/v1',
+        metadata,
+        items: values().map(partialMetadata),
+      })
+    case 'PartialObjectMetadata':
+    case 'object':
+      break
+    default:
+      break
+  }
+  if (accept.encoding === 'yaml')
+    return encoded(call, 200, { ...headOf(served), metadata: metaOf(served, metadata), items: values() })
+  return { code: 200, body: listAnswerOf(served, items, metadata), type: JSON_TYPE }
+}
+
+const headOf = (served: Served) => ({ kind: served.listKind, apiVersion: apiVersionOf(served.type) })
+/** Lists of custom resources always say whether there is more. */
+const metaOf = (served: Served, metadata: TableMeta) => (served.custom ? { continue: '', ...metadata } : metadata)
+
+const COMMA = Buffer.from(',')
+const END = Buffer.from(']}\n')
+
+/** Stored bytes, joined; nothing is parsed. */
+export function listAnswerOf(served: Served, items: readonly Stored[], metadata: TableMeta): readonly Buffer[] {
+  const head = formatJson({ ...headOf(served), metadata: metaOf(served, metadata) })
+  const parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)]
+  for (const [i, s] of items.entries()) {
+    if (i > 0) parts.push(COMMA)
+    parts.push(listItemBytes(served, s))
+  }
+  parts.push(END)
+  return parts
+}

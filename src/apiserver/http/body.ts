@@ -1,0 +1,128 @@
+// The body of a request: read within a bound, understood by its media type, with what a strict client wants to know about it.
+import type { IncomingMessage } from 'node:http'
+import { isDeeperThan, isObject } from '#lib/json.ts'
+import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
+import { parseJson } from '../codec/json.ts'
+import { badRequest, tooLarge, unsupportedBody } from '../status/refusal.ts'
+
+/** As the real server: 3 MiB. */
+export const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0)
+  if (declared > MAX_BODY_BYTES) throw bodyTooLarge()
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request) {
+    const chunk = part as Buffer
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw bodyTooLarge()
+    parts.push(chunk)
+  }
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+}
+
+const bodyTooLarge = () => tooLarge(`Request entity too large: limit is ${MAX_BODY_BYTES}`)
+
+export interface ReadValue {
+  readonly value: unknown
+  readonly duplicates: readonly string[]
+}
+
+export const mediaType = (request: IncomingMessage): string =>
+  (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+/** A value from a body of JSON or YAML. `typeName` is for the message. */
+export async function readObject(
+  body: Buffer,
+  media: string,
+  typeName: string,
+): Promise<Record<string, unknown> | null> {
+  const { value } = await readValue(body, media, typeName)
+  return value
+}
+
+export interface ReadObject {
+  readonly value: Record<string, unknown> | null
+  readonly duplicates: readonly string[]
+}
+
+export async function readValue(body: Buffer, media: string, typeName: string): Promise<ReadObject> {
+  switch (media) {
+    case '':
+    case 'application/json':
+      return fromJson(body.toString('utf8'), typeName)
+    case 'application/yaml':
+      return fromYaml(body.toString('utf8'), typeName)
+    default:
+      throw unsupportedBody()
+  }
+}
+
+function fromJson(text: string, typeName: string): ReadObject {
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch (e) {
+    if (e instanceof SyntaxError) throw unrecognized(typeName, goSyntaxError(text) ?? e.message, text)
+    throw e
+  }
+  if (value !== null && !isObject(value)) {
+    const what = Array.isArray(value)
+      ? 'array'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : typeof value === 'bigint'
+          ? 'number'
+          : typeof value
+    const go =
+      'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    throw unrecognized(typeName, `json: cannot unmarshal ${what} into ${go}`, text)
+  }
+  if (isDeeperThan(value)) throw badRequest('the object is nested too deeply')
+  if (!hasDuplicateKeys(text, value)) return { value, duplicates: [] }
+  const scanned = scanDuplicates(text, parseJson)
+  return { value: isObject(scanned.value) ? scanned.value : null, duplicates: scanned.duplicates }
+}
+
+/** Text is shown when it looks like an object, bytes otherwise. */
+function unrecognized(typeName: string, error: string, text: string): Error {
+  const shown =
+    text === '' ? '<empty>' : text.trimStart().startsWith('{') ? shortened(text) : Buffer.from(text).toString('hex')
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${typeName}): couldn't get version/kind; json parse error: ${error} (${shown})`,
+  )
+}
+
+const SHOWN_CHARACTERS = 30
+const shortened = (text: string): string =>
+  text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)} ...`
+
+async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
+  const { value, duplicates, error } = await parseYaml(text)
+  if (error !== undefined) throw badRequest(error)
+  if (value !== null && !isObject(value)) throw unrecognized(typeName, 'not an object', text)
+  return { value, duplicates }
+}
+
+export interface ParsedYaml extends ReadValue {
+  readonly error: string | undefined
+}
+
+/** The first document; the library is loaded when the first YAML comes. */
+export async function parseYaml(text: string): Promise<ParsedYaml> {
+  const { parseDocument } = await import('yaml')
+  const document = parseDocument(text, { uniqueKeys: false, strict: false, version: '1.1', merge: true })
+  const problem = document.errors[0]
+  if (problem !== undefined) {
+    const line = problem.linePos?.[0].line ?? 1
+    return {
+      value: null,
+      duplicates: [],
+      error: `error converting YAML to JSON: yaml: line ${line}: did not find expected node content`,
+    }
+  }
+  // through JSON text, so that numbers and keys are exactly what JSON can say
+  const value: unknown = document.toJS({ maxAliasCount: 100 })
+  return { value: value === undefined ? null : value, duplicates: [], error: undefined }
+}

@@ -1,0 +1,102 @@
+// Everything that is no resource: discovery, OpenAPI, version, health.
+import type { IncomingMessage } from 'node:http'
+import { authorize } from '../auth/authorize.ts'
+import type { RequestUser } from '../builtin/kind.ts'
+import { encodeJson } from '../codec/json.ts'
+import { aggregated, apiGroup, coreVersions, groupList, resourceList, versionDocument } from '../discovery/documents.ts'
+import type { Answer, ServerParts } from '../handlers/context.ts'
+import { methodNotAllowed, nothingServed } from '../status/refusal.ts'
+import { acceptedForm } from './accept.ts'
+
+export interface OtherRequest {
+  readonly parts: ServerParts
+  readonly request: IncomingMessage
+  readonly query: URLSearchParams
+  readonly user: RequestUser
+  readonly path: string
+}
+
+export const PAGE_NOT_FOUND: Answer = {
+  code: 404,
+  body: Buffer.from('404 page not found\n'),
+  type: 'text/plain; charset=utf-8',
+}
+
+const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+const json = (value: unknown, type = 'application/json'): Answer => ({ code: 200, body: encodeJson(value), type })
+const text = (body: string): Answer => ({ code: 200, body: Buffer.from(body), type: 'text/plain; charset=utf-8' })
+
+export async function otherPath(o: OtherRequest): Promise<Answer> {
+  const { parts, request, user, path } = o
+  const verb = (request.method ?? 'GET').toLowerCase()
+  authorize(parts.authorizer, user, { verb, group: '', resource: '', subresource: '', namespace: '', name: '', path })
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  const segments = trimmed.split('/').slice(1)
+  const [first, second, third] = segments
+  const { registry } = parts
+  switch (first) {
+    case 'api':
+      if (segments.length === 1) return versions(o, true)
+      return documentOr(o, resourceList(registry, '', second ?? ''), nothingServed)
+    case 'apis':
+      if (segments.length === 1) return versions(o, false)
+      if (segments.length === 2) return documentOr(o, apiGroup(registry, second ?? ''), undefined)
+      return documentOr(
+        o,
+        resourceList(registry, second ?? '', third ?? ''),
+        registry.hasGroup(second ?? '') ? nothingServed : undefined,
+      )
+    case 'version':
+      return json(versionDocument)
+    case 'healthz':
+    case 'livez':
+    case 'readyz':
+      return text('ok')
+    case 'openapi': {
+      const { openApi } = await import('../openapi/answers.ts')
+      return openApi(o, segments.slice(1)) ?? PAGE_NOT_FOUND
+    }
+    case '':
+    case undefined:
+      return json({
+        paths: [
+          '/api',
+          '/api/v1',
+          '/apis',
+          ...registry
+            .groups()
+            .filter((g) => g !== '')
+            .map((g) => `/apis/${g}`),
+          '/healthz',
+          '/livez',
+          '/openapi/v2',
+          '/openapi/v3',
+          '/readyz',
+          '/version',
+        ],
+      })
+    default:
+      return PAGE_NOT_FOUND
+  }
+}
+
+function versions(o: OtherRequest, core: boolean): Answer {
+  onlyGet(o)
+  const { parts, request } = o
+  if (acceptedForm(request.headers.accept).discovery) return json(aggregated(parts.registry, core), AGGREGATED_TYPE)
+  return json(core ? coreVersions(request.headers.host ?? '') : groupList(parts.registry))
+}
+
+function documentOr(o: OtherRequest, document: unknown, refusal: (() => Error) | undefined): Answer {
+  if (document === undefined) {
+    if (refusal !== undefined) throw refusal()
+    return PAGE_NOT_FOUND
+  }
+  onlyGet(o)
+  return json(document)
+}
+
+function onlyGet({ request }: OtherRequest): void {
+  if (request.method !== 'GET') throw methodNotAllowed()
+}

@@ -1,0 +1,12 @@
+// The schema machinery as this server uses it: one door, so that its users here need not know how it is cut.
+export { applyDefaults } from '#schema/default.ts'
+export { prune } from '#schema/prune.ts'
+export { createValidators, validate, type Validators } from '#schema/validate.ts'
+export { applyJsonPatch } from '#schema/patch/json-patch.ts'
+export { applyMergePatch } from '#schema/patch/merge-patch.ts'
+export { PatchError } from '#schema/patch/patch-error.ts'
+export { strategicMerge } from '#schema/patch/strategic-merge.ts'
+export { applyServerSide } from '#schema/apply/apply-server-side.ts'
+export { trackUpdate } from '#schema/apply/track-update.ts'
+export { conflictCauses, conflictMessage } from '#schema/apply/conflict.ts'
+export { fieldSetOfPaths, type FieldSet } from '#schema/apply/field-set.ts'

@@ -1,0 +1,110 @@
+// What the server itself writes into metadata: names, uids, times, generations, and what a client may not change.
+import { jsonEqual } from '#lib/json.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
+import type { Draft } from '../builtin/kind.ts'
+
+/** No vowels and no digits that look like them, so that no words come out. */
+const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
+const SUFFIX_LENGTH = 5
+/** Room for the suffix within 63 characters. */
+const MAX_PREFIX = 63 - SUFFIX_LENGTH
+
+export function generatedName(prefix: string, random: () => number): string {
+  let suffix = ''
+  for (let i = 0; i < SUFFIX_LENGTH; i++) suffix += LETTERS[Math.floor(random() * LETTERS.length)]
+  return prefix.slice(0, MAX_PREFIX) + suffix
+}
+
+export const withMetadata = (object: Draft, metadata: ObjectMeta): Draft => ({ ...object, metadata })
+
+/** The same metadata without the keys named. */
+export function withoutKeys(meta: ObjectMeta, keys: readonly string[]): ObjectMeta {
+  const out: Record<string, unknown> = { ...meta }
+  for (const k of keys) delete out[k]
+  return out
+}
+
+export interface Birth {
+  readonly name: string
+  readonly namespace: string
+  readonly uid: string
+  readonly now: number
+  readonly generation: boolean
+}
+
+/** Metadata of a new object; what a client said about server-made fields is forgotten. */
+export function bornMetadata(meta: ObjectMeta, birth: Birth): ObjectMeta {
+  const {
+    name: _n,
+    generateName,
+    namespace: _ns,
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    managedFields,
+  } = meta
+  return {
+    name: birth.name,
+    ...(generateName === undefined ? {} : { generateName }),
+    ...(birth.namespace === '' ? {} : { namespace: birth.namespace }),
+    uid: birth.uid,
+    ...(birth.generation ? { generation: 1 } : {}),
+    creationTimestamp: timestamp(birth.now),
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(ownerReferences === undefined ? {} : { ownerReferences: withoutRepeated(ownerReferences) }),
+    ...(finalizers === undefined ? {} : { finalizers }),
+    ...(managedFields === undefined ? {} : { managedFields }),
+  }
+}
+
+/** Owners are a set by value; a repeated one is dropped. */
+function withoutRepeated(owners: readonly OwnerReference[]): readonly OwnerReference[] {
+  return owners.filter((o, i) => !owners.slice(0, i).some((before) => jsonEqual(before, o)))
+}
+
+/** Uids that stand more than once among the owners. */
+export function repeatedOwners(owners: readonly OwnerReference[] | undefined): readonly string[] {
+  const uids = (owners ?? []).map((o) => o.uid)
+  return [...new Set(uids.filter((u, i) => uids.indexOf(u) !== i))]
+}
+
+/** Metadata of a changed object: server-made fields that the client left out or may not set come from the old one. */
+export function keptMetadata(meta: ObjectMeta, old: ObjectMeta): ObjectMeta {
+  const out: Record<string, unknown> = { ...meta }
+  const keep = (key: keyof ObjectMeta) => {
+    if (old[key] === undefined) delete out[key]
+    else out[key] = old[key]
+  }
+  keep('generation')
+  keep('creationTimestamp')
+  delete out['selfLink']
+  if (meta.uid === undefined || meta.uid === '') keep('uid')
+  if (meta.deletionTimestamp === undefined) keep('deletionTimestamp')
+  if (meta.deletionGracePeriodSeconds === undefined) keep('deletionGracePeriodSeconds')
+  if (meta.namespace === undefined) keep('namespace')
+  if (meta.ownerReferences !== undefined) out['ownerReferences'] = withoutRepeated(meta.ownerReferences)
+  return out
+}
+
+/** Anything but metadata and status differs. */
+export function specChanged(object: KubeObject, old: KubeObject): boolean {
+  for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (key === 'metadata' || key === 'status' || key === 'apiVersion' || key === 'kind') continue
+    if (!jsonEqual(object[key], old[key])) return true
+  }
+  return false
+}
+
+/** Equal but for what the server writes by itself: nothing is to be stored. */
+export function sameContent(object: KubeObject, old: KubeObject): boolean {
+  return (
+    jsonEqual({ ...object, metadata: undefined }, { ...old, metadata: undefined }) &&
+    jsonEqual(
+      withoutKeys(object.metadata, ['resourceVersion', 'managedFields']),
+      withoutKeys(old.metadata, ['resourceVersion', 'managedFields']),
+    )
+  )
+}

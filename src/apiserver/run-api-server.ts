@@ -1,0 +1,41 @@
+// The server as a process: its data folder, its kubeconfig file, its end on a signal.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import { createApiServer } from './api-server.ts'
+import { credentialsIn } from './auth/credentials.ts'
+import { sqliteStorage } from './storage/sqlite.ts'
+
+export interface RunOptions {
+  /** Folder for objects, keys and certificates; made when missing. */
+  readonly data: string
+  readonly port: number
+  readonly host?: string
+  readonly log?: Logger
+  /** Ends the server. */
+  readonly signal: AbortSignal
+}
+
+export interface Running {
+  readonly url: string
+  /** The file that was written. */
+  readonly kubeconfig: string
+  /** Resolves when the server has ended. */
+  readonly ended: Promise<void>
+}
+
+export async function runApiServer({ data, port, host = '127.0.0.1', log, signal }: RunOptions): Promise<Running> {
+  const storage = sqliteStorage(join(data, 'objects.db'))
+  const credentials = await credentialsIn(join(data, 'pki'), systemClock.now(), [host])
+  const server = await createApiServer({ storage, credentials, host, port, ...(log === undefined ? {} : { log }) })
+  await server.listen()
+  const kubeconfig = join(data, 'admin.kubeconfig')
+  writeFileSync(kubeconfig, server.adminKubeconfig(), { mode: 0o600 })
+  const ended = new Promise<void>((resolve, reject) => {
+    const stop = () => server.close().then(resolve, reject)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  return { url: server.url, kubeconfig, ended }
+}

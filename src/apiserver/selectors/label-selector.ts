@@ -1,0 +1,231 @@
+// Label selectors: the text form of queries and the object form of specs, both read into one list of requirements.
+import type { FieldError } from '#schema/field-error.ts'
+import { invalid } from '#schema/field-error.ts'
+import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
+import { badRequest } from '../status/refusal.ts'
+
+export interface Requirement {
+  readonly key: string
+  readonly operator: 'in' | 'notin' | 'exists' | '!' | '=' | '==' | '!=' | 'gt' | 'lt'
+  readonly values: readonly string[]
+}
+
+export type Labels = { readonly [key: string]: string } | undefined
+/** Undefined matches everything, so that the common case costs nothing. */
+export type LabelMatcher = (labels: Labels) => boolean
+
+export function matchesAll(requirements: readonly Requirement[]): LabelMatcher {
+  return (labels) => requirements.every((r) => matches(r, labels))
+}
+
+function matches({ key, operator, values }: Requirement, labels: Labels): boolean {
+  const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+  switch (operator) {
+    case 'in':
+    case '=':
+    case '==':
+      return value !== undefined && values.includes(value)
+    case 'notin':
+    case '!=':
+      return value === undefined || !values.includes(value)
+    case 'exists':
+      return value !== undefined
+    case '!':
+      return value === undefined
+    case 'gt':
+      return compared(value, values[0], (a, b) => a > b)
+    case 'lt':
+      return compared(value, values[0], (a, b) => a < b)
+    default:
+      return false
+  }
+}
+
+const compared = (a: string | undefined, b: string | undefined, test: (a: number, b: number) => boolean): boolean =>
+  a !== undefined && b !== undefined && /^-?\d+$/.test(a) && /^-?\d+$/.test(b) && test(Number(a), Number(b))
+
+const TOKEN = /\s*(==|!=|=|!|<|>|\(|\)|,|[^\s=!<>(),]+)/y
+
+function tokens(text: string): readonly string[] {
+  const out: string[] = []
+  TOKEN.lastIndex = 0
+  for (let at = 0; at < text.length; at = TOKEN.lastIndex) {
+    const m = TOKEN.exec(text)
+    if (m === null) break
+    out.push(m[1] ?? '')
+  }
+  return out
+}
+
+const SPECIAL = new Set(['=', '==', '!=', '!', '<', '>', '(', ')', ','])
+const isWord = (t: string | undefined): t is string => t !== undefined && !SPECIAL.has(t)
+
+class SelectorParser {
+  readonly #tokens: readonly string[]
+  #at = 0
+
+  constructor(text: string) {
+    this.#tokens = tokens(text)
+  }
+
+  all(): readonly Requirement[] {
+    const out: Requirement[] = []
+    if (this.#tokens.length === 0) return out
+    for (;;) {
+      out.push(this.#requirement())
+      const next = this.#tokens[this.#at]
+      if (next === undefined) return out
+      if (next !== ',') throw new SyntaxError(`found '${next}', expected: ',' or 'end of string'`)
+      this.#at++
+      const after = this.#tokens[this.#at]
+      if (!isWord(after) && after !== '!')
+        throw new SyntaxError(`found '${after ?? ''}', expected: identifier after ','`)
+    }
+  }
+
+  #requirement(): Requirement {
+    const not = this.#tokens[this.#at] === '!'
+    if (not) this.#at++
+    const key = this.#tokens[this.#at++]
+    if (!isWord(key)) throw new SyntaxError(`found '${key ?? ''}', expected: identifier`)
+    checked(qualifiedNameProblems(key, 'a valid label key'), 'key', key)
+    const operator = this.#tokens[this.#at]
+    if (not || operator === undefined || operator === ',') return { key, operator: not ? '!' : 'exists', values: [] }
+    this.#at++
+    switch (operator) {
+      case '=':
+      case '==':
+      case '!=':
+        return { key, operator, values: [this.#value(key)] }
+      case '<':
+      case '>':
+        return { key, operator: operator === '<' ? 'lt' : 'gt', values: [this.#integer(key)] }
+      case 'in':
+      case 'notin':
+        return { key, operator, values: this.#values(key) }
+      default:
+        throw new SyntaxError(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`)
+    }
+  }
+
+  /** An empty value is one: `a=`. */
+  #value(key: string): string {
+    const t = this.#tokens[this.#at]
+    if (t === undefined || t === ',') return ''
+    if (!isWord(t)) throw new SyntaxError(`found '${t}', expected: identifier`)
+    this.#at++
+    checked(labelValueProblems(t), `values[0][${key}]`, t)
+    return t
+  }
+
+  #integer(key: string): string {
+    const value = this.#value(key)
+    if (!/^-?\d+$/.test(value)) throw new SyntaxError("for 'Gt', 'Lt' operators, the value must be an integer")
+    return value
+  }
+
+  #values(key: string): readonly string[] {
+    if (this.#tokens[this.#at] !== '(') throw new SyntaxError(`found '${this.#tokens[this.#at] ?? ''}', expected: '('`)
+    this.#at++
+    const out: string[] = []
+    for (;;) {
+      out.push(this.#value(key))
+      const t = this.#tokens[this.#at++]
+      if (t === ')') return out
+      if (t !== ',') throw new SyntaxError(`found '${t ?? ''}', expected: ',' or ')'`)
+    }
+  }
+}
+
+function checked(problems: readonly string[], field: string, value: string): void {
+  if (problems.length > 0)
+    throw new SyntaxError(`${field}: Invalid value: ${JSON.stringify(value)}: ${problems.join('; ')}`)
+}
+
+/** Of a query; undefined when it selects everything. */
+export function parseLabelSelector(text: string): LabelMatcher | undefined {
+  if (text.trim() === '') return undefined
+  try {
+    const requirements = new SelectorParser(text).all()
+    return requirements.length === 0 ? undefined : matchesAll(requirements)
+  } catch (e) {
+    if (e instanceof SyntaxError) throw badRequest(`unable to parse requirement: ${e.message}`)
+    throw e
+  }
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: { readonly [key: string]: string }
+  readonly matchExpressions?: readonly {
+    readonly key: string
+    readonly operator: string
+    readonly values?: readonly string[]
+  }[]
+}
+
+const OPERATORS: Readonly<Record<string, Requirement['operator'] | undefined>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+}
+
+/** Of a spec: no selector matches nothing, an empty one everything. */
+export function selectorMatcher(selector: LabelSelector | undefined): LabelMatcher {
+  if (selector === undefined) return () => false
+  return matchesAll(requirementsOf(selector))
+}
+
+function requirementsOf(selector: LabelSelector): readonly Requirement[] {
+  return [
+    ...Object.entries(selector.matchLabels ?? {}).map(([key, v]): Requirement => ({ key, operator: '=', values: [v] })),
+    ...(selector.matchExpressions ?? []).map((e): Requirement => ({
+      key: e.key,
+      operator: OPERATORS[e.operator] ?? 'in',
+      values: e.values ?? [],
+    })),
+  ]
+}
+
+/** As `kubectl` and the scale subresource write it. */
+export function selectorText(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return ''
+  const text = ({ key, operator, values }: Requirement): string => {
+    if (operator === 'exists') return key
+    if (operator === '!') return `!${key}`
+    if (operator === '=') return `${key}=${values[0] ?? ''}`
+    return `${key} ${operator} (${[...values].sort().join(',')})`
+  }
+  return [...requirementsOf(selector)]
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(text)
+    .join(',')
+}
+
+export function selectorProblems(selector: LabelSelector, field: string): readonly FieldError[] {
+  const out: FieldError[] = []
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
+    out.push(...qualifiedNameProblems(key, 'a valid label key').map((p) => invalid(`${field}.matchLabels`, key, p)))
+    out.push(...labelValueProblems(value).map((p) => invalid(`${field}.matchLabels`, value, p)))
+  }
+  for (const [i, e] of (selector.matchExpressions ?? []).entries()) {
+    const at = `${field}.matchExpressions[${i}]`
+    const count = e.values?.length ?? 0
+    if (OPERATORS[e.operator] === undefined)
+      out.push(invalid(`${at}.operator`, e.operator, 'not a valid selector operator'))
+    else if ((e.operator === 'In' || e.operator === 'NotIn') && count === 0)
+      out.push({
+        type: 'FieldValueRequired',
+        field: `${at}.values`,
+        detail: "must be specified when `operator` is 'In' or 'NotIn'",
+      })
+    else if ((e.operator === 'Exists' || e.operator === 'DoesNotExist') && count > 0)
+      out.push({
+        type: 'FieldValueForbidden',
+        field: `${at}.values`,
+        detail: "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+      })
+    out.push(...qualifiedNameProblems(e.key, 'a valid label key').map((p) => invalid(`${at}.key`, e.key, p)))
+  }
+  return out
+}
