@@ -18,8 +18,7 @@ export type Report = (problem: RuleProblem) => void
 
 type Written = Readonly<Record<string, unknown>>
 
-/** `priority` only ever changed the order in which json-rules-engine looks, so it is taken and has no effect. */
-const LEAF_FIELDS = ['fact', 'path', 'operator', 'value', 'for', 'name', 'priority']
+const LEAF_FIELDS = ['fact', 'path', 'operator', 'value', 'for', 'name']
 const own = (o: Written, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
 export function reportUnknownFields(written: Written, known: readonly string[], pointer: string, report: Report): void {

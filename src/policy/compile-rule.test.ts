@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileRule } from './compile-rule.ts'
-import { MAX_RULE_BYTES, MAX_RULE_LEAVES } from './limits.ts'
+import * as api from '#api/rule-tree.ts'
+import { MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_LEAVES } from './limits.ts'
 import { nodeVocabulary } from './node-vocabulary.ts'
 import { describeProblem } from './problem.ts'
 
@@ -175,6 +176,16 @@ describe('a rule that is well formed compiles', () => {
   it.each(cases)('%s', (_name, definition, leafCount) => {
     const result = compileRule('r', definition, vocabulary)
     expect(result).toMatchObject({ ok: true, rule: { leafCount } })
+  })
+
+  it('as large as the API takes it', () => {
+    expect([MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_LEAVES]).toEqual([
+      api.MAX_RULE_BYTES,
+      api.MAX_RULE_DEPTH,
+      api.MAX_RULE_LEAVES,
+    ])
+    const definition = { all: Array.from({ length: MAX_RULE_LEAVES }, () => ({ ...leaf, for: '1m' })) }
+    expect([problemsOf(definition), api.ruleTreeFindings(definition)]).toEqual([[], []])
   })
 
   it('and no longer changes with what it was made from', () => {

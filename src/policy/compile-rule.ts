@@ -17,7 +17,7 @@ export type RuleCompilation =
   | { readonly ok: false; readonly problems: readonly RuleProblem[] }
 
 const GROUPS = ['all', 'any', 'not'] as const
-const GROUP_FIELDS = [...GROUPS, 'name', 'priority']
+const GROUP_FIELDS = [...GROUPS, 'name']
 
 export function compileRule(name: string, definition: unknown, vocabulary: Vocabulary): RuleCompilation {
   if (name === '' || name.length > MAX_VALUE_CHARS)
@@ -46,10 +46,16 @@ export function compileRule(name: string, definition: unknown, vocabulary: Vocab
     report({ code: RULE_CODES.badValue, pointer: '', message })
   }
   if (problems.length > 0 || root === undefined) return refused(problems)
-  return { ok: true, rule: { name, definition: own, root, leafCount: compilation.leaves } }
+  return { ok: true, rule: { name, definition: own, root, leafCount: leavesOf(root) } }
 }
 
 const refused = (problems: readonly RuleProblem[]): RuleCompilation => ({ ok: false, problems })
+
+function leavesOf(term: Term): number {
+  if (term.kind === 'leaf') return 1
+  const children = term.kind === 'not' ? [term.child] : term.children
+  return children.reduce((sum, child) => sum + leavesOf(child), 0)
+}
 
 function regexCost(term: Term): number {
   if (term.kind === 'leaf') return term.against.kind === 'value' ? (term.against.bound.cost ?? 0) : 0
@@ -81,7 +87,7 @@ function compileTerm(written: unknown, pointer: string, depth: number, c: Compil
     return undefined
   }
   const term = compileLeaf(written, pointer, c.vocabulary, c.report)
-  c.leaves += term?.kind === 'all' ? 2 : 1
+  c.leaves += 1
   return term
 }
 

@@ -35,5 +35,6 @@ export interface CompiledRule {
   readonly name: string
   readonly definition: Json
   readonly root: Term
+  /** As asked: `for` makes a second leaf. */
   readonly leafCount: number
 }
