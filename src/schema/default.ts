@@ -1,6 +1,6 @@
 // Fills in the defaults of a schema: absent fields, and nulls where none may be. The input is never changed; what stays is shared.
-import { cloneJson, isObject, setOwn } from '#lib/json.ts'
-import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, propertyOf } from './prune.ts'
+import { isObject } from '#lib/json.ts'
+import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, plainObject, propertyOf } from './prune.ts'
 import type { Schema } from './schema.ts'
 
 /** Defaults inside of a default apply too; a field below an absent field stays absent. */
@@ -22,23 +22,18 @@ function defaulted(schema: Schema, value: unknown): unknown {
   return applyDefaults(schema, value)
 }
 
-const freshDefault = (schema: Schema): unknown => applyDefaults(schema, cloneJson(schema.default))
+/** A copy, so that nobody who changes an object changes its schema. */
+const freshDefault = (schema: Schema): unknown =>
+  applyDefaults(schema, typeof schema.default === 'object' ? structuredClone(schema.default) : schema.default)
 
 function withAbsent(schema: Schema, value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!isObject(schema.properties)) return value
-  let out: Record<string, unknown> | undefined
+  const added: (readonly [string, unknown])[] = []
   for (const name of Object.keys(schema.properties)) {
     const property = propertyOf(schema, name)
     if (!property || !hasDefault(property)) continue
     if (Object.hasOwn(value, name) && value[name] !== undefined) continue
-    out ??= copyOf(value)
-    setOwn(out, name, freshDefault(property))
+    added.push([name, freshDefault(property)])
   }
-  return out ?? value
-}
-
-function copyOf(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const out: Record<string, unknown> = {}
-  for (const k of Object.keys(value)) setOwn(out, k, value[k])
-  return out
+  return added.length === 0 ? value : plainObject([...Object.entries(value), ...added])
 }

@@ -1,5 +1,5 @@
 // Drops what a schema does not know, and nulls where none may be, as the API server does before it looks at a value; the input is never changed.
-import { isObject, MAX_JSON_DEPTH, setOwn } from '#lib/json.ts'
+import { isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Schema } from './schema.ts'
 
 export interface Pruned {
@@ -122,9 +122,9 @@ export function mapFields(
   const names = Object.keys(from)
   const values = names.map((name) => (from[name] === undefined ? undefined : change(from[name], name)))
   if (names.every((name, i) => values[i] === from[name])) return from
-  const out: Record<string, unknown> = {}
-  names.forEach((name, i) => {
-    if (values[i] !== undefined) setOwn(out, name, values[i])
-  })
-  return out
+  return plainObject(names.map((name, i) => [name, values[i]] as const).filter(([, v]) => v !== undefined))
 }
+
+/** Defines its fields instead of assigning them: `__proto__` is data, and a frozen Object.prototype is no obstacle. */
+export const plainObject = (entries: Iterable<readonly [string, unknown]>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(entries)
