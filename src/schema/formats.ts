@@ -18,10 +18,10 @@ const STRING_FORMATS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['ipv6', (text) => isIPv6(text) && !text.includes('%')],
   ['cidr', isCidr],
   ['mac', isMac],
-  ['uuid', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
-  ['uuid3', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i)],
-  ['uuid4', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
-  ['uuid5', matches(/^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i)],
+  ['uuid', uuidOf('', '')],
+  ['uuid3', uuidOf('3', '')],
+  ['uuid4', uuidOf('4', '[89ab]')],
+  ['uuid5', uuidOf('5', '[89ab]')],
   ['isbn', (text) => isIsbn10(text) || isIsbn13(text)],
   ['isbn10', isIsbn10],
   ['isbn13', isIsbn13],
@@ -49,6 +49,13 @@ export function effectiveFormat(type: string | undefined, format: string): strin
   if (type === 'integer') return format === 'int32' || format === 'int64' ? format : ''
   if (type === 'number') return format === 'float' || format === 'double' ? format : ''
   return ''
+}
+
+/** Dashes are optional one by one; version and variant bind the digit they stand at. */
+function uuidOf(version: string, variant: string): Check {
+  const digits = (n: number, first = '') => (first === '' ? `[0-9a-f]{${n}}` : `${first}[0-9a-f]{${n - 1}}`)
+  const groups = [digits(8), digits(4), digits(4, version), digits(4, variant), digits(12)]
+  return matches(new RegExp(`^${groups.join('-?')}$`, 'i'))
 }
 
 /** Dotted, with leading zeros tolerated; an IPv4 inside an IPv6 address counts too. */
@@ -180,12 +187,21 @@ function isIsbn13(text: string): boolean {
   return [...digits].reduce((total, c, i) => total + Number(c) * (i % 2 === 0 ? 1 : 3), 0) % 10 === 0
 }
 
-const CARD =
-  /^(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|(?:2131|1800|35\d{3})\d{11})$/
+/** First digits, and how many digits a card that begins so has. */
+const CARDS: readonly (readonly [RegExp, readonly number[]])[] = [
+  [/^4/, [13, 16]],
+  [/^5[1-5]/, [16]],
+  [/^(6011|65)/, [16]],
+  [/^3[47]/, [15]],
+  [/^(30[0-5]|36|38)/, [14]],
+  [/^(2131|1800)/, [15]],
+  [/^35/, [16]],
+]
 
+/** Any other characters may stand between the digits; the last digit is a check sum. */
 function isCreditCard(text: string): boolean {
   const digits = text.replaceAll(/\D/g, '')
-  if (!CARD.test(digits)) return false
+  if (!CARDS.some(([prefix, lengths]) => prefix.test(digits) && lengths.includes(digits.length))) return false
   const sum = [...digits].toReversed().reduce((total, c, i) => {
     const doubled = Number(c) * (i % 2 === 0 ? 1 : 2)
     return total + (doubled > 9 ? doubled - 9 : doubled)
