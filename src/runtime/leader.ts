@@ -38,7 +38,7 @@ export interface LeaderContext {
   readonly signal: AbortSignal
   /** Grows with every term, whoever holds it. */
   readonly term: number
-  isLeader(): boolean
+  readonly isLeader: () => boolean
 }
 
 export interface LeaderOptions {

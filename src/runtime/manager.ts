@@ -88,13 +88,19 @@ export class Manager {
       .then(() => this.#startAll(caches))
       .then(
         () => this.#lead(),
-        (error: unknown): Ended => ({ reason: 'FailedToStart', left: [], error }),
+        (error: unknown): Ended => this.#unstarted(error),
       )
     this.#phase = 'Draining'
     const left = await this.#stopAll(this.#started, this.#drainMs(lead.reason))
     const ended = { ...lead, left: [...lead.left, ...left] }
     log.info('ended', ended)
     return ended
+  }
+
+  /** Who is told to end while it starts does so with an error, and that is no failure. */
+  #unstarted(error: unknown): Ended {
+    if (this.#context.signal.aborted) return { reason: 'Stopped', left: [] }
+    return { reason: 'FailedToStart', left: [], error }
   }
 
   /** From standby to the end of the controllers; the lease is given back only after their last write. */

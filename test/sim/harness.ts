@@ -1,11 +1,12 @@
 // Runs a scenario phase by phase, once without faults (the reference) and then per seed with them, and holds the runs against the oracles:
 // O1 same end state, O2 same objects made and deleted, O3 invariants at every write, O5 settles and stops writing, O9 replays byte-equal.
 import { canonicalJson } from '#lib/json.ts'
-import { seededRandom } from '#lib/random.ts'
+import { type Random, seededRandom } from '#lib/random.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
+import type { Call } from '#kube/fake/faults.ts'
 import type { Commit } from '#kube/fake/revisions.ts'
 import { type Counts, countDifference, countsOf, stateOf, stateDifference } from './oracles.ts'
-import type { Actor } from './process.ts'
+import { type Actor, actorOf } from './process.ts'
 import { ALL_FAULTS, type FaultKind, type SimFault, drawFaults, inject } from './sim-faults.ts'
 import { World } from './world.ts'
 
@@ -30,6 +31,8 @@ export interface Simulation {
   readonly faultyMs?: number
   /** Virtual time in which everything must settle once the faults are over, and after which nothing may write. */
   readonly settleMs?: number
+  /** Virtual time without a write that counts as rest. */
+  readonly restMs?: number
   /** What the end state is; the default is every object without what differs by nature (uids, versions, times). */
   readonly state?: (world: World) => unknown
   /** Kinds (`group/plural`) whose makings and deletions must equal the reference's; the default is the given kinds. */
@@ -49,6 +52,8 @@ export interface Run {
   readonly faults: readonly (readonly SimFault[])[]
   readonly states: readonly unknown[]
   readonly counts: readonly Counts[]
+  /** Calls that write, by phase. */
+  readonly writes: readonly (readonly Call[])[]
   readonly violations: readonly Violation[]
   readonly trace: readonly string[]
   readonly digest: string
@@ -56,18 +61,29 @@ export interface Run {
 
 const DEFAULT_FAULTY_MS = 20_000
 const DEFAULT_SETTLE_MS = 600_000
-/** After settling, this long without a write counts as rest. */
-const REST_MS = 600_000
+/** Two full rounds of the longest backoff. */
+const DEFAULT_REST_MS = 600_000
 /** A phase of a well-behaved controller takes some thousand steps; whoever needs so many is spinning. */
 const MOST_STEPS = 30_000
 
-/** One run; with `reference` left out it has no faults and becomes one. */
-export async function simulate(simulation: Simulation, seed: number, reference?: Run): Promise<Run> {
+/** What to hold a run against, and which faults it gets: drawn from its seed unless they are given. */
+export interface Trial {
+  readonly reference: Run
+  readonly faults?: (phase: string) => readonly SimFault[]
+}
+
+/** One run; without a trial it has no faults and becomes a reference. */
+export async function simulate(simulation: Simulation, seed: number, trial?: Trial): Promise<Run> {
   const { kinds, phases, faultyMs = DEFAULT_FAULTY_MS } = simulation
   const world = new World(seed, kinds)
   const random = seededRandom(seed + 7_919)
   const violations: Violation[] = []
-  const run = { faults: [] as (readonly SimFault[])[], states: [] as unknown[], counts: [] as Counts[] }
+  const run = {
+    faults: [] as (readonly SimFault[])[],
+    states: [] as unknown[],
+    counts: [] as Counts[],
+    writes: [] as (readonly Call[])[],
+  }
   let phase = ''
   world.fake.onCommit((commit) => violations.push(...brokenBy(simulation, commit, world, phase)))
   for (const actor of simulation.actors()) world.start(actor)
@@ -75,8 +91,8 @@ export async function simulate(simulation: Simulation, seed: number, reference?:
   for (const { name, act, counts = 'Equal' } of phases) {
     phase = name
     const from = world.commits.length
-    const hit = world.actors.filter((a) => a.isFaulty !== false).map((a) => a.name)
-    const faults = reference === undefined ? [] : drawFaults(random, hit, simulation.faults ?? ALL_FAULTS, faultyMs)
+    const writesFrom = world.writes.length
+    const faults = trial === undefined ? [] : (trial.faults?.(name) ?? drawn(simulation, world, random))
     world.scheduler.note(`phase ${name}: ${JSON.stringify(faults)}`)
     const heal = inject(world, faults, random)
     act(world)
@@ -85,15 +101,21 @@ export async function simulate(simulation: Simulation, seed: number, reference?:
     world.scheduler.note('healed')
     violations.push(...(await restless(simulation, world, name)))
     run.faults.push(faults)
+    run.writes.push(world.writes.slice(writesFrom))
     run.states.push(simulation.state?.(world) ?? stateOf(world, kinds))
     run.counts.push(
       countsOf(world.commits.slice(from), simulation.counted ?? kinds.map((k) => `${k.type.group}/${k.type.plural}`)),
     )
-    if (reference !== undefined) violations.push(...differences(reference, run, name, counts))
+    if (trial !== undefined) violations.push(...differences(trial.reference, run, name, counts))
     if (violations.length > 0) break
   }
   const trace = world.scheduler.trace()
   return { seed, ...run, violations, trace, digest: world.scheduler.digest() }
+}
+
+function drawn(simulation: Simulation, world: World, random: Random): readonly SimFault[] {
+  const names = world.actors.filter((a) => a.isFaulty !== false).map((a) => a.name)
+  return drawFaults(random, names, simulation.faults ?? ALL_FAULTS, simulation.faultyMs ?? DEFAULT_FAULTY_MS)
 }
 
 function brokenBy({ invariants = {} }: Simulation, commit: Commit, world: World, phase: string): Violation[] {
@@ -105,10 +127,10 @@ function brokenBy({ invariants = {} }: Simulation, commit: Commit, world: World,
 
 /** O5: settles within its time, and then rests. */
 async function restless(simulation: Simulation, world: World, phase: string): Promise<Violation[]> {
-  const { settleMs = DEFAULT_SETTLE_MS, heartbeats = [] } = simulation
+  const { settleMs = DEFAULT_SETTLE_MS, restMs = DEFAULT_REST_MS, heartbeats = [] } = simulation
   const settling = await world.scheduler.run({ forMs: settleMs, mostSteps: MOST_STEPS })
   const from = world.writes.length
-  const resting = settling === 'Steps' ? settling : await world.scheduler.run({ forMs: REST_MS, mostSteps: MOST_STEPS })
+  const resting = settling === 'Steps' ? settling : await world.scheduler.run({ forMs: restMs, mostSteps: MOST_STEPS })
   if (resting === 'Steps')
     return [{ oracle: 'O5', phase, message: `still busy after ${MOST_STEPS} steps without a fault` }]
   const writes = world.writes.slice(from).filter(({ type }) => !heartbeats.includes(`${type?.group}/${type?.plural}`))
@@ -148,14 +170,36 @@ export async function referenceRun(simulation: Simulation): Promise<Run> {
 export async function checkSeeds(simulation: Simulation, seeds: Iterable<number>): Promise<void> {
   const reference = await referenceRun(simulation)
   for (const seed of seeds) {
-    const run = await simulate(simulation, seed, reference)
+    const run = await simulate(simulation, seed, { reference })
     if (run.violations.length > 0) throw new Error(describeRun(run))
     if (seed % 10 !== 0) continue
-    const again = await simulate(simulation, seed, reference)
+    const again = await simulate(simulation, seed, { reference })
     if (again.digest !== run.digest)
       throw new Error(`O9: seed ${seed} does not replay: ${firstDifference(run.trace, again.trace)}`)
   }
 }
+
+/** F1 and F2 without luck: the actor dies before and after each single write of the reference run, and loses the reply of each. */
+export async function checkEveryWrite(simulation: Simulation, actor: string): Promise<number> {
+  const reference = await referenceRun(simulation)
+  let runs = 0
+  for (const [at, { name }] of simulation.phases.entries()) {
+    const writes = reference.writes[at]?.filter((call) => actorOf(call.actor) === actor).length ?? 0
+    for (let write = 1; write <= writes; write++)
+      for (const fault of aroundWrite(actor, write)) {
+        const run = await simulate(simulation, 0, { reference, faults: (phase) => (phase === name ? [fault] : []) })
+        if (run.violations.length > 0) throw new Error(describeRun(run))
+        runs++
+      }
+  }
+  return runs
+}
+
+const aroundWrite = (actor: string, write: number): readonly SimFault[] => [
+  { kind: 'Crash', actor, write, when: 'before' },
+  { kind: 'Crash', actor, write, when: 'after' },
+  { kind: 'LostReply', actor, write },
+]
 
 /** The first violation that a planted bug shows, or undefined when no seed shows one. A reference that fails is found too. */
 export async function firstViolation(
@@ -165,7 +209,7 @@ export async function firstViolation(
 ): Promise<{ readonly seed: number; readonly violation: Violation } | undefined> {
   const reference = await referenceRun(correct)
   for (const seed of seeds) {
-    const [violation] = (await simulate(simulation, seed, reference)).violations
+    const [violation] = (await simulate(simulation, seed, { reference })).violations
     if (violation !== undefined) return { seed, violation }
   }
   return undefined

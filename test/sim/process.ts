@@ -14,6 +14,8 @@ export interface SimProcess {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** For what runs until the process is told to end; a kill tells nobody. */
+  readonly signal: AbortSignal
   /** Reads are consistent, as those of a real server without a resourceVersion. */
   readonly client: KubeClient
   /** For caches: lists and watches may be served from a view that lags behind (F3, F4). */
@@ -60,6 +62,7 @@ export function startProcess({ name, life, seed, clock, fake, note }: ProcessPar
       clock: mortalClock(clock, state),
       random: seededRandom(seed * 31 + life),
       log,
+      signal: new AbortController().signal,
       client: client(name),
       cacheClient: client(cacheActor(name)),
     },

@@ -1,7 +1,7 @@
 // What goes wrong in a simulated phase: a closed list of faults, drawn from the seed, put into effect on the world, and taken away at the end.
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
-import type { Call, CallFault, EventFault, FaultPort, Moment } from '#kube/fake/faults.ts'
+import { type Call, type CallFault, type EventFault, type FaultPort, type Moment, faultsOf } from '#kube/fake/faults.ts'
 import { actorOf, cacheActor } from './process.ts'
 import type { World } from './world.ts'
 
@@ -66,6 +66,7 @@ const CODES: readonly (readonly [number, Moment])[] = [
 ]
 const EVENT_FAULTS: readonly EventFault[] = [
   { kind: 'duplicate' },
+  { kind: 'swap' },
   { kind: 'delay', ms: 3_000 },
   { kind: 'close', when: 'before' },
   { kind: 'close', when: 'after' },
@@ -137,11 +138,7 @@ export function inject(world: World, faults: readonly SimFault[], random: Random
     heals.push(stop)
   }
   for (const fault of faults) injectOne(world, fault, random, ports, during)
-  world.setFaults({
-    call: (call) => ports.reduce<CallFault | undefined>((first, port) => first ?? port.call?.(call), undefined),
-    event: (watch, event) =>
-      ports.reduce<EventFault | undefined>((first, port) => first ?? port.event?.(watch, event), undefined),
-  })
+  world.setFaults(honestBookmarks(faultsOf(...ports)))
   return () => {
     isOver = true
     world.setFaults({})
@@ -194,10 +191,7 @@ function injectOne(world: World, fault: SimFault, random: Random, ports: FaultPo
       )
       return
     case 'Events':
-      ports.push({
-        event: (watch) =>
-          actorOf(watch.actor) === fault.actor && random.next() < fault.share ? fault.fault : undefined,
-      })
+      ports.push(disturbed(fault, random))
       return
     case 'Partition': {
       let isCut = false
@@ -247,4 +241,22 @@ function refusal(fault: Extract<SimFault, { kind: 'Refuse' }>, call: Call, rando
   // Only writes conflict, and only a write can have been applied.
   if (!call.isWrite && (fault.code === 409 || fault.when === 'after')) return undefined
   return { kind: 'refuse', when: fault.when, code: fault.code, ...(fault.code === 429 && { retryAfterSeconds: 1 }) }
+}
+
+function disturbed({ actor, share, fault }: Extract<SimFault, { kind: 'Events' }>, random: Random): FaultPort {
+  return { event: (watch) => (actorOf(watch.actor) === actor && random.next() < share ? fault : undefined) }
+}
+
+/** No server tells of a revision before all events up to it: a bookmark that would overtake a swapped event is left out. */
+function honestBookmarks(faults: FaultPort): FaultPort {
+  const holding = new Set<number>()
+  return {
+    ...faults,
+    event: (watch, event) => {
+      const isOvertaking = holding.delete(watch.id) && event.type === 'BOOKMARK'
+      const fault = isOvertaking ? { kind: 'drop' as const } : faults.event?.(watch, event)
+      if (fault?.kind === 'swap') holding.add(watch.id)
+      return fault
+    },
+  }
 }

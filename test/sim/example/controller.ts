@@ -2,21 +2,21 @@
 import { assertNever } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { type Informer, createInformer } from '#kube/informer.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated, reconcileWith } from '#runtime/reconcile-with.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Actor, SimProcess } from '../process.ts'
-import { SimCache } from '../sim-cache.ts'
 import { type Child, FINALIZER, PARENT_LABEL, type Parent, type ParentStatus, childType, parentType } from './kinds.ts'
 import { type ExampleAction, type ExamplePlan, type Seen, mayDelete, plan, statusOf } from './plan.ts'
 
 /** What a reconcile works with in one life of the process. */
 export interface Tools {
   readonly client: KubeClient
-  readonly parents: SimCache<Parent>
-  readonly children: SimCache<Child>
+  readonly parents: Informer<Parent>
+  readonly children: Informer<Child>
   readonly process: SimProcess
   readonly enqueue: (parent: string) => void
 }
@@ -31,12 +31,13 @@ export interface ExampleParts {
   readonly onChild: (tools: Tools, before: Child | undefined, after: Child | undefined) => void
 }
 
+const BY_PARENT = 'parent'
 const parentOf = (child: Child | undefined): string | undefined => child?.metadata.labels?.[PARENT_LABEL]
 
 export const correctParts: ExampleParts = {
   observe: async ({ parents, children }, name) => {
-    const parent = parents.get(name)
-    return parent && { parent, children: children.all().filter((c) => parentOf(c) === name) }
+    const parent = parents.store.get({ name })
+    return parent && { parent, children: children.store.byIndex(BY_PARENT, name) }
   },
   plan,
   act,
@@ -117,7 +118,7 @@ export function exampleController(parts: ExampleParts = correctParts): Actor {
   return {
     name: 'controller',
     start: (process) => {
-      const { client, cacheClient, clock, random, log } = process
+      const { client, cacheClient, clock, random, log, signal } = process
       const reconcile = reconcileWith<Seen, undefined, ExampleAction, ParentStatus>({
         clock,
         config: () => undefined,
@@ -139,23 +140,18 @@ export function exampleController(parts: ExampleParts = correctParts): Actor {
         workers: 2,
         backoff: { baseMs: 50, capMs: 30_000 },
       })
+      const indexers = { [BY_PARENT]: (child: Child) => [parentOf(child) ?? ''] }
       const tools: Tools = {
         client,
         process,
         enqueue: (parent) => controller.enqueue(parent),
-        parents: new SimCache({
-          client: cacheClient,
-          clock,
-          type: parentType,
-          onChange: (b, a) => parts.onParent(tools, b, a),
-        }),
-        children: new SimCache({
-          client: cacheClient,
-          clock,
-          type: childType,
-          onChange: (b, a) => parts.onChild(tools, b, a),
-        }),
+        parents: createInformer({ client: cacheClient, type: parentType, clock, random }),
+        children: createInformer({ client: cacheClient, type: childType, clock, random, indexers }),
       }
+      tools.parents.addHandler((before, after) => parts.onParent(tools, before, after))
+      tools.children.addHandler((before, after) => parts.onChild(tools, before, after))
+      void tools.parents.run(signal)
+      void tools.children.run(signal)
       controller.start()
     },
   }

@@ -1,6 +1,6 @@
 import { seeds } from '#test/support/scheduler.ts'
 import { describe, expect, test } from 'vitest'
-import { checkSeeds, firstViolation, referenceRun } from '../harness.ts'
+import { checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { mutants } from './mutants.ts'
 import { exampleSimulation } from './simulation.ts'
 
@@ -14,15 +14,25 @@ describe('the example controller', () => {
     expect(counts[3]).toEqual({ 'example.kubenode.io/children ADDED': 2, 'example.kubenode.io/children DELETED': 2 })
   })
 
+  test('F1 F2: it may die before and after any single write, and lose the reply of any', async () => {
+    expect(await checkEveryWrite(exampleSimulation(), 'controller')).toBeGreaterThan(100)
+  })
+
   test(`F1–F8, F11, F16: whatever goes wrong, ${SEEDS} seeds end as if nothing had`, async () => {
     await checkSeeds(exampleSimulation(), seeds(SEEDS))
   })
 })
 
-describe('a planted bug is found', () => {
-  test.each(mutants)('$pattern: $name (within $within seeds)', async ({ parts, faults, within }) => {
+describe('a planted bug', () => {
+  test.each(mutants)('is found, $pattern: $name (within $within seeds)', async ({ parts, faults, within }) => {
     const found = await firstViolation(exampleSimulation(parts, faults), exampleSimulation(), seeds(within))
     expect(found).toBeDefined()
-    if (process.env['SIM_SHOW']) process.stdout.write(`${JSON.stringify(found)}\n`)
   })
+
+  test.each(mutants.filter((m) => m.faults.length > 0))(
+    'shows only under its faults, $pattern: $name',
+    async ({ parts }) => {
+      expect(await firstViolation(exampleSimulation(parts, []), exampleSimulation(), seeds(3))).toBeUndefined()
+    },
+  )
 })

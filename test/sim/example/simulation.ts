@@ -64,8 +64,7 @@ const budget: Invariant = ({ kind, type, object, previous, call }, world) => {
   if (kind !== 'example.kubenode.io/children' || type !== 'DELETED' || call === undefined || !isReady(child))
     return undefined
   const owner = world.fake.all(parentType).find((p) => isOwnedBy(child, p as Parent)) as Parent | undefined
-  if (owner === undefined) return `${child.metadata.name} was deleted although its parent was gone`
-  if (owner.metadata.deletionTimestamp !== undefined) return undefined
+  if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) return undefined
   const { replicas, maxUnavailable } = owner.spec
   const ready = world.fake.all(childType).filter((c) => isOwnedBy(c as Child, owner) && isReady(c as Child)).length
   return ready >= replicas - maxUnavailable

@@ -1,0 +1,97 @@
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { createInformer } from '#kube/informer.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { expect, test } from 'vitest'
+import { Controller } from './controller.ts'
+import { Health } from './health.ts'
+import { Manager } from './manager.ts'
+import { createMetrics } from './metrics.ts'
+import { done } from './outcome.ts'
+import { supervise } from './supervision.ts'
+
+const nodeType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+
+/** A whole program: one cache, one controller, and everything that looks after them. */
+function program(reconcile: () => Promise<typeof done> = async () => done) {
+  const clock = new VirtualClock()
+  const random = seededRandom(1)
+  const log = silentLogger
+  const fake = new FakeKube({ clock, random })
+  const health = new Health()
+  const metrics = createMetrics()
+  const supervision = supervise({ clock, log, health, metrics })
+  const nodes = createInformer({ client: fake.client({ actor: 'program' }), type: nodeType, clock, random })
+  const controller = new Controller({ name: 'node', reconcile, clock, random, log, workers: 1 })
+  nodes.addHandler((old, now) => controller.enqueue((now ?? old)?.metadata.name ?? ''))
+  const manager = new Manager({
+    clock,
+    log,
+    caches: [supervision.cache('nodes', nodes)],
+    controllers: () => [supervision.controller(controller)],
+  })
+  supervision.watchdog.start()
+  const abort = new AbortController()
+  const gauge = async () =>
+    (await metrics.registry.metrics()).split('\n').filter((l) => l.startsWith('kubenode_stalled{'))
+  const plant = (name: string) => fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
+  return {
+    clock,
+    fake,
+    health,
+    manager,
+    plant,
+    gauge,
+    run: () => manager.run(abort.signal),
+    terminate: () => abort.abort(),
+  }
+}
+
+test('a program is ready once its caches are, works, and drains on the signal', async () => {
+  const seen: string[] = []
+  const { clock, health, manager, plant, run, terminate } = program(async () => (seen.push('look'), done))
+  plant('n')
+  expect(health.ready().ok).toBe(false)
+  const running = run()
+  await clock.advance(1_000)
+  expect([health.ready().ok, health.live().ok, manager.phase, seen.length]).toEqual([true, true, 'Leading', 1])
+  terminate()
+  expect(await running).toEqual({ reason: 'Stopped', left: [] })
+})
+
+test('a server that is away makes the program unready, not dead, and it recovers by itself', async () => {
+  const { clock, fake, health, gauge, run, terminate } = program()
+  const running = run()
+  await clock.advance(1_000)
+  fake.faults = { call: () => ({ kind: 'lose', when: 'before' }) }
+  fake.closeWatches(undefined, 'lost')
+  await clock.advance(600_000)
+  expect([health.ready().ok, health.live().ok]).toEqual([false, true])
+  expect(await gauge()).toEqual(['kubenode_stalled{part="watch nodes"} 1'])
+  fake.faults = {}
+  await clock.advance(600_000)
+  expect([health.ready().ok, await gauge()]).toEqual([true, ['kubenode_stalled{part="watch nodes"} 0']])
+  terminate()
+  await running
+})
+
+test('an idle program is neither stalled nor dead, however long nothing happens', async () => {
+  const { clock, health, run, terminate } = program()
+  const running = run()
+  await clock.advance(6 * 3_600_000)
+  expect([health.ready(), health.live().ok]).toMatchObject([{ ok: true }, true])
+  terminate()
+  await running
+})
+
+test('a process that starts without its server waits, unready, and ends cleanly when told to', async () => {
+  const { clock, fake, health, manager, run, terminate } = program()
+  fake.faults = { call: () => ({ kind: 'refuse', when: 'before', code: 503 }) }
+  const running = run()
+  await clock.advance(120_000)
+  expect([health.ready().ok, manager.phase]).toEqual([false, 'Syncing'])
+  terminate()
+  await clock.advance(30_000)
+  expect(await running).toMatchObject({ reason: 'Stopped' })
+})

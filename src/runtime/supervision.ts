@@ -1,0 +1,101 @@
+// Ties the parts of a program to its health, its watchdog and its manager: what must be synced to be ready, and whose silence is a stall.
+import type { Clock } from '#lib/clock.ts'
+import { formatDuration } from '#lib/duration.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Controller } from './controller.ts'
+import type { Health } from './health.ts'
+import type { Part } from './manager.ts'
+import type { RuntimeMetrics } from './metrics.ts'
+import { Watchdog } from './watchdog.ts'
+
+/** What is needed of an informer here. */
+export interface CachedKind {
+  run(signal: AbortSignal): Promise<void>
+  synced(signal?: AbortSignal): Promise<void>
+  readonly isSynced: boolean
+  silentForMs(): number
+}
+
+/** Bookmarks come each minute; a reflector gives a silent connection up after 1.75 of them and needs time to come back. */
+const WATCH_BOUND_MS = 180_000
+/** Longer than any reconcile may take with its grace. */
+const LOOP_BOUND_MS = 120_000
+
+export interface Supervision {
+  readonly watchdog: Watchdog
+  /** A part for the manager's caches; its start resolves when the cache is complete. */
+  cache(name: string, cached: CachedKind): Part
+  /** A part for the manager's controllers. */
+  controller(controller: Controller): Part
+}
+
+export interface SupervisionOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly health: Health
+  readonly metrics: RuntimeMetrics
+}
+
+export function supervise({ clock, log, health, metrics }: SupervisionOptions): Supervision {
+  const watchdog = new Watchdog({
+    clock,
+    onStalled: ({ part, silentMs, boundMs }) => {
+      metrics.stalled(part, true)
+      log.error('stalled', { part, reason: 'Silent', silentMs, boundMs })
+    },
+    onRecovered: (part) => {
+      metrics.stalled(part, false)
+      log.info('recovered', { part })
+    },
+  })
+  // A silent watch is the server's or the network's fault, and no restart mends that: it makes us unready. A stuck loop is our own.
+  const isStalled = (part: string) => () => {
+    const silent = watchdog.silent().find((s) => s.part === part)
+    return silent && `silent for ${formatDuration(silent.silentMs)}`
+  }
+  return {
+    watchdog,
+    cache: (name, cached) => {
+      const part = `watch ${name}`
+      health.readyWhen(part, () => (cached.isSynced ? isStalled(part)() : 'not synced yet'))
+      return cachePart(part, cached, clock, watchdog)
+    },
+    controller: (controller) => {
+      const part = `controller ${controller.name}`
+      health.liveWhen(part, isStalled(part))
+      return controllerPart(part, controller, watchdog)
+    },
+  }
+}
+
+function cachePart(name: string, cached: CachedKind, clock: Clock, watchdog: Watchdog): Part {
+  const stop = new AbortController()
+  let running: Promise<void> | undefined
+  return {
+    name,
+    start: async (signal) => {
+      running = cached.run(stop.signal)
+      watchdog.watch(name, WATCH_BOUND_MS, () => clock.monotonic() - cached.silentForMs())
+      await cached.synced(signal)
+    },
+    stop: async () => {
+      watchdog.unwatch(name)
+      stop.abort()
+      await running
+    },
+  }
+}
+
+function controllerPart(name: string, controller: Controller, watchdog: Watchdog): Part {
+  return {
+    name,
+    start: () => {
+      controller.start()
+      watchdog.watch(name, LOOP_BOUND_MS, () => controller.state().lastProgressAt)
+    },
+    stop: async (withinMs) => {
+      watchdog.unwatch(name)
+      return controller.stop(withinMs)
+    },
+  }
+}

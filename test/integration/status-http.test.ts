@@ -1,0 +1,55 @@
+// The status server over a real socket: what a scraper and a kubelet's probe see.
+import { request } from 'node:http'
+import { Health } from '#runtime/health.ts'
+import { StatusHttp } from '#runtime/http.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { afterEach, expect, test } from 'vitest'
+
+const servers: StatusHttp[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop()
+})
+
+async function serve(port = 0) {
+  const health = new Health()
+  const http = new StatusHttp({ health, metrics: createMetrics({ process: true }).registry, port })
+  servers.push(http)
+  await http.start()
+  return { http, health }
+}
+
+const get = (port: number | undefined, path: string) =>
+  new Promise<{ status: number | undefined; type: string | undefined; body: string }>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path }, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (body += chunk))
+      response.on('end', () => resolve({ status: response.statusCode, type: response.headers['content-type'], body }))
+    })
+      .on('error', reject)
+      .end()
+  })
+
+test('health, readiness and metrics are served on the loopback address', async () => {
+  const { http, health } = await serve()
+  health.readyWhen('caches', () => 'not synced yet')
+  expect(await get(http.port, '/healthz')).toMatchObject({ status: 200 })
+  expect(await get(http.port, '/readyz')).toMatchObject({ status: 503, body: '[-] caches: not synced yet\nfailed\n' })
+  const metrics = await get(http.port, '/metrics')
+  expect(metrics).toMatchObject({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' })
+  expect(metrics.body).toContain('kubenode_process_cpu_seconds_total')
+})
+
+test('a port that is taken is said so, with what to do', async () => {
+  const { http } = await serve()
+  await expect(serve(http.port)).rejects.toMatchObject({ code: 'KN3030' })
+  servers.pop()
+})
+
+test('after the stop nothing listens any more', async () => {
+  const { http } = await serve()
+  const { port } = http
+  await http.stop()
+  servers.pop()
+  await expect(get(port, '/healthz')).rejects.toThrow()
+})
