@@ -7,8 +7,8 @@ export type Source = { readonly data: string } | { readonly file: string }
 export interface Identity {
   readonly token?: string
   readonly clientCertificate?: { readonly cert: string; readonly key: string }
-  /** Milliseconds since 1970. */
-  readonly expiresAt?: number
+  /** For this long it need not be asked again; absent: until the server refuses it. */
+  readonly goodForMs?: number
 }
 
 export interface ConnectionConfig {

@@ -12,9 +12,7 @@ export interface TlsMaterial {
 
 /** As often as client-go reads tokens again; projected tokens and mounted CAs change on the scale of minutes. */
 const REREAD_MS = 60_000
-/** An identity is renewed this long before it ends, so that no request carries one that dies on the way. */
-const RENEW_BEFORE_MS = 30_000
-/** A source of identity that answers with what has expired already is not asked more often than this. */
+/** A source of identity that answers with what is good for no time at all is not asked more often than this. */
 const SHORTEST_LIFE_MS = 1_000
 
 interface Loaded {
@@ -80,10 +78,9 @@ export class Credentials {
     return this.#loaded
   }
 
-  #lifeMs({ expiresAt }: Identity): number {
+  #lifeMs({ goodForMs }: Identity): number {
     if (this.#config.identity === undefined) return REREAD_MS
-    if (expiresAt === undefined) return Number.POSITIVE_INFINITY
-    return Math.max(SHORTEST_LIFE_MS, expiresAt - this.#clock.now() - RENEW_BEFORE_MS)
+    return Math.max(SHORTEST_LIFE_MS, goodForMs ?? Number.POSITIVE_INFINITY)
   }
 }
 

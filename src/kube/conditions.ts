@@ -1,0 +1,70 @@
+// Sets conditions so that equal reconciles give equal statuses: a time moves only with its status, order is kept, messages are short. Pure.
+import { timestamp } from '#lib/clock.ts'
+import type { Condition } from '#schema/object.ts'
+
+/** A message is one line for a person; lists and dumps belong elsewhere. */
+export const MAX_CONDITION_MESSAGE = 200
+
+export interface WantedCondition {
+  readonly type: string
+  readonly status: Condition['status']
+  readonly reason: string
+  readonly message: string
+  readonly observedGeneration?: number
+}
+
+type Conditions = readonly Condition[]
+
+export const findCondition = (conditions: Conditions | undefined, type: string): Condition | undefined =>
+  conditions?.find((c) => c.type === type)
+
+export const isConditionTrue = (conditions: Conditions | undefined, type: string): boolean =>
+  findCondition(conditions, type)?.status === 'True'
+
+/** Returns the very same list when nothing changes. */
+export function setCondition(conditions: Conditions | undefined, wanted: WantedCondition, nowMs: number): Conditions {
+  const list = conditions ?? []
+  const at = list.findIndex((c) => c.type === wanted.type)
+  const old = list[at]
+  const next = conditionOf(wanted, old, nowMs)
+  if (old === undefined) return [...list, next]
+  return isSame(old, next) ? list : list.with(at, next)
+}
+
+export function setConditions(
+  conditions: Conditions | undefined,
+  wanted: readonly WantedCondition[],
+  nowMs: number,
+): Conditions {
+  return wanted.reduce<Conditions>((list, one) => setCondition(list, one, nowMs), conditions ?? [])
+}
+
+export function removeCondition(conditions: Conditions | undefined, type: string): Conditions {
+  const list = conditions ?? []
+  return list.some((c) => c.type === type) ? list.filter((c) => c.type !== type) : list
+}
+
+function conditionOf(wanted: WantedCondition, old: Condition | undefined, nowMs: number): Condition {
+  return {
+    type: wanted.type,
+    status: wanted.status,
+    reason: wanted.reason,
+    message: shortened(wanted.message),
+    lastTransitionTime: old?.status === wanted.status ? old.lastTransitionTime : timestamp(nowMs),
+    ...(wanted.observedGeneration === undefined ? {} : { observedGeneration: wanted.observedGeneration }),
+  }
+}
+
+/** Cut between characters, never inside one; white space is folded so that a message stays one line. */
+function shortened(message: string): string {
+  const line = message.replaceAll(/\s+/g, ' ').trim()
+  const letters = [...line]
+  return letters.length <= MAX_CONDITION_MESSAGE ? line : `${letters.slice(0, MAX_CONDITION_MESSAGE - 1).join('')}…`
+}
+
+const isSame = (a: Condition, b: Condition): boolean =>
+  a.status === b.status &&
+  a.reason === b.reason &&
+  a.message === b.message &&
+  a.lastTransitionTime === b.lastTransitionTime &&
+  a.observedGeneration === b.observedGeneration

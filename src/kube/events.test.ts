@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { createEventRecorder, type EventWish } from './events.ts'
+import { FakeKube } from './fake/fake-kube.ts'
+import type { FaultPort } from './fake/faults.ts'
+
+const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+const wish = (note = 'switched kubelet to 1.33.2'): EventWish => ({
+  type: 'Normal',
+  reason: 'Switched',
+  action: 'Switch',
+  note,
+})
+const machine = (name: string): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name, uid: `uid-${name}` },
+})
+
+function bench(faults: FaultPort = {}) {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), faults })
+  const lost: string[] = []
+  const recorder = createEventRecorder({
+    client: fake.client({ actor: 'a' }),
+    clock,
+    controller: 'kubenode.io/machine',
+    instance: 'pod-1',
+    lost: (why) => lost.push(why),
+  })
+  return { clock, fake, lost, recorder }
+}
+
+describe('events', () => {
+  it('a repeated one is one object with a count', async () => {
+    const { fake, recorder, lost } = bench()
+    for (let i = 0; i < 5; i++) {
+      recorder.record(machine('m1'), wish())
+      await recorder.flush()
+    }
+    const [event, ...more] = fake.all(EVENT)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({
+      note: 'switched kubelet to 1.33.2',
+      reportingController: 'kubenode.io/machine',
+      regarding: { kind: 'Machine', name: 'm1', uid: 'uid-m1' },
+      series: { count: 5 },
+    })
+    expect(event?.metadata.namespace).toBe('default')
+    expect(lost).toEqual([])
+  })
+
+  it('a noisy object is throttled and does not silence the others', async () => {
+    const { fake, recorder, lost, clock } = bench()
+    for (let i = 0; i < 100; i++) recorder.record(machine('noisy'), wish(`note ${i}`))
+    recorder.record(machine('calm'), wish())
+    await recorder.flush()
+    expect(fake.all(EVENT)).toHaveLength(26)
+    expect(lost).toHaveLength(75)
+    await clock.advance(600_000)
+    for (let i = 0; i < 5; i++) recorder.record(machine('noisy'), wish(`later ${i}`))
+    await recorder.flush()
+    expect(fake.all(EVENT)).toHaveLength(28)
+  })
+
+  it('a server that refuses loses events and nothing else', async () => {
+    const { recorder, lost } = bench({ call: () => ({ kind: 'refuse', when: 'before', code: 500 }) })
+    recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    expect(lost).toEqual(['failed'])
+  })
+
+  it('one that the server forgot is written anew with its count', async () => {
+    const { fake, recorder } = bench()
+    recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    const name = fake.all(EVENT)[0]?.metadata.name ?? ''
+    fake.uproot(EVENT, { name })
+    recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    expect(fake.all(EVENT)[0]).toMatchObject({ series: { count: 2 } })
+  })
+})

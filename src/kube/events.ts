@@ -1,0 +1,211 @@
+// Records what happened as Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never holds anybody up.
+import { createHash } from 'node:crypto'
+import { microTimestamp, type Clock } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { KubeClient } from './client.ts'
+import { isAlreadyExists, isNotFound } from './errors.ts'
+
+export interface EventWish {
+  readonly type: 'Normal' | 'Warning'
+  /** UpperCamelCase, from a closed list. */
+  readonly reason: string
+  /** What was done: "Switch", "Drain". */
+  readonly action: string
+  readonly note: string
+  readonly related?: KubeObject
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  /** "kubenode.io/machine". */
+  readonly controller: string
+  /** The process: a pod's name. */
+  readonly instance: string
+  /** An event that could not be written, or was dropped by a bound. */
+  readonly lost?: (why: 'throttled' | 'full' | 'failed', error?: unknown) => void
+}
+
+export interface EventRecorder {
+  /** Never throws and never waits. */
+  record(regarding: KubeObject, wish: EventWish): void
+  /** Resolves when all that was recorded is written or lost. */
+  flush(): Promise<void>
+}
+
+const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+
+/** As client-go: a burst of 25 for an object, then one in five minutes. */
+const BURST = 25
+const REFILL_MS = 300_000
+/** Objects whose budget is remembered; the longest unheard gives way. */
+const MAX_OBJECTS = 4_096
+/** Events waiting for the server. */
+const MAX_QUEUE = 1_000
+/** The same event within this time is counted, not repeated; servers forget events after an hour. */
+const SERIES_MS = 360_000
+const MAX_SERIES = 4_096
+/** The API refuses longer notes. */
+const MAX_NOTE = 1_024
+
+interface Series {
+  readonly name: string
+  readonly namespace: string
+  count: number
+  lastAt: number
+  /** Waits in the queue already: its count is read when its turn comes. */
+  queued: boolean
+  written: boolean
+  readonly body: KubeObject
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new Recorder(options)
+}
+
+class Recorder implements EventRecorder {
+  readonly #o: EventRecorderOptions
+  readonly #series = new Map<string, Series>()
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #queue: Series[] = []
+  #sending: Promise<void> | undefined
+
+  constructor(options: EventRecorderOptions) {
+    this.#o = options
+  }
+
+  record(regarding: KubeObject, wish: EventWish): void {
+    const now = this.#o.clock.monotonic()
+    const id = seriesId(regarding, wish)
+    const known = this.#series.get(id)
+    if (!this.#hasBudget(regarding.metadata.uid ?? regarding.metadata.name ?? '', now))
+      return this.#o.lost?.('throttled')
+    if (known !== undefined && now - known.lastAt < SERIES_MS) {
+      known.count++
+      known.lastAt = now
+      return this.#enqueue(known)
+    }
+    const series = this.#newSeries(regarding, wish, id, now)
+    put(this.#series, id, series, MAX_SERIES)
+    this.#enqueue(series)
+  }
+
+  async flush(): Promise<void> {
+    while (this.#sending !== undefined) await this.#sending
+  }
+
+  #hasBudget(object: string, now: number): boolean {
+    const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now }
+    const refilled = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS)
+    const left = refilled >= 1 ? refilled - 1 : refilled
+    put(this.#buckets, object, { tokens: left, at: now }, MAX_OBJECTS)
+    return refilled >= 1
+  }
+
+  #newSeries(regarding: KubeObject, wish: EventWish, id: string, now: number): Series {
+    const time = this.#o.clock.now()
+    const namespace = regarding.metadata.namespace ?? 'default'
+    const name = `${(regarding.metadata.name ?? 'unknown').slice(0, 220)}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
+    const body: KubeObject = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      eventTime: microTimestamp(time),
+      reportingController: this.#o.controller,
+      reportingInstance: this.#o.instance.slice(0, 128),
+      action: wish.action,
+      reason: wish.reason,
+      type: wish.type,
+      note: wish.note.slice(0, MAX_NOTE),
+      regarding: referenceTo(regarding),
+      ...(wish.related === undefined ? {} : { related: referenceTo(wish.related) }),
+    }
+    return { name, namespace, count: 1, lastAt: now, queued: false, written: false, body }
+  }
+
+  #enqueue(series: Series): void {
+    if (series.queued) return
+    if (this.#queue.length >= MAX_QUEUE) return this.#o.lost?.('full')
+    series.queued = true
+    this.#queue.push(series)
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined
+    })
+  }
+
+  async #send(): Promise<void> {
+    // Give up the turn first: a caller in the middle of its work is not the place to start a request.
+    await Promise.resolve()
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      next.queued = false
+      try {
+        await this.#write(next)
+      } catch (e) {
+        this.#o.lost?.('failed', e)
+      }
+    }
+  }
+
+  async #write(series: Series): Promise<void> {
+    const { client, clock } = this.#o
+    const repeated =
+      series.count > 1 ? { series: { count: series.count, lastObservedTime: microTimestamp(clock.now()) } } : {}
+    if (series.written) {
+      try {
+        await client.patch(
+          EVENT,
+          { namespace: series.namespace, name: series.name },
+          { type: 'merge', value: repeated },
+        )
+        return
+      } catch (e) {
+        // The server has forgotten it meanwhile.
+        if (!isNotFound(e)) throw e
+      }
+    }
+    try {
+      await client.create(EVENT, { ...series.body, ...repeated })
+    } catch (e) {
+      if (!isAlreadyExists(e)) throw e
+    }
+    series.written = true
+  }
+}
+
+/** Last in is last out: what is touched moves to the end, and the front gives way. */
+function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= max) return
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
+}
+
+const seriesId = (o: KubeObject, w: EventWish): string =>
+  [
+    o.kind,
+    o.metadata.namespace ?? '',
+    o.metadata.name ?? '',
+    o.metadata.uid ?? '',
+    w.type,
+    w.reason,
+    w.action,
+    w.note,
+  ].join('\n')
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+const referenceTo = (o: KubeObject) => ({
+  apiVersion: o.apiVersion,
+  kind: o.kind,
+  name: o.metadata.name,
+  ...(o.metadata.namespace === undefined ? {} : { namespace: o.metadata.namespace }),
+  ...(o.metadata.uid === undefined ? {} : { uid: o.metadata.uid }),
+  ...(o.metadata.resourceVersion === undefined ? {} : { resourceVersion: o.metadata.resourceVersion }),
+})

@@ -1,0 +1,177 @@
+// Loads a person's own kubeconfig, or the service account of the pod we run in, through client-node: the only file that loads it, and only when called.
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { RequestOptions } from 'node:https'
+import type { KubeConfig, User } from '@kubernetes/client-node'
+import { parseDocuments } from '#lib/documents.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { ConnectionConfig, Identity, Source } from './http/connection.ts'
+
+export interface LoadedKubeconfig {
+  readonly config: ConnectionConfig
+  readonly context: string
+  /** To be shown to the person, loudly. */
+  readonly warnings: readonly string[]
+}
+
+export interface KubeconfigChoice {
+  /** One or more files, as in KUBECONFIG; the first that says something wins. */
+  readonly files: readonly string[]
+  readonly context?: string
+}
+
+/** client-node weighs tens of megabytes: agents and quick commands must never load it by an import of this file. */
+const loadLibrary = () => import('@kubernetes/client-node')
+
+/** client-node keeps what a plugin answered until it expires; asking it again costs nothing. */
+const ASK_AGAIN_MS = 60_000
+
+export async function loadKubeconfig({ files, context }: KubeconfigChoice): Promise<LoadedKubeconfig> {
+  const { KubeConfig } = await loadLibrary()
+  const all = new KubeConfig()
+  const tokenFiles = new Map<string, string>()
+  for (const file of files) {
+    const one = new KubeConfig()
+    try {
+      one.loadFromFile(file)
+    } catch (e) {
+      throw unreadable(file, e)
+    }
+    for (const [user, path] of await tokenFilesOf(file)) if (!tokenFiles.has(user)) tokenFiles.set(user, path)
+    merge(all, one)
+  }
+  const name = context ?? all.currentContext
+  if (all.getContextObject(name) === null) {
+    const known = all.contexts.map((c) => c.name).join(', ')
+    throw new KubeNodeError(
+      'KN2015',
+      `cannot use context ${JSON.stringify(name)}: it is not in ${files.join(', ')}; there are: ${known === '' ? 'none' : known}`,
+    )
+  }
+  all.setCurrentContext(name)
+  return connectionOf(all, tokenFiles)
+}
+
+/** The service account that Kubernetes mounted into this pod. */
+export async function loadInCluster(): Promise<LoadedKubeconfig> {
+  const { KubeConfig } = await loadLibrary()
+  const kc = new KubeConfig()
+  kc.loadFromCluster()
+  const loaded = connectionOf(kc, new Map())
+  if (/undefined/.test(loaded.config.server))
+    throw new KubeNodeError(
+      'KN2017',
+      'cannot use the service account of this pod: the address of the API server is not in the environment; run inside a pod or give a kubeconfig',
+    )
+  return loaded
+}
+
+/** The parser's words may quote the file, and the file holds credentials. */
+function unreadable(file: string, e: unknown): KubeNodeError {
+  const code = e instanceof Error && 'code' in e ? String(e.code) : 'it is no well-formed kubeconfig'
+  return new KubeNodeError('KN2016', `cannot read the kubeconfig ${file}: ${code}; check it with kubenode lint`)
+}
+
+/** The first definition of a name wins, as kubectl has it. */
+function merge(into: KubeConfig, from: KubeConfig): void {
+  const added = <T extends { readonly name: string }>(have: readonly T[] | undefined, more: readonly T[]): T[] => [
+    ...(have ?? []),
+    ...more.filter((m) => !have?.some((h) => h.name === m.name)),
+  ]
+  into.clusters = added(into.clusters, from.clusters)
+  into.users = added(into.users, from.users)
+  into.contexts = added(into.contexts, from.contexts)
+  if (!into.currentContext) into.currentContext = from.currentContext
+}
+
+/** client-node reads token files once or not at all; ours are read again when they rotate. */
+async function tokenFilesOf(file: string): Promise<ReadonlyMap<string, string>> {
+  const out = new Map<string, string>()
+  const value = parseDocuments(await readFile(file, 'utf8')).documents[0]?.value
+  const users: unknown = isObject(value) ? value['users'] : undefined
+  for (const entry of Array.isArray(users) ? (users as unknown[]) : []) {
+    if (!isObject(entry) || !isObject(entry['user']) || typeof entry['name'] !== 'string') continue
+    const path = entry['user']['tokenFile']
+    if (typeof path === 'string') out.set(entry['name'], resolve(dirname(file), path))
+  }
+  return out
+}
+
+function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): LoadedKubeconfig {
+  const context = kc.getContextObject(kc.currentContext)
+  const cluster = kc.getCurrentCluster()
+  const user = kc.getCurrentUser()
+  if (context === null || cluster === null)
+    throw new KubeNodeError(
+      'KN2015',
+      `cannot use context ${JSON.stringify(kc.currentContext)}: its cluster is missing in the kubeconfig`,
+    )
+  if (cluster.proxyUrl)
+    throw new KubeNodeError(
+      'KN2018',
+      `cannot connect to cluster ${cluster.name}: it asks for a proxy, which is not supported; remove proxy-url or reach the server directly`,
+    )
+  const ca = sourceOf(cluster.caData, cluster.caFile)
+  const warnings = cluster.skipTLSVerify
+    ? [
+        `the certificate of cluster ${cluster.name} is NOT checked (insecure-skip-tls-verify): anybody on the way can read and change everything`,
+      ]
+    : []
+  const config: ConnectionConfig = {
+    server: cluster.server,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
+    ...(cluster.skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
+    ...(context.namespace ? { namespace: context.namespace } : {}),
+    ...(user === null ? {} : userPart(kc, user, tokenFiles.get(user.name))),
+  }
+  return { config, context: kc.currentContext, warnings }
+}
+
+function userPart(kc: KubeConfig, user: User, tokenFile: string | undefined): Partial<ConnectionConfig> {
+  if (user.username || user.password)
+    throw new KubeNodeError(
+      'KN2019',
+      `cannot log in as user ${user.name}: API servers do not understand passwords any more; use a token or a client certificate`,
+    )
+  const provider: unknown = user.authProvider
+  const mounted = isObject(provider) && isObject(provider['config']) ? provider['config']['tokenFile'] : undefined
+  const path = tokenFile ?? (typeof mounted === 'string' ? mounted : undefined)
+  const cert = sourceOf(user.certData, user.certFile)
+  const key = sourceOf(user.keyData, user.keyFile)
+  const isPlugin =
+    path === undefined &&
+    (user.exec !== undefined && user.exec !== null ? true : provider !== undefined && provider !== null)
+  return {
+    ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser } } : {}),
+    ...(cert === undefined || key === undefined ? {} : { clientCertificate: { cert, key } }),
+    ...(path !== undefined ? { token: { file: path } } : user.token ? { token: { data: user.token } } : {}),
+    ...(isPlugin ? { identity: () => identityOf(kc, user.name) } : {}),
+  }
+}
+
+const sourceOf = (data: string | undefined, file: string | undefined): Source | undefined =>
+  data ? { data: Buffer.from(data, 'base64').toString() } : file ? { file } : undefined
+
+async function identityOf(kc: KubeConfig, user: string): Promise<Identity> {
+  const options: RequestOptions = {}
+  try {
+    await kc.applyToHTTPSOptions(options)
+  } catch (e) {
+    throw new KubeNodeError(
+      'KN2025',
+      `cannot log in as user ${user}: its credential plugin failed: ${messageOf(e).split('\n')[0]?.slice(0, 300)}; run the plugin by hand`,
+      { retry: 'later' },
+    )
+  }
+  const headers = options.headers
+  const header = isObject(headers) ? headers['Authorization'] : undefined
+  const token = typeof header === 'string' ? /^Bearer (.+)$/.exec(header)?.[1] : undefined
+  const { cert, key } = options
+  return {
+    ...(token === undefined ? {} : { token }),
+    ...(cert && key ? { clientCertificate: { cert: String(cert), key: String(key) } } : {}),
+    goodForMs: ASK_AGAIN_MS,
+  }
+}
