@@ -15,5 +15,5 @@ export const processIo = (): Io => ({
   err: (text) => void process.stderr.write(text),
   cwd: process.cwd(),
   env: process.env,
-  isTerminal: Boolean(process.stdout.isTTY),
+  isTerminal: process.stdout.isTTY,
 })

@@ -106,21 +106,21 @@ function lossyNumbers(root: unknown): readonly Found[] {
 const isKept = (value: number, source = ''): boolean =>
   Number.isFinite(value) && (!/^-?\d+$/.test(source) || BigInt(source) === BigInt(value))
 
+/** The node at a pointer; of an entry of a map its key, which is what a person looks for. */
 function nodeAt(doc: Document, pointer: string): Node | undefined {
   let node: unknown = doc.contents
   let found: Node | undefined = isCollection(node) || isScalar(node) ? node : undefined
   for (const step of pointer.split('/').slice(1)) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
     if (isAlias(node)) node = node.resolve(doc)
-    if (isSeq(node)) node = node.items[Number(key)]
-    else if (isMap(node)) {
+    if (isSeq(node)) {
+      node = node.items[Number(key)]
+      if (isCollection(node) || isScalar(node) || isAlias(node)) found = node
+    } else if (isMap(node)) {
       const pair = node.items.find((p) => isScalar(p.key) && String(p.key.value) === key)
       if (pair && isScalar(pair.key)) found = pair.key
       node = pair?.value
-    } else node = undefined
-    if (node === undefined) return found
-    if (isCollection(node)) found = found ?? node
-    if (isScalar(node)) found = node
+    } else return found
   }
   return found
 }

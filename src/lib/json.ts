@@ -29,9 +29,9 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** Sets a key as plain data even when it is `__proto__`, which an assignment would not. */
+/** Sets a key as plain data even when it is inherited, like `__proto__`: an assignment would call a setter, or fail on a frozen prototype. */
 export function setOwn(target: object, key: string, value: unknown): void {
-  if (key === '__proto__')
+  if (key in target && !Object.hasOwn(target, key))
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   else (target as Record<string, unknown>)[key] = value
 }

@@ -72,6 +72,9 @@ describe('JSON', () => {
     const target = {}
     setOwn(target, '__proto__', 1)
     expect(Object.keys(target)).toEqual(['__proto__'])
+    const frozen = Object.create(Object.freeze({ toString: 1 })) as object
+    setOwn(frozen, 'toString', 2)
+    expect(Object.entries(frozen)).toEqual([['toString', 2]])
   })
 
   test('depth is measured without recursion', () => {

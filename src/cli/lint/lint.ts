@@ -7,7 +7,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS, kindNamed } from '#api/kinds.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { Validator } from '#api/validate.ts'
-import { kubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+import { safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
@@ -119,13 +119,6 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       problems: ruleProblems('rule', definition, Object.hasOwn(value, 'conditions') ? '/conditions' : ''),
     }
   }
-  if (value['kind'] === 'Config' && value['apiVersion'] === 'v1') {
-    return {
-      looked: 1,
-      problems: kubeconfigProblems(value).map((p) => ({ ...p, message: withoutCode(p.message) })),
-      object: 'Config',
-    }
-  }
   if (Array.isArray(value['items']) && String(value['kind'] ?? '').endsWith('List')) {
     const parts = value['items'].map((item) => lintValue(item, validator))
     return {
@@ -150,8 +143,14 @@ function lintDocument(file: string, doc: ParsedDocument, validator: Validator): 
   return { looked, findings }
 }
 
+const isKubeconfig = (v: unknown): boolean => isObject(v) && v['kind'] === 'Config' && v['apiVersion'] === 'v1'
+
 export function lintText(file: string, text: string, validator: Validator): LintResult {
   const { documents, problems } = parseDocuments(text)
+  if (documents.some((d) => isKubeconfig(d.value))) {
+    const findings = safeKubeconfigProblems(text).map((p) => ({ file, object: 'Config', ...p }))
+    return { looked: documents.length, findings }
+  }
   const parts = documents.map((d) => lintDocument(file, d, validator))
   const unread = problems.map((p) => ({
     file,
