@@ -1,11 +1,13 @@
 // The door to CEL: compile an expression against declared names, once; evaluate it as often as wanted, each time within a limit
 // of cost. Everything outside the supported language is refused here, with the words of the real compiler.
-import { Checker, type Variable } from './check.ts'
+import { Checker } from './check.ts'
 import { toCel } from './convert.ts'
-import { CostExceeded, Run } from './functions.ts'
+import { CostExceeded, type Eval, Run } from './functions.ts'
 import { FUNCTIONS, TYPE_NAMES } from './library.ts'
+import type { Variable } from './macros.ts'
 import { Memo } from './memo.ts'
-import { type Eval, plan } from './plan.ts'
+import type { Node } from './node.ts'
+import { plan } from './plan.ts'
 import { formatIssue, parseCel } from './syntax.ts'
 import type { CelType } from './types.ts'
 import { substitute } from './unify.ts'
@@ -31,6 +33,8 @@ export interface CelProgram {
   readonly uses: ReadonlySet<string>
   readonly variables: readonly (readonly [name: string, type: CelType])[]
   readonly run: Eval
+  /** What was compiled, for estimates. */
+  readonly node: Node
   readonly memo: Memo
 }
 
@@ -52,7 +56,7 @@ export function compileCel(expression: string, env: CelEnv): CelCompiled {
   }
   const type = substitute(new Map(), checker.resolve(node.type), true)
   const run = plan(node)
-  return { ok: true, program: { expression, type, uses: checker.used, variables, run, memo: new Memo() } }
+  return { ok: true, program: { expression, type, uses: checker.used, variables, run, node, memo: new Memo() } }
 }
 
 export type CelOutcome =

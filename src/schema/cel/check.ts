@@ -3,7 +3,7 @@
 import { assertNever } from '#lib/errors.ts'
 import { formatLiteralIssue } from './literals.ts'
 import type { Overload } from './functions.ts'
-import { checkMacro } from './macros.ts'
+import { checkMacro, type Checker as MacroChecker, type Scope } from './macros.ts'
 import type { Node } from './node.ts'
 import type { Expr, Issue } from './syntax.ts'
 import { BOOL, type CelType, DYN, ERROR, formatType, isDyn, listOf, mapOf, optionalOf, optionalParam } from './types.ts'
@@ -11,19 +11,10 @@ import { typeName, typeOf } from './types.ts'
 import { assignAll, type Bindings, sameType, substitute, widest } from './unify.ts'
 import { CelTypeValue } from './values.ts'
 
-export interface Variable {
-  readonly type: CelType
-  readonly slot: number
-}
-
 /** All overloads of a name, also those of operators (`_+_`) and namespaced ones (`optional.of`). */
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>
 
-export interface Scope {
-  readonly variables: ReadonlyMap<string, Variable>
-}
-
-export class Checker {
+export class Checker implements MacroChecker {
   readonly issues: Issue[] = []
   /** Names of the declared variables that the expression reads. */
   readonly used = new Set<string>()

@@ -37,6 +37,9 @@ export class CostExceeded extends Error {
   }
 }
 
+/** A planned expression. */
+export type Eval = (run: Run) => CelValue
+
 /** Called with values of the declared types and, after them, the run. */
 export type Implementation = (...args: never[]) => CelValue
 /** Charged before the function runs, so that nothing large is made first and paid for later. */

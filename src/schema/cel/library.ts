@@ -2,10 +2,13 @@
 import type { FunctionTable } from './check.ts'
 import type { Overload } from './functions.ts'
 import { CONVERSIONS } from './library-conversions.ts'
+import { CIDR, IP, IP_FUNCTIONS } from './library-ip.ts'
 import { LIST_FUNCTIONS } from './library-lists.ts'
 import { OPTIONAL_FUNCTIONS } from './library-optional.ts'
+import { QUANTITY, QUANTITY_FUNCTIONS } from './library-quantity.ts'
 import { STRING_FUNCTIONS } from './library-strings.ts'
 import { TIME_FUNCTIONS } from './library-time.ts'
+import { URL_FUNCTIONS, URL_TYPE } from './library-url.ts'
 import { OPERATORS } from './operators.ts'
 import { BOOL, BYTES, type CelType, DOUBLE, DURATION, DYN, INT, listOf, mapOf, NULL, optionalOf } from './types.ts'
 import { STRING, TIMESTAMP, typeOf, UINT } from './types.ts'
@@ -17,6 +20,9 @@ const ALL: readonly Overload[] = [
   ...LIST_FUNCTIONS,
   ...TIME_FUNCTIONS,
   ...OPTIONAL_FUNCTIONS,
+  ...QUANTITY_FUNCTIONS,
+  ...URL_FUNCTIONS,
+  ...IP_FUNCTIONS,
 ]
 
 export const FUNCTIONS: FunctionTable = Map.groupBy(ALL, (o) => o.name)
@@ -33,6 +39,10 @@ export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>
   ['null_type', NULL],
   ['type', typeOf(undefined)],
   ['optional_type', optionalOf(DYN)],
+  ['kubernetes.Quantity', QUANTITY],
+  ['kubernetes.URL', URL_TYPE],
+  ['net.IP', IP],
+  ['net.CIDR', CIDR],
   ['google.protobuf.Duration', DURATION],
   ['google.protobuf.Timestamp', TIMESTAMP],
 ])

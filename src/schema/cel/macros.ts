@@ -1,6 +1,5 @@
 // The macros: has, the loops over lists and maps with one and two variables, optMap and optFlatMap. There are no others.
 import { assertNever } from '#lib/errors.ts'
-import type { Checker, Scope } from './check.ts'
 import type { FoldKind, Node } from './node.ts'
 import type { Expr } from './syntax.ts'
 import {
@@ -17,6 +16,27 @@ import {
   optionalParam,
 } from './types.ts'
 import { STRING } from './types.ts'
+
+export interface Variable {
+  readonly type: CelType
+  readonly slot: number
+}
+
+export interface Scope {
+  readonly variables: ReadonlyMap<string, Variable>
+}
+
+/** What macros need of the checker that meets them. */
+export interface Checker {
+  check(e: Expr, scope: Scope): Node
+  issue(pos: number, message: string): void
+  expect(node: Node, pos: number, type: CelType): void
+  assign(from: CelType, to: CelType): boolean
+  resolve(type: CelType): CelType
+  freshVar(): CelType
+  newSlot(): number
+  fieldType(operand: Node, field: string, pos: number, optional: boolean): CelType
+}
 
 type Call = Expr & { readonly op: 'call' }
 

@@ -1,9 +1,8 @@
 // The loops. Each round costs what the loop of the real server costs around its body, so that no list is walked for free.
 import { assertNever } from '#lib/errors.ts'
 import { sortedKeys } from './equal.ts'
-import type { Run } from './functions.ts'
-import type { Fold, FoldKind } from './node.ts'
-import { type Eval, plan } from './plan.ts'
+import type { Eval, Run } from './functions.ts'
+import type { Fold, FoldKind, Node } from './node.ts'
 import { BuiltMap, CelError, CelList, CelMap, type CelValue } from './values.ts'
 
 /** What the loop itself costs: each round, each round that adds to the result, and at the end. */
@@ -34,9 +33,11 @@ interface Rounds {
   key(i: number): CelValue
 }
 
-export function planFold(fold: Fold): Eval {
+type Plan = (node: Node) => Eval
+
+export function planFold(fold: Fold, plan: Plan): Eval {
   const range = plan(fold.range)
-  const loop = planLoop(fold)
+  const loop = planLoop(fold, plan)
   const { end } = COSTS[fold.kind]
   return (run) => {
     const value = range(run)
@@ -77,7 +78,7 @@ function roundsOf(range: CelValue, { slot, slot2 }: Fold, run: Run): Rounds | un
   }
 }
 
-function planLoop(fold: Fold): Loop {
+function planLoop(fold: Fold, plan: Plan): Loop {
   const predicate = fold.predicate === undefined ? undefined : plan(fold.predicate)
   const transform = fold.transform === undefined ? undefined : plan(fold.transform)
   const always: Eval = () => true

@@ -1,13 +1,11 @@
 // Turns a checked expression into closures, once; running them is the evaluation. An error is a value that travels up until an
 // operator absorbs it. Each step costs what it costs on the real server, so that the same expressions are cut off.
 import { assertNever } from '#lib/errors.ts'
-import { accepts, type Overload, type Run } from './functions.ts'
+import { accepts, type Eval, type Overload } from './functions.ts'
 import type { Node } from './node.ts'
 import { planFold } from './plan-fold.ts'
 import { noSuchKey } from './operators.ts'
 import { BuiltMap, CelError, CelList, CelMap, CelObject, CelOptional, type CelValue } from './values.ts'
-
-export type Eval = (run: Run) => CelValue
 
 const LIST_COST = 10
 const MAP_COST = 30
@@ -43,7 +41,7 @@ export function plan(node: Node): Eval {
     case 'map':
       return planMap(node.entries.map(([k, v]) => [plan(k), plan(v)] as const))
     case 'fold':
-      return planFold(node)
+      return planFold(node, plan)
     case 'optMap':
       return planOptMap(plan(node.operand), node.slot, plan(node.body), node.flat)
     default:

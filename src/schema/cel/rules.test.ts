@@ -21,7 +21,7 @@ function find(schema: Schema, value: unknown, old?: unknown, limits?: RuleLimits
 }
 
 const integer: Schema = { type: 'integer' }
-const text: Schema = { type: 'string' }
+const text: Schema = { type: 'string', maxLength: 10 }
 const SPEC = `${PATH}.properties[spec].x-kubernetes-validations[0]`
 
 /** What a kube-apiserver 1.36 said to the same schemas. */
@@ -103,6 +103,53 @@ describe('problems of schemas, as recorded', () => {
   })
 })
 
+describe('rules that may cost too much', () => {
+  const advice =
+    '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
+  const say = "'min ' + string(self.min) + ' is over ' + string(self.max)"
+  const rule: CelRule = { rule: 'self.min <= self.max', messageExpression: say, message: 'fallback' }
+  const list = (bounds: Schema, item: Schema = text): Schema =>
+    resource(
+      { l: { type: 'array', items: item, ...bounds } },
+      { rule: 'self.l.all(x, self.l.all(y, x.size() + y.size() < 100))' },
+    )
+
+  it('a message of unbounded parts, as recorded', () => {
+    expect(causesOf(resource({ min: integer, max: integer }, rule))).toEqual([
+      {
+        reason: 'FieldValueForbidden',
+        message: `Forbidden: estimated messageExpression cost exceeds budget by factor of more than 100x ${advice}`,
+        field: `${SPEC}.messageExpression`,
+      },
+      {
+        reason: 'FieldValueForbidden',
+        message: 'Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema',
+        field: `${SPEC}.messageExpression`,
+      },
+      {
+        reason: 'FieldValueForbidden',
+        message: `Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x ${advice}`,
+        field: PATH,
+      },
+    ])
+  })
+
+  it('a loop in a loop needs bounds', () => {
+    expect(causesOf(list({})).map((c) => c.field)).toEqual([`${SPEC}.rule`, `${SPEC}.rule`, PATH])
+    expect(causesOf(list({ maxItems: 10 }))).toEqual([])
+  })
+
+  it('a cheap rule on each of unbounded many is weighed by their number', () => {
+    const item: Schema = {
+      ...text,
+      maxLength: 1000,
+      'x-kubernetes-validations': [{ rule: "self.matches('^[a-z]+$')" }],
+    }
+    expect(causesOf(resource({ l: { type: 'array', items: item } })).length).toBeGreaterThan(0)
+    expect(causesOf(resource({ l: { type: 'array', items: item, maxItems: 100 } }))).toEqual([])
+  })
+})
+
 const MALFORMED: readonly (readonly [string, CelRule, string, string])[] = [
   ['an empty rule', { rule: ' ' }, 'rule', 'Required value: rule is not specified'],
   ['an empty message', { rule: 'true', message: ' ' }, 'message', 'Invalid value: " ": must be non-empty if specified'],
@@ -180,10 +227,10 @@ describe('what rules find', () => {
 
   it('a messageExpression speaks, and where it fails the message does', () => {
     const rule = (messageExpression: string) =>
-      resource({ a: integer, b: integer }, { rule: 'self.a > 1', messageExpression, message: 'plain' })
-    const value = { spec: { a: 1 } }
-    expect(find(rule("'a is ' + string(self.a)"), value)).toEqual(invalidSpec('Invalid value: a is 1'))
-    expect(find(rule("'b is ' + string(self.b)"), value)).toEqual(invalidSpec('Invalid value: plain'))
+      resource({ a: integer, b: text, c: text }, { rule: 'self.a > 1', messageExpression, message: 'plain' })
+    const value = { spec: { a: 1, c: 'x' } }
+    expect(find(rule("'c is ' + self.c"), value)).toEqual(invalidSpec('Invalid value: c is x'))
+    expect(find(rule("'b is ' + self.b"), value)).toEqual(invalidSpec('Invalid value: plain'))
     expect(find(rule("'two\\nlines'"), value)).toEqual(invalidSpec('Invalid value: plain'))
   })
 
@@ -309,7 +356,7 @@ describe('comparison with the old object', () => {
 describe('cost', () => {
   const list = Array.from({ length: 500 }, (_, i) => i)
   const nested = resource(
-    { list: { type: 'array', items: integer } },
+    { list: { type: 'array', items: integer, maxItems: 500 } },
     { rule: 'self.list.all(x, self.list.all(y, x + y >= 0))' },
   )
 

@@ -4,6 +4,9 @@ import { childPath, type FieldError, invalid, keyPath, notSupported, required } 
 import { StructValue } from '../field-error.ts'
 import type { CelRule, Schema } from '../schema.ts'
 import { compileCel, type CelProgram } from './cel.ts'
+import { estimateCost } from './cost-estimate.ts'
+import { type Cardinality, CostTotal, occurrences, partsOf } from './cost-limits.ts'
+import { sizedOf } from './cost-size.ts'
 import { rulePath } from './rule-path.ts'
 import { celTypeOf, placeOf, type SchemaPlace } from './schema-type.ts'
 import { type CelType, optionalOf } from './types.ts'
@@ -50,8 +53,9 @@ export function compileSchemaRules(schema: Schema, options: RulesOptions = {}): 
     place: options.place ?? 'resource',
     uncorrelated: undefined,
     isRoot: true,
+    often: 1,
   })
-  return { tree, problems: walk.problems }
+  return { tree, problems: [...walk.problems, ...walk.total.problems(options.path ?? '')] }
 }
 
 interface Place {
@@ -60,27 +64,31 @@ interface Place {
   /** The nearest ancestor whose parts have no counterpart in an old object. */
   readonly uncorrelated: string | undefined
   readonly isRoot: boolean
+  /** How often the place can occur in one object. */
+  readonly often: Cardinality
 }
 
 /** One pass over a schema; collects problems on the way. */
 class Walk {
   readonly problems: FieldError[] = []
+  readonly total = new CostTotal()
   /** Problems of the rules as data so far; where there are any below a node, its rules are not compiled. */
   #malformed = 0
 
   node(schema: Schema, at: Place): RuleTree | undefined {
     const before = this.#malformed
+    const below = { isRoot: false, often: partsOf(schema, at.often) }
     const properties = new Map<string, RuleTree>()
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const path = keyPath(childPath(at.path, 'properties'), name)
-      const tree = this.node(property, { ...BELOW, path, place: placeOf(property), uncorrelated: at.uncorrelated })
+      const tree = this.node(property, { ...below, path, place: placeOf(property), uncorrelated: at.uncorrelated })
       if (tree !== undefined) properties.set(name, tree)
     }
     const { additionalProperties, items: itemSchema } = schema
     const additional =
       typeof additionalProperties === 'object'
         ? this.node(additionalProperties, {
-            ...BELOW,
+            ...below,
             path: childPath(at.path, 'additionalProperties'),
             place: placeOf(additionalProperties),
             uncorrelated: at.uncorrelated,
@@ -91,7 +99,7 @@ class Walk {
       itemSchema === undefined
         ? undefined
         : this.node(itemSchema, {
-            ...BELOW,
+            ...below,
             path: childPath(at.path, 'items'),
             place: placeOf(itemSchema),
             uncorrelated: at.uncorrelated ?? (isMapList ? undefined : at.path),
@@ -121,18 +129,34 @@ class Walk {
     }
     return rules.map((rule, i) => {
       const compiled = compileRule(rule, schema, type)
+      this.problems.push(...this.#costs(compiled.rule, schema, at, keyPath(base, i)))
       this.problems.push(...compileProblems(rule, compiled, keyPath(base, i), at.uncorrelated))
       return compiled.rule
     })
   }
-}
 
-const BELOW = { isRoot: false } as const
+  #costs({ program, message }: CompiledRule, schema: Schema, at: Place, path: string): FieldError[] {
+    const sized = sizedOf(schema, at.place)
+    if (program === undefined || sized === undefined) return []
+    const cost = estimateCost(program.node, sized) * occurrences(at.often, sized)
+    const problems = this.total.add(childPath(path, 'rule'), 'rule', cost)
+    if (message === undefined) return problems
+    // How often a message is made is not counted: one object is refused once.
+    const messageCost = estimateCost(message.node, sized)
+    return [...problems, ...this.total.add(childPath(path, 'messageExpression'), 'messageExpression', messageCost)]
+  }
+}
 
 /** Rules inside allOf see the type of the schema around them; the server tells of their problems only when they run. */
 function silentTree(part: Schema, around: Schema, place: SchemaPlace): RuleTree[] {
   const merged: Schema = { ...around, 'x-kubernetes-validations': part['x-kubernetes-validations'] ?? [], allOf: [] }
-  const tree = new Walk().node(withoutRulesBelow(merged, part), { ...BELOW, path: '', place, uncorrelated: undefined })
+  const tree = new Walk().node(withoutRulesBelow(merged, part), {
+    isRoot: false,
+    often: 0,
+    path: '',
+    place,
+    uncorrelated: undefined,
+  })
   return tree === undefined ? [] : [tree]
 }
 
