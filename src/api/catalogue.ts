@@ -296,6 +296,18 @@ export const PHASES = {
     Orphaned: 'The permit ended without a result; the target still counts until seen healthy.',
     Freed: 'A result came in or the target was seen healthy; it counts no more.',
   },
+  Order: {
+    Absent: 'The agent shall not switch.',
+    Present: 'The agent shall switch the named attempt under the named permit.',
+  },
+  Step: {
+    Waiting: 'Its turn has not come.',
+    Started: 'Written down as begun; it may be at work.',
+    Succeeded: 'It did its work.',
+    Failed: 'It failed.',
+    Skipped: 'There was nothing to do.',
+    Unknown: 'Its executor restarted and does not know how it ended.',
+  },
   Job: {
     Pending: 'Made; its preconditions are checked.',
     AwaitingPermit: 'The Defender was asked.',

@@ -1,0 +1,44 @@
+// A canary: it marks machines, watches them, and waits for the commit that promotes the version. Its marks go with every end.
+import { PHASES } from '../catalogue.ts'
+import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+
+export const canaryTable = defineTable({
+  name: 'canary',
+  field: 'ComponentCanary.status.phase',
+  writer: 'kubenode-canary',
+  states: PHASES.Canary,
+  initial: 'Pending',
+  terminal: ['Promoted', 'Lapsed', 'Failed', 'Aborted'],
+  preconditions: {
+    machinesPicked: 'enough healthy machines match, and they are marked',
+    componentsExist: 'every MachineComponent that is named exists and is verified',
+    notHeld: 'no hold pauses the canary',
+    allHealthy: 'every picked machine is Healthy with every version',
+    failuresAbove: 'more machines failed than maxFailures allows',
+    durationOver: 'they stayed healthy for the whole duration',
+    setDeclares: 'the set of each picked machine declares the versions',
+    promotionOverdue: 'nobody promoted the versions within promoteWithin',
+    abortWanted: 'the spec or a hold ends the canary',
+  },
+  rows: [
+    { from: 'Pending', event: 'roll', to: 'Rolling', when: ['machinesPicked', 'componentsExist', 'notHeld'] },
+    { from: 'Rolling', event: 'observe', to: 'Observing', when: ['allHealthy'] },
+    { from: 'Observing', event: 'unsettle', to: 'Rolling', when: ['machinesPicked'] },
+    { from: 'Observing', event: 'pass', to: 'Passed', when: ['durationOver', 'allHealthy'] },
+    ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'fail', to: 'Failed', when: ['failuresAbove'] }),
+    ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'promote', to: 'Promoted', when: ['setDeclares'] }),
+    { from: 'Passed', event: 'lapse', to: 'Lapsed', when: ['promotionOverdue'] },
+    ...rowsFrom(['Pending', 'Rolling', 'Observing', 'Passed'], {
+      event: 'abort',
+      to: 'Aborted',
+      when: ['abortWanted'],
+    }),
+  ],
+})
+
+export type CanaryPhase = keyof typeof canaryTable.states
+export type CanaryEvent = (typeof canaryTable.rows)[number]['event']
+export type CanaryFacts = Facts<keyof typeof canaryTable.preconditions>
+
+export const nextCanaryPhase = (state: CanaryPhase, event: CanaryEvent, facts: CanaryFacts) =>
+  nextState(canaryTable, { state, event, facts, by: 'kubenode-canary' })

@@ -1,0 +1,74 @@
+// The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are apart because
+// a permission may end (a lease runs out) while its target is still down, and budgets must go on counting it.
+import { PHASES } from '../catalogue.ts'
+import { defineTable, nextState, type Facts } from './table.ts'
+
+export const permitTable = defineTable({
+  name: 'permit',
+  field: 'OperationPermit.status.phase',
+  writer: 'kubenode-defender',
+  states: PHASES.Permit,
+  initial: 'Requested',
+  terminal: ['Denied', 'Released', 'Expired', 'Revoked'],
+  preconditions: {
+    gatesPass: 'every gate of every policy lets at least one target pass',
+    ledgerSwapped: 'the grant is in the ledger: the compare-and-swap succeeded',
+    refusedForGood: 'a gate refuses, and waiting cannot help',
+    allResultsIn: 'every granted target has a result, or nothing was granted and the requester gave up',
+    leaseExpired: 'renewTime, or the grant, is longer ago than leaseSeconds by the clock of the Defender',
+    revocationWanted: 'a hold or the breaker takes the permit back',
+  },
+  rows: [
+    { from: 'Requested', event: 'grant', to: 'Granted', when: ['gatesPass', 'ledgerSwapped'] },
+    { from: 'Requested', event: 'deny', to: 'Denied', when: ['refusedForGood'] },
+    { from: 'Requested', event: 'release', to: 'Released', when: ['allResultsIn'] },
+    { from: 'Granted', event: 'release', to: 'Released', when: ['allResultsIn'] },
+    { from: 'Granted', event: 'expire', to: 'Expired', when: ['leaseExpired'] },
+    { from: 'Granted', event: 'revoke', to: 'Revoked', when: ['revocationWanted'] },
+  ],
+})
+
+export type PermitPhase = keyof typeof permitTable.states
+export type PermitEvent = (typeof permitTable.rows)[number]['event']
+export type PermitFacts = Facts<keyof typeof permitTable.preconditions>
+
+export const nextPermitPhase = (state: PermitPhase, event: PermitEvent, facts: PermitFacts) =>
+  nextState(permitTable, { state, event, facts, by: 'kubenode-defender' })
+
+export const slotTable = defineTable({
+  name: 'slot',
+  field: 'DefenderLedger.spec.grants[].state',
+  writer: 'kubenode-defender',
+  states: PHASES.Slot,
+  initial: 'Waiting',
+  terminal: ['Freed'],
+  preconditions: {
+    gatesPass: 'every gate lets this target pass',
+    ledgerSwapped: 'the grant is in the ledger: the compare-and-swap succeeded',
+    resultIn: 'the requester wrote a result for this target while the permit was Granted',
+    permitEnded: 'the permit is Expired or Revoked, or it was deleted, and there was no result',
+    targetQuiet:
+      'the target is healthy, no order to disrupt it stands, and its agent has reported since the order went away',
+    targetGone: 'the target is deleted, or has another UID',
+    withdrawn: 'the requester gave up before anything was granted',
+  },
+  rows: [
+    { from: 'Waiting', event: 'grant', to: 'Held', when: ['gatesPass', 'ledgerSwapped'] },
+    { from: 'Waiting', event: 'withdraw', to: 'Freed', when: ['withdrawn'] },
+    { from: 'Held', event: 'result', to: 'Freed', when: ['resultIn'] },
+    { from: 'Held', event: 'orphan', to: 'Orphaned', when: ['permitEnded'] },
+    { from: 'Held', event: 'forget', to: 'Freed', when: ['targetGone'] },
+    { from: 'Orphaned', event: 'settle', to: 'Freed', when: ['targetQuiet'] },
+    { from: 'Orphaned', event: 'forget', to: 'Freed', when: ['targetGone'] },
+  ],
+})
+
+export type SlotState = keyof typeof slotTable.states
+export type SlotEvent = (typeof slotTable.rows)[number]['event']
+export type SlotFacts = Facts<keyof typeof slotTable.preconditions>
+
+export const nextSlotState = (state: SlotState, event: SlotEvent, facts: SlotFacts) =>
+  nextState(slotTable, { state, event, facts, by: 'kubenode-defender' })
+
+/** Budgets count a target as long as its slot is one of these. */
+export const countsInBudgets = (state: SlotState): boolean => state === 'Held' || state === 'Orphaned'

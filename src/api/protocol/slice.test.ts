@@ -1,0 +1,286 @@
+// Model check of a slice: wave, permit, slots, orders and agents together, in every order, with leases that run out at any moment and
+// parts that pause between reading and acting.
+import { describe, expect, test } from 'vitest'
+import { explore, type Model, type Move } from './explore.ts'
+import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
+import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
+import { nextWavePhase, type WavePhase } from './wave.ts'
+
+interface Permit {
+  readonly phase: PermitPhase
+  readonly slots: readonly SlotState[]
+  readonly results: readonly boolean[]
+}
+
+interface Machine {
+  readonly state: ComponentState
+  readonly order: OrderState
+  /** Which permit the order names. */
+  readonly permit: number
+  /** The controller has read that permit as Granted and is about to write the order. */
+  readonly ordering: number
+  /** The agent has read the permit as Granted and is about to switch. */
+  readonly cleared: boolean
+  /** The agent has reported since the order went away. */
+  readonly quiet: boolean
+  readonly attempt: number
+}
+
+interface World {
+  readonly wave: WavePhase
+  readonly permits: readonly Permit[]
+  readonly machines: readonly Machine[]
+}
+
+/** Bugs that somebody could write; each must be found. */
+interface Bugs {
+  /** The Defender frees an orphan as soon as the node looks healthy. */
+  readonly freesHealthyOrphans?: boolean
+  /** The agent switches without reading the permit. */
+  readonly trustsOrders?: boolean
+  /** A permit counts as Granted for a machine whose result is already in. */
+  readonly forgetsResults?: boolean
+  /** The end of a lease frees the slots. */
+  readonly freesAtExpiry?: boolean
+}
+
+interface Size {
+  readonly machines: number
+  readonly permits: number
+  readonly attempts: number
+}
+
+const ENDED: readonly ComponentState[] = ['Healthy', 'RolledBack', 'Failed']
+
+function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<World> {
+  const start: Machine = {
+    state: 'Fetching',
+    order: 'Absent',
+    permit: -1,
+    ordering: -1,
+    cleared: false,
+    quiet: true,
+    attempt: 1,
+  }
+  const grantedFor = (w: World, p: number, m: number): boolean => {
+    const permit = w.permits[p]
+    return permit?.phase === 'Granted' && (bugs.forgetsResults === true || permit.results[m] !== true)
+  }
+  const withMachine = (w: World, m: number, change: Partial<Machine>): World => ({
+    ...w,
+    machines: w.machines.map((x, i) => (i === m ? { ...x, ...change } : x)),
+  })
+  const withPermit = (w: World, p: number, change: Partial<Permit>): World => ({
+    ...w,
+    permits: w.permits.map((x, i) => (i === p ? { ...x, ...change } : x)),
+  })
+
+  function waveMoves(w: World): readonly Move<World>[] {
+    const current = w.permits.length - 1
+    const phase = w.permits[current]?.phase
+    const idle = w.machines.every((m) => m.order === 'Absent' && !isSwitching(m.state))
+    const failed = w.machines.some((m) => m.state === 'RolledBack' || m.state === 'Failed')
+    const facts = {
+      stepOpen: true,
+      windowOpen: true,
+      notHeld: true,
+      withinUnavailable: w.permits.length < permits,
+      permitGrantedNow: phase === 'Granted',
+      permitEnded: phase !== undefined && phase !== 'Requested' && phase !== 'Granted',
+      noMachineSwitching: idle,
+      machinesReported: w.machines.every((m) => ENDED.includes(m.state)),
+      failuresWithin: !failed,
+      failuresAbove: failed,
+      deadlinePassed: true,
+      stepSettled: true,
+      inspectionsHold: true,
+      inspectionFailed: true,
+      soakOver: true,
+      givenUp: true,
+    }
+    const events = ['ask', 'begin', 'replan', 'settle', 'fail', 'stall', 'soak', 'pass', 'abort'] as const
+    return events.flatMap((event) => {
+      const step = nextWavePhase(w.wave, event, facts)
+      if (!step.ok) return []
+      const asked: Permit = {
+        phase: 'Requested',
+        slots: w.machines.map(() => 'Waiting'),
+        results: w.machines.map(() => false),
+      }
+      return [
+        {
+          name: `wave ${event}`,
+          to: { ...w, wave: step.state, permits: event === 'ask' ? [...w.permits, asked] : w.permits },
+        },
+      ]
+    })
+  }
+
+  function defenderMoves(w: World): readonly Move<World>[] {
+    return w.permits.flatMap((permit, p) => [
+      ...phaseMoves(w, permit, p),
+      ...w.machines.flatMap((m, i) => slotMoves(w, permit, p, m, i)),
+    ])
+  }
+
+  function phaseMoves(w: World, permit: Permit, p: number): readonly Move<World>[] {
+    const facts = {
+      gatesPass: true,
+      ledgerSwapped: true,
+      refusedForGood: true,
+      allResultsIn: permit.results.every((r) => r) || (permit.phase === 'Requested' && w.wave === 'Aborted'),
+      leaseExpired: true,
+      revocationWanted: true,
+    }
+    return (['grant', 'deny', 'release', 'expire', 'revoke'] as const).flatMap((event) => {
+      const step = nextPermitPhase(permit.phase, event, facts)
+      if (!step.ok) return []
+      const ends = event === 'expire' || event === 'revoke'
+      const slots = permit.slots.map((s) => {
+        if (event === 'grant') return 'Held' as const
+        if (ends && bugs.freesAtExpiry === true && s === 'Held') return 'Freed' as const
+        return event === 'release' || event === 'deny' ? ('Freed' as const) : s
+      })
+      return [{ name: `permit ${p} ${event}`, to: withPermit(w, p, { phase: step.state, slots }) }]
+    })
+  }
+
+  function slotMoves(w: World, permit: Permit, p: number, m: Machine, i: number): readonly Move<World>[] {
+    const slot = permit.slots[i] ?? 'Waiting'
+    const healthy = !isSwitching(m.state)
+    const facts = {
+      resultIn: permit.results[i] === true && permit.phase === 'Granted',
+      permitEnded: permit.phase === 'Expired' || permit.phase === 'Revoked',
+      targetQuiet: healthy && (bugs.freesHealthyOrphans === true || (m.order === 'Absent' && m.quiet)),
+      targetGone: false,
+    }
+    return (['result', 'orphan', 'settle'] as const).flatMap((event) => {
+      const step = nextSlotState(slot, event, facts)
+      if (!step.ok) return []
+      const slots = permit.slots.map((s, k) => (k === i ? step.state : s))
+      return [{ name: `slot ${p}/${i} ${event}`, to: withPermit(w, p, { slots }) }]
+    })
+  }
+
+  function controllerMoves(w: World, m: Machine, i: number): readonly Move<World>[] {
+    const current = w.permits.length - 1
+    const out: Move<World>[] = []
+    // Reading the permit and writing the order are two moments.
+    if (
+      m.order === 'Absent' &&
+      m.ordering === -1 &&
+      w.wave === 'Switching' &&
+      m.state === 'Staged' &&
+      grantedFor(w, current, i)
+    )
+      out.push({ name: `controller ${i} reads permit`, to: withMachine(w, i, { ordering: current }) })
+    if (m.ordering !== -1) {
+      const facts = { staged: m.state === 'Staged', permitGrantedNow: true, drained: true }
+      const step = nextOrderState(m.order, 'order', facts)
+      const written = step.ok ? { order: step.state, permit: m.ordering, quiet: false } : {}
+      out.push({ name: `controller ${i} writes order`, to: withMachine(w, i, { ...written, ordering: -1 }) })
+    }
+    const phase = w.permits[m.permit]?.phase
+    const facts = { ended: ENDED.includes(m.state), permitEnded: phase !== 'Granted', retargeted: false }
+    for (const event of ['clear', 'withdraw'] as const) {
+      const step = nextOrderState(m.order, event, facts)
+      if (step.ok)
+        out.push({ name: `controller ${i} ${event}s order`, to: withMachine(w, i, { order: step.state, permit: -1 }) })
+    }
+    // The requester writes the result once the end of the attempt is seen and the order is away.
+    const permit = w.permits[current]
+    if (
+      permit?.phase === 'Granted' &&
+      ENDED.includes(m.state) &&
+      m.order === 'Absent' &&
+      m.ordering === -1 &&
+      permit.results[i] !== true
+    )
+      out.push({
+        name: `result ${i}`,
+        to: withPermit(w, current, { results: permit.results.map((r, k) => (k === i ? true : r)) }),
+      })
+    return out
+  }
+
+  function agentMoves(w: World, m: Machine, i: number): readonly Move<World>[] {
+    const out: Move<World>[] = []
+    if (
+      m.order === 'Present' &&
+      m.state === 'Staged' &&
+      !m.cleared &&
+      (bugs.trustsOrders === true || grantedFor(w, m.permit, i))
+    )
+      out.push({ name: `agent ${i} reads permit`, to: withMachine(w, i, { cleared: true }) })
+    if (m.order === 'Absent' && !m.quiet && !isSwitching(m.state))
+      out.push({ name: `agent ${i} reports`, to: withMachine(w, i, { cleared: false, quiet: true }) })
+    const facts = {
+      verified: true,
+      orderForAttempt: m.cleared,
+      permitGrantedNow: m.cleared,
+      versionRuns: true,
+      probesHeld: true,
+      probeFails: false,
+      previousRuns: true,
+      nothingRuns: true,
+      desiredChanged: m.attempt < attempts && ENDED.includes(m.state) && m.order === 'Absent',
+      notTriedInAttempt: true,
+    }
+    for (const event of ['stage', 'switch', 'started', 'commit', 'rollBack', 'break', 'retarget'] as const) {
+      const step = nextComponentState(m.state, event, facts)
+      if (!step.ok) continue
+      const more = event === 'switch' ? { cleared: false } : event === 'retarget' ? { attempt: m.attempt + 1 } : {}
+      out.push({ name: `agent ${i} ${event}`, to: withMachine(w, i, { state: step.state, ...more }) })
+    }
+    return out
+  }
+
+  return {
+    initial: { wave: 'Planned', permits: [], machines: Array.from({ length: machines }, () => start) },
+    moves: (w) => [
+      ...waveMoves(w),
+      ...defenderMoves(w),
+      ...w.machines.flatMap((m, i) => [...controllerMoves(w, m, i), ...agentMoves(w, m, i)]),
+    ],
+    broken: (w) => {
+      const uncounted = w.machines.findIndex(
+        (m, i) => isSwitching(m.state) && !w.permits.some((p) => countsInBudgets(p.slots[i] ?? 'Waiting')),
+      )
+      return uncounted === -1 ? undefined : `machine ${uncounted} is between two versions and no budget counts it`
+    },
+    brokenMove: (from, { name, to }) => {
+      const begun = to.machines.findIndex((m, i) => m.state === 'Switching' && from.machines[i]?.state === 'Staged')
+      if (begun !== -1 && from.machines[begun]?.cleared !== true) return `${name} without having read a Granted permit`
+      const ended = from.permits.findIndex(
+        (p, i) => ['Denied', 'Released', 'Expired', 'Revoked'].includes(p.phase) && to.permits[i]?.phase !== p.phase,
+      )
+      return ended === -1 ? undefined : `${name} leaves the end of permit ${ended}`
+    },
+    isEnd: (w) =>
+      ['Passed', 'Failed', 'Aborted'].includes(w.wave) &&
+      w.machines.every((m) => m.order === 'Absent' && !isSwitching(m.state)) &&
+      w.permits.every((p) => !p.slots.some(countsInBudgets)),
+  }
+}
+
+describe('a slice', () => {
+  test.each([
+    ['one machine, two permits, two attempts', { machines: 1, permits: 2, attempts: 2 }],
+    ['two machines, one permit', { machines: 2, permits: 1, attempts: 1 }],
+  ])('never has a machine between versions that no budget counts, and always ends: %s', (_, size) => {
+    const { states, violation } = explore(slice(size))
+    expect(violation).toBeUndefined()
+    expect(states.length).toBeGreaterThan(500)
+    // The good end is among them, so nothing above holds because nothing ever happens.
+    expect(states.some((w) => w.wave === 'Passed' && w.machines.every((m) => m.state === 'Healthy'))).toBe(true)
+  })
+
+  test.each([
+    ['an orphan freed while its agent is about to switch', { freesHealthyOrphans: true }, 'no budget counts it'],
+    ['an agent that trusts the order alone', { trustsOrders: true }, 'no budget counts it'],
+    ['a permit used again after its result', { forgetsResults: true }, 'no budget counts it'],
+    ['slots that go with the lease', { freesAtExpiry: true }, 'no budget counts it'],
+  ])('is found broken by %s', (_, bug, message) => {
+    expect(explore(slice({ machines: 1, permits: 1, attempts: 2 }, bug)).violation?.message).toContain(message)
+  })
+})

@@ -1,0 +1,88 @@
+// The two-phase switch of one component on one machine: the agent stages by itself and switches only when told, under a permit that
+// it reads right before. The order is the machine controller's, the state is the agent's.
+import { PHASES } from '../catalogue.ts'
+import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+
+export const switchTable = defineTable({
+  name: 'switch',
+  field: 'Machine.status.components[].state',
+  writer: 'kubenode-agent',
+  states: PHASES.Component,
+  initial: 'Fetching',
+  terminal: [],
+  preconditions: {
+    verified: 'digest, signature and trust document were checked, and files are rendered',
+    fetchGaveUp: 'every place was tried as often as allowed',
+    desiredChanged: 'version, configuration or attempt differ from what was tried last',
+    notTriedInAttempt: 'this digest and configuration did not fail before in this attempt',
+    orderForAttempt: 'the order to switch names the attempt that is staged',
+    permitGrantedNow:
+      'the permit that the order names was read right now: it is Granted for this machine, and has no result of it yet',
+    neverInstalled: 'no version of the component was ever in use here',
+    nodePendingTaint: 'the node still carries the taint for pending components',
+    versionRuns: 'the new version was started',
+    probesHeld: 'every probe passed for its whole settle time',
+    probesPass: 'every probe passes',
+    probeFails: 'a probe failed as often as it may',
+    previousRuns: 'the version before was put back and runs',
+    nothingRuns: 'neither the new nor the old version can be run',
+  },
+  rows: [
+    { from: 'Fetching', event: 'stage', to: 'Staged', when: ['verified'] },
+    { from: 'Fetching', event: 'giveUp', to: 'Failed', when: ['fetchGaveUp'] },
+    { from: 'Staged', event: 'switch', to: 'Switching', when: ['orderForAttempt', 'permitGrantedNow'] },
+    { from: 'Staged', event: 'firstInstall', to: 'Switching', when: ['neverInstalled', 'nodePendingTaint'] },
+    { from: 'Switching', event: 'started', to: 'Probing', when: ['versionRuns'] },
+    { from: 'Probing', event: 'commit', to: 'Healthy', when: ['probesHeld'] },
+    { from: 'Healthy', event: 'degrade', to: 'Degraded', when: ['probeFails'] },
+    { from: 'Degraded', event: 'recover', to: 'Healthy', when: ['probesPass'] },
+    ...rowsFrom(['Switching', 'Probing'], { event: 'rollBack', to: 'RolledBack', when: ['previousRuns'] }),
+    ...rowsFrom(['Switching', 'Probing'], { event: 'break', to: 'Failed', when: ['nothingRuns'] }),
+    ...rowsFrom(['Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'], {
+      event: 'retarget',
+      to: 'Fetching',
+      when: ['desiredChanged', 'notTriedInAttempt'],
+    }),
+  ],
+})
+
+export type ComponentState = keyof typeof switchTable.states
+export type SwitchEvent = (typeof switchTable.rows)[number]['event']
+export type SwitchFacts = Facts<keyof typeof switchTable.preconditions>
+
+export const nextComponentState = (state: ComponentState, event: SwitchEvent, facts: SwitchFacts) =>
+  nextState(switchTable, { state, event, facts, by: 'kubenode-agent' })
+
+/** In these states the component is between two versions. */
+export const isSwitching = (state: ComponentState): boolean => state === 'Switching' || state === 'Probing'
+
+export const orderTable = defineTable({
+  name: 'order',
+  field: 'Machine.spec.components[].switch',
+  writer: 'kubenode-machine',
+  states: PHASES.Order,
+  initial: 'Absent',
+  terminal: [],
+  preconditions: {
+    staged: 'the agent reports Staged for the attempt',
+    permitGrantedNow:
+      'the permit of the slice was read right now: it is Granted for this machine, and has no result of it yet',
+    drained: 'pods that the disruption moves are gone, or it moves none',
+    ended: 'the agent reports an end of the attempt: Healthy, RolledBack or Failed',
+    permitEnded: 'the permit is not Granted any more',
+    retargeted: 'the machine shall have another version, configuration or attempt',
+  },
+  rows: [
+    { from: 'Absent', event: 'order', to: 'Present', when: ['staged', 'permitGrantedNow', 'drained'] },
+    { from: 'Present', event: 'clear', to: 'Absent', when: ['ended'] },
+    { from: 'Present', event: 'withdraw', to: 'Absent', when: ['permitEnded'] },
+    { from: 'Present', event: 'retarget', to: 'Absent', when: ['retargeted'] },
+  ],
+})
+
+export type OrderState = keyof typeof orderTable.states
+export type OrderEvent = (typeof orderTable.rows)[number]['event']
+export type OrderFacts = Facts<keyof typeof orderTable.preconditions>
+
+export const nextOrderState = (state: OrderState, event: OrderEvent, facts: OrderFacts) =>
+  nextState(orderTable, { state, event, facts, by: 'kubenode-machine' })

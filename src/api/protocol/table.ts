@@ -1,0 +1,73 @@
+// What a state machine that several parts share looks like: one row a transition, and the one function that reads the rows.
+// A precondition that nobody could read counts as not holding: unknown blocks.
+import type { FieldManager } from './managers.ts'
+
+export interface Row<State extends string, Event extends string, Pre extends string> {
+  readonly from: State
+  readonly event: Event
+  readonly to: State
+  /** All must be known to hold. */
+  readonly when: readonly Pre[]
+}
+
+export interface Table<State extends string, Event extends string, Pre extends string> {
+  readonly name: string
+  /** The field that holds the state, and the only manager that writes it. */
+  readonly field: string
+  readonly writer: FieldManager
+  /** Each state with its sentence, from the catalogue. */
+  readonly states: Readonly<Record<State, string>>
+  readonly initial: State
+  /** States that are never left. */
+  readonly terminal: readonly State[]
+  /** Each precondition in words. */
+  readonly preconditions: Readonly<Record<Pre, string>>
+  readonly rows: readonly Row<State, Event, Pre>[]
+}
+
+/** What was read before the step; an absent or undefined entry is unknown. */
+export type Facts<Pre extends string> = { readonly [P in Pre]?: boolean | undefined }
+
+export type Refusal<State extends string, Event extends string, Pre extends string> =
+  | { readonly reason: 'NoSuchStep'; readonly state: State; readonly event: Event }
+  | { readonly reason: 'NotTheWriter'; readonly writer: FieldManager }
+  | { readonly reason: 'False' | 'Unknown'; readonly predicate: Pre; readonly says: string }
+
+export type Step<State extends string, Event extends string, Pre extends string> =
+  | { readonly ok: true; readonly state: State }
+  | { readonly ok: false; readonly refusal: Refusal<State, Event, Pre> }
+
+export const defineTable = <const State extends string, const Event extends string, const Pre extends string>(
+  table: Table<State, Event, Pre>,
+): Table<State, Event, Pre> => table
+
+export interface Attempt<State extends string, Event extends string, Pre extends string> {
+  readonly state: State
+  readonly event: Event
+  readonly facts: Facts<Pre>
+  readonly by: FieldManager
+}
+
+export function nextState<State extends string, Event extends string, Pre extends string>(
+  table: Table<State, Event, Pre>,
+  { state, event, facts, by }: Attempt<State, Event, Pre>,
+): Step<State, Event, Pre> {
+  if (by !== table.writer) return { ok: false, refusal: { reason: 'NotTheWriter', writer: table.writer } }
+  const row = table.rows.find((r) => r.from === state && r.event === event)
+  if (row === undefined) return { ok: false, refusal: { reason: 'NoSuchStep', state, event } }
+  const missing = row.when.find((p) => facts[p] !== true)
+  if (missing === undefined) return { ok: true, state: row.to }
+  const reason = facts[missing] === false ? 'False' : 'Unknown'
+  return { ok: false, refusal: { reason, predicate: missing, says: table.preconditions[missing] } }
+}
+
+export const isTerminal = <State extends string, Event extends string, Pre extends string>(
+  table: Table<State, Event, Pre>,
+  state: State,
+): boolean => table.terminal.includes(state)
+
+/** Several rows at once: the same event and preconditions from many states. */
+export const rowsFrom = <const State extends string, const Event extends string, const Pre extends string>(
+  states: readonly State[],
+  row: Omit<Row<State, Event, Pre>, 'from'>,
+): readonly Row<State, Event, Pre>[] => states.map((from) => ({ from, ...row }))

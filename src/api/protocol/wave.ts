@@ -1,0 +1,65 @@
+// A slice of a wave: at most 100 machines of one step under one permit. The slices of a step switch side by side; inspection and soak
+// belong to the step, so a slice leaves Inspecting only together with the others.
+import { PHASES } from '../catalogue.ts'
+import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
+
+export const waveTable = defineTable({
+  name: 'wave',
+  field: 'MachineComponentSet.status.waves[].phase',
+  writer: 'kubenode-componentset',
+  states: PHASES.Wave,
+  initial: 'Planned',
+  terminal: ['Passed', 'Failed', 'Aborted'],
+  preconditions: {
+    stepOpen: 'every slice of the steps before has passed',
+    windowOpen: 'a window of the rollout is open, or it has none',
+    notHeld: 'no hold pauses or freezes the set or its machines',
+    withinUnavailable: 'with this slice no more machines are unavailable than maxUnavailable allows',
+    permitGrantedNow: 'the permit of the slice is Granted',
+    permitEnded: 'the permit is Denied, Expired, Revoked or gone',
+    noMachineSwitching: 'no machine of the slice has an order or is between two versions',
+    machinesReported: 'every machine of the slice reports an end of its attempt, or is skipped',
+    failuresWithin: 'no more machines failed than maxFailures allows',
+    failuresAbove: 'more machines failed than maxFailures allows',
+    deadlinePassed: 'nothing moved for the progress deadline',
+    stepSettled: 'every slice of the step is past Switching',
+    inspectionsHold: 'every inspection of the step holds',
+    inspectionFailed: 'an inspection did not hold within its timeout',
+    soakOver: 'the soak time has passed since the inspections held',
+    givenUp: 'the revision is superseded, blocked or aborted',
+  },
+  rows: [
+    {
+      from: 'Planned',
+      event: 'ask',
+      to: 'AwaitingPermit',
+      when: ['stepOpen', 'windowOpen', 'notHeld', 'withinUnavailable'],
+    },
+    { from: 'AwaitingPermit', event: 'begin', to: 'Switching', when: ['permitGrantedNow'] },
+    { from: 'AwaitingPermit', event: 'replan', to: 'Planned', when: ['permitEnded'] },
+    { from: 'Switching', event: 'replan', to: 'Planned', when: ['permitEnded', 'noMachineSwitching'] },
+    {
+      from: 'Switching',
+      event: 'settle',
+      to: 'Inspecting',
+      when: ['machinesReported', 'failuresWithin', 'noMachineSwitching'],
+    },
+    { from: 'Switching', event: 'fail', to: 'Failed', when: ['failuresAbove', 'noMachineSwitching'] },
+    { from: 'Switching', event: 'stall', to: 'Failed', when: ['deadlinePassed', 'noMachineSwitching'] },
+    { from: 'Inspecting', event: 'soak', to: 'Soaking', when: ['stepSettled', 'inspectionsHold'] },
+    { from: 'Soaking', event: 'pass', to: 'Passed', when: ['soakOver', 'inspectionsHold'] },
+    ...rowsFrom(['Inspecting', 'Soaking'], { event: 'fail', to: 'Failed', when: ['inspectionFailed'] }),
+    ...rowsFrom(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'], {
+      event: 'abort',
+      to: 'Aborted',
+      when: ['givenUp', 'noMachineSwitching'],
+    }),
+  ],
+})
+
+export type WavePhase = keyof typeof waveTable.states
+export type WaveEvent = (typeof waveTable.rows)[number]['event']
+export type WaveFacts = Facts<keyof typeof waveTable.preconditions>
+
+export const nextWavePhase = (state: WavePhase, event: WaveEvent, facts: WaveFacts) =>
+  nextState(waveTable, { state, event, facts, by: 'kubenode-componentset' })
