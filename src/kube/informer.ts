@@ -30,6 +30,8 @@ export interface Informer<T extends KubeObject = KubeObject> {
   readonly store: ReadonlyStore<T>
   /** Sees all that is cached already as new. Returns what takes it away. */
   addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
+  /** An index may be added at any time; the first of a name stays. */
+  addIndex(name: string, indexer: Indexer<T>): void
   /** Until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
   /** True once the whole first list is in the store and every handler saw it. */
@@ -78,6 +80,10 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     for (const object of this.store.list()) delivery.push({ key: keyOf(object), old: undefined, now: object })
     this.#deliveries.add(delivery)
     return () => this.#deliveries.delete(delivery)
+  }
+
+  addIndex(name: string, indexer: Indexer<T>): void {
+    this.store.addIndex(name, indexer)
   }
 
   run(signal: AbortSignal): Promise<void> {

@@ -37,13 +37,24 @@ type Index = Map<string, Set<string>>
 
 export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T> {
   readonly #objects = new Map<string, T>()
-  readonly #indexers: ReadonlyMap<string, Indexer<T>>
+  readonly #indexers: Map<string, Indexer<T>>
+  readonly #failed: (error: unknown) => void
   readonly #indexes = new Map<string, Index>()
 
   /** An indexer that fails on an object indexes it under nothing and is reported: one strange object must not stop the others. */
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, failed: (error: unknown) => void = () => undefined) {
+    this.#failed = failed
     this.#indexers = new Map(Object.entries(indexers).map(([name, indexer]) => [name, guarded(indexer, failed)]))
     for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map())
+  }
+
+  /** Adds an index over what is cached already and all that comes; one that is there stays as it is. */
+  addIndex(name: string, indexer: Indexer<T>): void {
+    if (this.#indexers.has(name)) return
+    const safe = guarded(indexer, this.#failed)
+    this.#indexers.set(name, safe)
+    this.#indexes.set(name, new Map())
+    for (const [key, object] of this.#objects) this.#reindex(name, key, [], safe(object))
   }
 
   get size(): number {
