@@ -7,6 +7,8 @@ export const MAX_PATTERN_LENGTH = 16_384
 
 export interface Regex {
   readonly pattern: string
+  /** States of the machine: the most steps that one character of a text can cost. */
+  readonly size: number
   /** True when any part of the text matches. */
   test(text: string): boolean
   /** True when the whole text matches. */
@@ -42,6 +44,7 @@ export function compileRegex(pattern: string, { maxLength = MAX_PATTERN_LENGTH }
   const re = compiled(pattern)
   return {
     pattern,
+    size: re.programSize(),
     test: (text) => re.test(text),
     testWhole: (text) => re.testExact(text),
     match: (text) => firstMatch(re, text),

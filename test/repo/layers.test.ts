@@ -32,7 +32,7 @@ const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
   'json-rules-engine': [/^src\/policy\//],
   '@marcbachmann/cel-js': [/^src\/schema\/cel\//],
   re2js: [/^src\/lib\/regex\.ts$/, /^src\/schema\/cel\//],
-  pino: [/^src\/lib\/log\.ts$/],
+  pino: [/^src\/lib\/log-pino\.ts$/],
   'prom-client': [/^src\/runtime\//],
   commander: [/^src\/cli\//],
   'isomorphic-git': [/^src\/sync\//, /^src\/local\//, /^src\/cli\//],
@@ -55,7 +55,8 @@ function layerProblems(f: SourceFile): string[] {
     if (!file.startsWith('src/')) return isTest(f.path) ? [] : [`${f.path} imports ${file}`]
     const to = place(file)
     if (from === 'controllers' && to === 'controllers' && controller(f.path) !== controller(file)) {
-      // One file lists all controllers; it lies beside them, not in one of them.
+      // One file lists all controllers and one holds their contract; both lie beside them, not in one of them.
+      if (file === 'src/controllers/module.ts') return []
       return f.path.split('/').length === 3 ? [] : [`${f.path} imports its sibling ${file}`]
     }
     return to === from || allowed.includes(to) || allowed.includes('*') ? [] : [`${f.path} imports ${file}`]

@@ -1,5 +1,4 @@
 // Operators over text. Regexes are RE2: linear in the text, whatever somebody wrote.
-import { RE2JS } from 're2js'
 import { compileRegex, regexProblem } from '#lib/regex.ts'
 import { MAX_REGEX_CHARS, MAX_REGEX_PROGRAM, MAX_REGEX_SEEN_CHARS, MAX_SEEN_CHARS } from '../limits.ts'
 import { verdictOf } from '../verdict.ts'
@@ -39,13 +38,12 @@ const matches: Operator = {
     if (value.length > MAX_REGEX_CHARS) return badValue(`the regex is longer than ${MAX_REGEX_CHARS} characters`)
     const problem = regexProblem(value)
     if (problem !== undefined) return badValue(`not an RE2 regex: ${problem}`)
-    const cost = RE2JS.compile(value).programSize()
-    if (cost > MAX_REGEX_PROGRAM)
-      return badValue('the regex expands to too much; repeat less, or say it with several leaves')
     const regex = compileRegex(value)
+    if (regex.size > MAX_REGEX_PROGRAM)
+      return badValue('the regex expands to too much; repeat less, or say it with several leaves')
     return bound(
       onText((text) => regex.test(text), MAX_REGEX_SEEN_CHARS),
-      { cost },
+      { cost: regex.size },
     )
   },
 }
