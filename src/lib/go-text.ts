@@ -1,15 +1,11 @@
-// Writes JSON values the way Go's fmt and encoding/json do, because messages of the Kubernetes API carry such text.
+// Writes JSON values the way Go's fmt does, because messages of the Kubernetes API carry such text. encoding/json is in go-format.ts.
+import { goFloat } from './go-format.ts'
 import { isObject } from './json.ts'
 
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Floats outside 1e-4 … 1e21 take an exponent of at least two digits. */
-function goNumber(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) < 1e21) return String(value)
-  const magnitude = Math.abs(value)
-  const text = magnitude < 1e-4 ? value.toExponential() : String(value)
-  return text.replace(/e([+-])(\d)$/, 'e$10$2')
-}
+/** A JSON decoder of Kubernetes makes an int64 of a whole number. */
+const goNumber = (value: number): string => (Number.isSafeInteger(value) ? String(value) : goFloat(value))
 
 /** `%v`: strings bare, maps as `map[k:v]` with sorted keys, lists as `[a b]`. */
 export function goText(value: unknown): string {
@@ -48,32 +44,4 @@ export function goJsonKind(value: unknown): string {
   if (typeof value === 'bigint') return 'number'
   if (Array.isArray(value)) return 'array'
   return value === null ? 'null' : typeof value
-}
-
-const HTML = /[<>&\u2028\u2029]/
-const HTML_ALL = /[<>&\u2028\u2029]/g
-const ESCAPES: Readonly<Record<string, string>> = {
-  '<': '\\u003c',
-  '>': '\\u003e',
-  '&': '\\u0026',
-  '\u2028': '\\u2028',
-  '\u2029': '\\u2029',
-}
-
-/** A JSON string with the characters escaped that Go escapes for HTML. */
-export function goQuote(text: string): string {
-  const quoted = JSON.stringify(text)
-  return HTML.test(quoted) ? quoted.replace(HTML_ALL, (c) => ESCAPES[c] ?? c) : quoted
-}
-
-/** encoding/json: keys sorted, no white space, HTML characters escaped, big integers whole. */
-export function goJson(value: unknown): string {
-  if (value === null || value === undefined) return 'null'
-  if (typeof value === 'string') return goQuote(value)
-  if (Array.isArray(value)) return `[${value.map(goJson).join(',')}]`
-  if (!isObject(value)) return String(value)
-  const keys = Object.keys(value)
-    .filter((k) => value[k] !== undefined)
-    .toSorted(byCodeUnit)
-  return `{${keys.map((k) => `${goQuote(k)}:${goJson(value[k])}`).join(',')}}`
 }

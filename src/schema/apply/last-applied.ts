@@ -1,5 +1,5 @@
 // The annotation of kubectl's client-side apply: it lets kubectl take over its own old fields, and follows what kubectl applies on the server.
-import { goJson } from '#lib/go-text.ts'
+import { goJson } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 import type { Schema } from '../schema.ts'
 import { typeProblems } from './check.ts'

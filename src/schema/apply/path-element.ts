@@ -1,5 +1,5 @@
 // The steps of field paths as FieldsV1 writes them: f:name, k:{"key":…}, v:value, i:index. Parsing, canonical form, order and the text people see.
-import { goJson, goQuote } from '#lib/go-text.ts'
+import { goJson, goJsonString } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 
 export const fieldElement = (name: string): string => `f:${name}`
@@ -10,7 +10,7 @@ export function keyElement(item: Readonly<Record<string, unknown>>, keys: readon
   const parts: string[] = []
   for (const key of keys) {
     const value = item[key]
-    if (value !== undefined) parts.push(`${goQuote(key)}:${goJson(value)}`)
+    if (value !== undefined) parts.push(`${goJsonString(key)}:${goJson(value)}`)
   }
   return parts.length === 0 ? undefined : `k:{${parts.join(',')}}`
 }
