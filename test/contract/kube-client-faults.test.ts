@@ -120,6 +120,7 @@ describe('the wire breaks', () => {
     const { informer } = watchNodes(await client())
     await informer.synced()
     for (let i = 0; i < 12; i++) {
+      await vi.waitFor(() => expect(informer.isWatching).toBe(true), 5_000)
       proxy.weather = { kind: 'cutAfter', bytes: 29 * i + 1 }
       fake.plant(NODES, node(`n${i}`))
       await vi.waitFor(() => expect(proxy.weather.kind).toBe('clear'), 10_000)
