@@ -95,6 +95,56 @@ describe('compareAndSwap', () => {
     expect(await run(swap('a', { attempts: 2 }))).toMatchObject({ kind: 'Lost', mayHaveApplied: true })
   })
 
+  test('a lost reply is not forgotten over the refusals that follow it', async () => {
+    const { fake, swap, run } = setup()
+    await run(swap('first'))
+    let n = 0
+    fake.faults = {
+      call: ({ verb }) =>
+        verb !== 'update'
+          ? undefined
+          : ++n === 1
+            ? { kind: 'lose', when: 'before' }
+            : { kind: 'refuse', when: 'before', code: 409 },
+    }
+    expect(await run(swap('a', { attempts: 3 }))).toMatchObject({ kind: 'Lost', mayHaveApplied: true })
+  })
+
+  test('F11 an overloaded or failing server is asked again, a forbidding one is not', async () => {
+    const { fake, swap, run, granted } = setup()
+    await run(swap('first'))
+    fake.faults = onNthCall({ verbs: ['get'] }, 1, { kind: 'refuse', when: 'before', code: 503 })
+    expect(await run(swap('a'))).toMatchObject({ kind: 'Swapped' })
+    fake.faults = onNthCall({ verbs: ['update'] }, 1, { kind: 'refuse', when: 'before', code: 429 })
+    expect(await run(swap('b'))).toMatchObject({ kind: 'Swapped' })
+    fake.faults = onEveryNthCall({ verbs: ['get'] }, 1, { kind: 'lose', when: 'before' })
+    expect(await run(swap('c'))).toMatchObject({ kind: 'Lost', mayHaveApplied: false })
+    fake.faults = onEveryNthCall({ verbs: ['get'] }, 1, { kind: 'refuse', when: 'before', code: 403 })
+    expect(await run(swap('d'))).toMatchObject({ kind: 'Refused' })
+    expect(granted()).toEqual(['a', 'b', 'first'])
+  })
+
+  test('a mutation that forgets uid and version still overwrites nothing that it has not seen', async () => {
+    const { clock, fake, run } = setup()
+    fake.plant(type, { ...fresh, data: { n: '1' } })
+    let isRaced = false
+    fake.faults = {
+      call: ({ verb }) => {
+        if (verb === 'update' && !isRaced) {
+          isRaced = true
+          fake.poke(type, KEY, { data: { n: '10' } })
+        }
+        return undefined
+      },
+    }
+    const addOne = (current: Ledger | undefined): Mutation<Ledger> => ({
+      kind: 'Write',
+      object: { ...fresh, data: { n: String(Number(current?.data?.['n']) + 1) } },
+    })
+    await run(compareAndSwap(fake.client({ actor: 'a' }), type, KEY, addOne, { clock, random: seededRandom(1) }))
+    expect(fake.peek(type, KEY)).toMatchObject({ data: { n: '11' } })
+  })
+
   test('F15 an ex-leader is refused before it writes', async () => {
     const { fake, swap, run } = setup()
     expect(await run(swap('a', { mayWrite: () => false }))).toMatchObject({ kind: 'Refused' })
@@ -189,5 +239,23 @@ describe('the fenced client', () => {
   test('reads go on after the term', async () => {
     expect(await gone.get(type, KEY)).toBeUndefined()
     expect((await gone.list(type)).items).toEqual([])
+  })
+})
+
+describe('the end of a term', () => {
+  test.each([
+    ['a call without a signal of its own', undefined],
+    ['a call with one', new AbortController().signal],
+  ])('aborts %s while it is under way', async (_, signal) => {
+    const { clock, fake } = setup({ call: () => ({ kind: 'delay', when: 'before', ms: 60_000 }) })
+    const term = new AbortController()
+    const client = fencedClient(fake.client({ actor: 'a' }), { signal: term.signal, term: 1, isLeader: () => true })
+    const write = client.create(type, fresh, signal && { signal })
+    const ended = expect(write).rejects.toThrow('over')
+    await clock.advance(1_000)
+    term.abort(new Error('over'))
+    await ended
+    await clock.advance(120_000)
+    expect(fake.peek(type, KEY)).toBeUndefined()
   })
 })

@@ -3,6 +3,7 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient, WriteOptions } from '#kube/client.ts'
+import { isTooManyRequests } from '#kube/errors.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
@@ -51,7 +52,13 @@ export async function compareAndSwap<T extends KubeObject>(
   const refused = (why: string): Swap<T> => ({ kind: 'Refused', reason: why, mayHaveApplied })
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (attempt > 0) await clock.sleep(backoffDelay(BETWEEN_TRIES, attempt - 1, random), write.signal)
-    const current = await client.get(type, key, write.signal && { signal: write.signal })
+    const read = await outcomeOf(() => client.get(type, key, write.signal && { signal: write.signal }))
+    if (isFinal(read)) return refused(read.error.message)
+    if (read.kind !== 'Applied') {
+      reason = read.error.message
+      continue
+    }
+    const current = read.object
     const mutation = mutate(current)
     if (mutation.kind === 'Refuse') return refused(mutation.reason)
     if (mutation.kind === 'Keep' && current !== undefined) return { kind: 'Swapped', object: current, wrote: false }
@@ -59,12 +66,16 @@ export async function compareAndSwap<T extends KubeObject>(
     if (!mayWrite()) return refused('this process is no longer leader')
     const outcome = await writeOver(client, type, current, mutation.object, write)
     if (outcome.kind === 'Applied') return { kind: 'Swapped', object: outcome.object, wrote: true }
-    if (outcome.kind === 'Denied') return refused(outcome.error.message)
+    if (isFinal(outcome)) return refused(outcome.error.message)
     reason = outcome.error.message
     mayHaveApplied ||= outcome.kind === 'Unknown'
   }
   return { kind: 'Lost', reason, mayHaveApplied }
 }
+
+/** A server that is busy says no for now; any other denial stays one. */
+const isFinal = (outcome: WriteOutcome<unknown>): outcome is Extract<WriteOutcome<unknown>, { kind: 'Denied' }> =>
+  outcome.kind === 'Denied' && !isTooManyRequests(outcome.error)
 
 /** Uid and version are those of what was read, whatever `mutate` made of them. */
 function writeOver<T extends KubeObject>(

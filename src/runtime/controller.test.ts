@@ -5,7 +5,7 @@ import { seededRandom } from '#lib/random.ts'
 import { VirtualClock, settled } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { Controller, type ControllerOptions, MOST_HUNG, type Reconcile } from './controller.ts'
-import { PARKED_MS, done, requeueAfter, retry } from './outcome.ts'
+import { type Outcome, PARKED_MS, done, requeueAfter, retry } from './outcome.ts'
 
 function setup(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new VirtualClock()
@@ -79,6 +79,56 @@ describe('outcomes', () => {
     controller.enqueue('a')
     await clock.advance(20_000)
     expect(at).toEqual([0, 7_000])
+  })
+})
+
+test('a key that asks for another look has done well: its failures are forgotten', async () => {
+  const failures: number[] = []
+  const outcomes = [retry(new Error('no')), retry(new Error('no')), requeueAfter(5_000), done]
+  const { clock, controller } = setup(async (_, context) => (failures.push(context.failures), outcomes.shift() ?? done))
+  controller.enqueue('a')
+  await clock.advance(60_000)
+  expect(failures).toEqual([0, 1, 2, 0])
+})
+
+test('a server that asks for hours is asked again after minutes', async () => {
+  const at: number[] = []
+  const busy = new ApiError(failure(429, 'busy'), { action: 'list', target: 'nodes', retryAfterMs: 36_000_000 })
+  const { clock, controller } = setup(async () => (at.push(clock.monotonic()), at.length === 1 ? retry(busy) : done))
+  controller.enqueue('a')
+  await clock.advance(3_600_000)
+  expect(at).toEqual([0, 600_000])
+})
+
+describe('the deadline of a reconcile', () => {
+  const onAbort =
+    (then: () => Outcome): Reconcile =>
+    (_, { signal }) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(then())))
+
+  test('is what the log names, with what the reconcile said as its cause', async () => {
+    const inner = new Error('the call was aborted')
+    const { clock, controller, lines } = setup(
+      onAbort(() => retry(inner)),
+      { timeoutMs: 1_000 },
+    )
+    controller.enqueue('a')
+    await clock.advance(1_050)
+    expect(lines[0]).toMatchObject({
+      message: 'reconcile failed',
+      key: 'a',
+      error: { code: 'KN3001', cause: { message: 'the call was aborted' } },
+    })
+  })
+
+  test('does not take back a success that came while it ended', async () => {
+    const { clock, controller, lines } = setup(
+      onAbort(() => done),
+      { timeoutMs: 1_000 },
+    )
+    controller.enqueue('a')
+    await clock.advance(60_000)
+    expect(lines).toEqual([])
   })
 })
 
@@ -197,6 +247,24 @@ test('keys refused by a full queue are looked at again once there is room', asyn
   for (const key of all) controller.enqueue(key)
   await clock.advance(60_000)
   expect(seen.size).toBe(20)
+})
+
+test('a key that is refused while a refill is under way is not lost either', async () => {
+  const seen: string[] = []
+  const all = Array.from({ length: 20 }, (_, i) => `k${i}`)
+  const { clock, controller } = setup(async (key) => (await clock.sleep(400), seen.push(key), done), {
+    capacity: 5,
+    workers: 2,
+    allKeys: () => all,
+  })
+  for (const key of all) controller.enqueue(key)
+  await clock.advance(3_500)
+  const before = seen.length
+  // k0 changes again, has been looked at long ago, and the queue is full of others.
+  controller.enqueue('k0')
+  await clock.advance(60_000)
+  expect(before).toBeLessThan(20)
+  expect(seen.lastIndexOf('k0')).toBeGreaterThan(before)
 })
 
 describe('stopping', () => {

@@ -183,6 +183,77 @@ describe('losing', () => {
   })
 })
 
+describe('giving way', () => {
+  test('a standby that stops leaves the lease to its holder', async () => {
+    const { clock, candidate, lease } = world()
+    const a = candidate('a')
+    const b = candidate('b')
+    a.election.start()
+    await clock.advance(100)
+    b.election.start()
+    await clock.advance(5_000)
+    await b.election.stop()
+    expect(lease().spec?.holderIdentity).toBe('a')
+    await clock.advance(30_000)
+    expect([a.election.isLeader(), a.lost]).toEqual([true, []])
+  })
+
+  test.each([
+    ['its holder promised a minute', 60, 60_000],
+    ['its holder promised less than we would', 2, leaseMs],
+  ])('a foreign lease is waited for: %s', async (_, leaseDurationSeconds, waitMs) => {
+    const { clock, candidate, fake } = world()
+    const spec = { holderIdentity: 'foreign', leaseDurationSeconds, renewTime: '1970-01-01T00:00:00.000000Z' }
+    fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: KEY, spec })
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(waitMs - 100)
+    expect(a.election.isLeader()).toBe(false)
+    await clock.advance(5_000)
+    expect(a.election.isLeader()).toBe(true)
+  })
+})
+
+describe('slow answers', () => {
+  test('the term counts from before a renewal was sent, however late its answer is', async () => {
+    const { clock, candidate, fake } = world()
+    const slowMs = 3_000
+    const sentAt: number[] = []
+    let isCut = false
+    fake.faults = {
+      call: ({ verb }): CallFault | undefined => {
+        if (isCut) return { kind: 'lose', when: 'before' }
+        if (verb !== 'update') return undefined
+        sentAt.push(clock.monotonic())
+        return { kind: 'delay', when: 'after', ms: slowMs }
+      },
+    }
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(30_000)
+    const answered = sentAt.length
+    while (sentAt.length === answered) await clock.advance(10)
+    await clock.advance(slowMs + 100)
+    isCut = true
+    const sent = sentAt.at(-1) ?? 0
+    await clock.advance(sent + renewDeadlineMs - clock.monotonic() - 10)
+    expect(a.election.isLeader()).toBe(true)
+    await clock.advance(20)
+    expect(a.election.isLeader()).toBe(false)
+  })
+
+  test('a candidate that was stopped until its term was over before it began is not elected', async () => {
+    const { clock, candidate, fake } = world()
+    fake.faults = { call: ({ verb }) => (verb === 'create' ? { kind: 'delay', when: 'after', ms: 1_000 } : undefined) }
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(500)
+    clock.skip(20_000)
+    await clock.advance(500)
+    expect(a.terms).toEqual([])
+  })
+})
+
 test('F15 a leader that was stopped past its lease writes nothing, not even before its timers run', async () => {
   const { clock, candidate, fake } = world()
   const a = candidate('a')

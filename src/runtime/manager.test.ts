@@ -111,6 +111,16 @@ describe('endings', () => {
     expect(events).toContain('stop http')
   })
 
+  test('a controller that says it could not end everything is named', async () => {
+    const { part, terminate, elect, run } = setup({ controllers: () => [part('hung', { stop: async () => false })] })
+    const running = run()
+    await settled()
+    elect()
+    await settled()
+    terminate()
+    expect(await running).toEqual({ reason: 'Stopped', left: ['hung'] })
+  })
+
   test.each([
     [
       'a cache',
