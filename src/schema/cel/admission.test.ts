@@ -70,7 +70,7 @@ describe('expressions of admission', () => {
     const compiled = compileAdmission('1', plain, ['bool'], 'e')
     expect(compiled.ok ? '' : compiled.problem.detail).toBe('must evaluate to bool but got int')
     const several = compileAdmission('1', plain, ['string', 'null'], 'e')
-    expect(several.ok ? '' : several.problem.detail).toBe('must evaluate to one of [string null] but got int')
+    expect(several.ok ? '' : several.problem.detail).toBe('must evaluate to one of [string null_type] but got int')
   })
 })
 

@@ -62,7 +62,8 @@ export function compileAdmission(
   if (!compiled.ok) return { ok: false, problem: invalid(path, expression, `compilation failed: ${compiled.problems}`) }
   const { type } = compiled.program
   if (kinds.includes(type.kind)) return compiled
-  const wanted = kinds.length === 1 ? kinds[0] : `one of [${kinds.join(' ')}]`
+  const names = kinds.map((kind) => (kind === 'null' ? 'null_type' : kind))
+  const wanted = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`
   return { ok: false, problem: invalid(path, expression, `must evaluate to ${wanted} but got ${formatType(type)}`) }
 }
 

@@ -23,6 +23,8 @@ export class Checker implements MacroChecker {
   #bindings: Bindings = new Map()
   #freshVars = 0
   #slots: number
+  /** Above zero inside calls of format, whose list may hold values of any types. */
+  #mixedLiterals = 0
 
   constructor(functions: FunctionTable, typeNames: ReadonlyMap<string, CelType>, slots: number) {
     this.#functions = functions
@@ -103,6 +105,7 @@ export class Checker implements MacroChecker {
     nodes.forEach((node, i) => {
       if (joined === undefined) joined = node.type
       else if (this.assign(joined, node.type)) joined = widest(joined, node.type)
+      else if (this.#mixedLiterals > 0) joined = DYN
       else {
         const [want, got] = [formatType(this.resolve(joined)), formatType(this.resolve(node.type))]
         this.issue(exprs[i]?.pos ?? 0, `expected type '${want}' but found '${got}'`)
@@ -178,6 +181,14 @@ export class Checker implements MacroChecker {
   #call(e: Expr & { readonly op: 'call' }, scope: Scope): Node {
     const macro = checkMacro(this, e, scope)
     if (macro !== undefined) return macro
+    const isFormat = e.target !== undefined && e.name === 'format'
+    if (isFormat) this.#mixedLiterals++
+    const call = this.#plainCall(e, scope)
+    if (isFormat) this.#mixedLiterals--
+    return call
+  }
+
+  #plainCall(e: Expr & { readonly op: 'call' }, scope: Scope): Node {
     const args = e.args.map((a) => this.check(a, scope))
     const namespace = e.target === undefined ? undefined : qualifiedName(e.target)
     if (namespace !== undefined) {

@@ -34,6 +34,9 @@ const walkList: Rule = ([list], overload) => {
   return { cost: times(max(list), 1 + (text ? tenth(list.sized?.elem?.max ?? Number.POSITIVE_INFINITY) : 0)) }
 }
 
+/** New lists are walked and made; the estimate is on the safe side of the real one. */
+const shape: Rule = ([list]) => ({ cost: 10 + 2 * max(list), size: { min: 0, max: max(list) } })
+
 function isTextList({ type }: Estimate): boolean {
   return type.kind === 'list' && (type.elem.kind === 'string' || type.elem.kind === 'bytes')
 }
@@ -85,6 +88,12 @@ const convert =
     params[0]?.kind === from ? { cost: tenth(max(value)), size: { min: 0, max: times(max(value), grow) } } : ONE
 
 const RULES: Readonly<Record<string, Rule>> = {
+  reverse: shape,
+  sort: shape,
+  slice: shape,
+  distinct: ([list]) => ({ cost: 1 + times(max(list), max(list)), size: sizeOrUnknown(list) }),
+  flatten: ([list]) => ({ cost: times(max(list), list?.sized?.elem?.max ?? UNKNOWN.max) }),
+  'lists.range': () => ({ cost: UNKNOWN.max }),
   isSorted: walkList,
   sum: walkList,
   min: walkList,

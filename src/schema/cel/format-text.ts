@@ -64,8 +64,28 @@ const wrong = (verb: string, what: string): CelError => new CelError(`error duri
 const isInteger = (v: CelValue): v is bigint | CelUint => typeof v === 'bigint' || v instanceof CelUint
 const whole = (v: bigint | CelUint): bigint => (v instanceof CelUint ? v.value : v)
 
-/** An exponent has two digits at least. */
-const exponent = (n: number, precision: number): string => n.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2')
+const SUPERSCRIPT: Readonly<Record<string, string>> = {
+  '-': '\u207b',
+  '0': '\u2070',
+  '1': '\u00b9',
+  '2': '\u00b2',
+  '3': '\u00b3',
+  '4': '\u2074',
+  '5': '\u2075',
+  '6': '\u2076',
+  '7': '\u2077',
+  '8': '\u2078',
+  '9': '\u2079',
+}
+
+/** 3.140000\u00d710\u2070\u2070: an exponent has two digits at least. */
+function exponent(n: number, precision: number): string {
+  const [mantissa = '', power = '0'] = n.toExponential(precision).split('e')
+  if (!Number.isFinite(n)) return mantissa
+  const digits = power.replace(/[+-]/, '').padStart(2, '0')
+  const raised = Array.from(`${power.startsWith('-') ? '-' : ''}${digits}`, (c) => SUPERSCRIPT[c] ?? c)
+  return `${mantissa}\u00d710${raised.join('')}`
+}
 
 function hex(value: CelValue): string | CelError {
   if (isInteger(value)) return whole(value).toString(16)

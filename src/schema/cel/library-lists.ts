@@ -42,8 +42,9 @@ function extreme(name: string, wins: (c: number) => boolean) {
 
 function sum(zero: CelValue) {
   return (list: CelList): CelValue => {
-    let total = zero
-    for (let i = 0; i < list.length; i++) {
+    // Of a dyn list only the elements say what is added.
+    let total = list.length === 0 ? zero : list.at(0)
+    for (let i = 1; i < list.length; i++) {
       total = add(total, list.at(i))
       if (total instanceof CelError) return total
     }

@@ -1,7 +1,8 @@
 // Optional values: made, asked, taken out.
 import { fn, method, type Overload } from './functions.ts'
 import { BOOL, type CelType, optionalOf } from './types.ts'
-import { CelError, CelList, CelMap, CelOptional, CelUint, type CelValue } from './values.ts'
+import { MIN_TIMESTAMP } from './time.ts'
+import { CelDuration, CelError, CelList, CelMap, CelOptional, CelTimestamp, CelUint, type CelValue } from './values.ts'
 
 const A: CelType = { kind: 'var', name: 'A' }
 const OPTIONAL = optionalOf(A)
@@ -9,6 +10,8 @@ const OPTIONAL = optionalOf(A)
 function isZero(v: CelValue): boolean {
   if (v === null || v === false || v === 0n || v === 0 || v === '') return true
   if (v instanceof CelUint) return v.value === 0n
+  if (v instanceof CelDuration) return v.nanos === 0n
+  if (v instanceof CelTimestamp) return v.nanos === MIN_TIMESTAMP
   if (v instanceof CelList || v instanceof Uint8Array) return v.length === 0
   return v instanceof CelMap && v.size === 0
 }

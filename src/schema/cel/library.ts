@@ -3,6 +3,7 @@ import type { FunctionTable } from './check.ts'
 import type { Overload } from './functions.ts'
 import { CONVERSIONS } from './library-conversions.ts'
 import { CIDR, IP, IP_FUNCTIONS } from './library-ip.ts'
+import { LIST_SHAPES } from './library-list-shapes.ts'
 import { LIST_FUNCTIONS } from './library-lists.ts'
 import { OPTIONAL_FUNCTIONS } from './library-optional.ts'
 import { QUANTITY, QUANTITY_FUNCTIONS } from './library-quantity.ts'
@@ -18,6 +19,7 @@ const ALL: readonly Overload[] = [
   ...CONVERSIONS,
   ...STRING_FUNCTIONS,
   ...LIST_FUNCTIONS,
+  ...LIST_SHAPES,
   ...TIME_FUNCTIONS,
   ...OPTIONAL_FUNCTIONS,
   ...QUANTITY_FUNCTIONS,

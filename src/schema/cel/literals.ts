@@ -1,7 +1,7 @@
 // Literals that can be wrong before anything runs: patterns, durations and times are looked at when the expression is compiled.
 import type { Expr, Issue } from './syntax.ts'
 import { isPattern } from './pattern.ts'
-import { parseGoDuration, parseTimestamp } from './time.ts'
+import { MAX_TIMESTAMP, MIN_TIMESTAMP, parseGoDuration, parseTimestamp } from './time.ts'
 
 const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
   matches: isPattern,
@@ -15,6 +15,14 @@ export function formatLiteralIssue(name: string, e: Expr & { readonly op: 'call'
   const isValid = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined
   // matches(text, pattern) has the pattern second, text.matches(pattern) and duration(text) first.
   const arg = e.target === undefined && name === 'matches' ? e.args[1] : e.args[0]
-  if (isValid === undefined || arg?.op !== 'const' || typeof arg.value !== 'string') return undefined
+  if (isValid === undefined || arg?.op !== 'const') return undefined
+  if (name === 'timestamp' && typeof arg.value === 'bigint')
+    return isYearOfCel(arg.value) ? undefined : { pos: arg.pos, message: 'invalid timestamp argument' }
+  if (typeof arg.value !== 'string') return undefined
   return isValid(arg.value) ? undefined : { pos: arg.pos, message: `invalid ${name} argument` }
+}
+
+const isYearOfCel = (seconds: bigint): boolean => {
+  const nanos = seconds * 1_000_000_000n
+  return nanos >= MIN_TIMESTAMP && nanos <= MAX_TIMESTAMP
 }
