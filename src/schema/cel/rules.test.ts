@@ -272,6 +272,16 @@ describe('what rules find', () => {
     expect(find(schema, { spec: { a: 9007199254740993n } })).toEqual([])
   })
 
+  it('properties that are called like parts of a prototype are properties', () => {
+    const properties = JSON.parse('{"__proto__": {"type": "integer"}, "constructor": {"type": "integer"}}') as Record<
+      string,
+      Schema
+    >
+    const rule = 'self.__underscores__proto__underscores__ == 1 && !has(self.constructor)'
+    expect(find(resource(properties, { rule }), JSON.parse('{"spec": {"__proto__": 1}}'))).toEqual([])
+    expect(find(resource(properties, { rule: '!has(self.constructor)' }), { spec: {} })).toEqual([])
+  })
+
   it('rules inside allOf run with the types around them', () => {
     const schema: Schema = {
       ...resource({ a: integer }),
