@@ -156,6 +156,8 @@ export class FakeClient implements KubeClient {
     )
     const onAbort = () => watch.close()
     signal?.addEventListener('abort', onAbort, { once: true })
+    // Aborted while the watch was being opened: no event will tell.
+    if (signal?.aborted === true) onAbort()
     try {
       for (;;) {
         const item = await watch.next()

@@ -1,0 +1,16 @@
+// What a new host is told so that its agent can join: where the API server is, whom to trust, and a token good for one machine and a few minutes.
+
+export interface JoinBundle {
+  readonly server: string
+  /** PEM of the CA, in base64, as in kubeconfigs. */
+  readonly caData: string
+  /** `<id>.<secret>`. */
+  readonly token: string
+  readonly machine: string
+  readonly node: string
+  readonly cluster: string
+  /** Relative artifact URLs are resolved against it. */
+  readonly artifactBase: string
+  /** Path of the signed trust document or key file on the host's side. */
+  readonly trustedKeys: string
+}

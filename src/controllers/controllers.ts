@@ -1,0 +1,4 @@
+// All controllers of a business cluster, each once. A new one is added here and nowhere else.
+import type { ControllerModule } from './module.ts'
+
+export const CONTROLLERS: readonly ControllerModule[] = []

@@ -1,0 +1,200 @@
+// The caches of one process: one list-watch a kind, whoever asks for it, and an honest word on whether a cache may be decided upon.
+import type { Clock } from '#lib/clock.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Logger } from '#lib/logger.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Handler, HandlerOptions } from '#kube/delivery.ts'
+import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
+import type { Selection } from '#kube/reflector.ts'
+import type { Indexer } from '#kube/store.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { qualifiedPlural, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+
+export interface SharedInformer<T extends KubeObject = KubeObject> {
+  readonly type: ResourceType<T>
+  /** A string is the name of a cluster-scoped object. What is returned is shared: never change it. */
+  get(key: ObjectKey | string): T | undefined
+  list(): readonly T[]
+  /** Throws for an index that nobody declared. */
+  byIndex(index: string, value: string): readonly T[]
+  /** `old` undefined: new; `now` undefined: gone. What is cached already is told as new. Returns what takes the handler away. */
+  onChange(handler: Handler<T>, options?: HandlerOptions): () => void
+  /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
+  readonly isSynced: boolean
+  synced(signal?: AbortSignal): Promise<void>
+  silentForMs(): number
+  /** Until the signal aborts; for the supervisor of the process, which may also leave it to `start`. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface SharedOptions<T extends KubeObject> {
+  /** Watches a part of the kind only; another selection is another list-watch. */
+  readonly selection?: Selection
+  readonly indexes?: Readonly<Record<string, Indexer<T>>>
+}
+
+export interface Informers {
+  /** The one cache of this kind; the same object for everybody who asks. May be called before and after `start`. */
+  of<T extends KubeObject>(type: ResourceType<T>, options?: SharedOptions<T>): SharedInformer<T>
+  all(): readonly SharedInformer[]
+  /** Runs every cache that was asked for, and each that is asked for later. */
+  start(): void
+  stop(): Promise<void>
+  /** Resolves once every cache that was asked for so far is complete. */
+  synced(signal?: AbortSignal): Promise<void>
+}
+
+export interface InformersOptions {
+  /** Not the fenced one: standbys keep their caches warm. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly startSpreadMs?: number
+}
+
+export function createInformers(options: InformersOptions): Informers {
+  return new SharedInformers(options)
+}
+
+class SharedInformers implements Informers {
+  readonly #options: InformersOptions
+  readonly #caches = new Map<string, Cache>()
+  readonly #stop = new AbortController()
+  #isStarted = false
+
+  constructor(options: InformersOptions) {
+    this.#options = options
+  }
+
+  of<T extends KubeObject>(
+    type: ResourceType<T>,
+    { selection, indexes = {} }: SharedOptions<T> = {},
+  ): SharedInformer<T> {
+    const id = idOf(type, selection)
+    const known = this.#caches.get(id) as Cache<T> | undefined
+    const cache = known ?? new Cache<T>(this.#informer(type, selection))
+    for (const [name, indexer] of Object.entries(indexes)) cache.informer.addIndex(name, indexer)
+    if (known !== undefined) return known
+    this.#caches.set(id, cache)
+    if (this.#isStarted) void cache.run(this.#stop.signal)
+    return cache
+  }
+
+  all(): readonly SharedInformer[] {
+    return [...this.#caches.values()]
+  }
+
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    for (const cache of this.#caches.values()) void cache.run(this.#stop.signal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new KubeNodeError('KN3052', 'the caches stop', { retry: 'later' }))
+    await Promise.all([...this.#caches.values()].map((cache) => cache.ended))
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#caches.values()].map((cache) => cache.synced(signal)))
+  }
+
+  #informer<T extends KubeObject>(type: ResourceType<T>, selection: Selection | undefined): Informer<T> {
+    const { client, clock, random, log, startSpreadMs } = this.#options
+    const cacheLog = log.with({ cache: qualifiedPlural(type) })
+    return createInformer<T>({
+      client,
+      type,
+      clock,
+      random,
+      ...(selection !== undefined && { selection }),
+      ...(startSpreadMs !== undefined && { startSpreadMs }),
+      notice: (notice) => tell(cacheLog, notice),
+    })
+  }
+}
+
+class Cache<T extends KubeObject = KubeObject> implements SharedInformer<T> {
+  readonly informer: Informer<T>
+  #running: Promise<void> | undefined
+
+  constructor(informer: Informer<T>) {
+    this.informer = informer
+  }
+
+  get type(): ResourceType<T> {
+    return this.informer.type
+  }
+
+  get(key: ObjectKey | string): T | undefined {
+    return this.informer.store.get(typeof key === 'string' ? { name: key } : key)
+  }
+
+  list(): readonly T[] {
+    return this.informer.store.list()
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    return this.informer.store.byIndex(index, value)
+  }
+
+  onChange(handler: Handler<T>, options?: HandlerOptions): () => void {
+    return this.informer.addHandler(handler, options)
+  }
+
+  get isSynced(): boolean {
+    return this.informer.isSynced
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    return this.informer.synced(signal)
+  }
+
+  silentForMs(): number {
+    return this.informer.silentForMs()
+  }
+
+  /** Run once, whoever asks first. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.informer.run(signal)
+    return this.#running
+  }
+
+  get ended(): Promise<void> {
+    return this.#running ?? Promise.resolve()
+  }
+}
+
+const idOf = (type: ResourceType, { namespace = '', labelSelector = '', fieldSelector = '' }: Selection = {}): string =>
+  [qualifiedPlural(type), type.version, namespace, labelSelector, fieldSelector].join('\n')
+
+const TROUBLES: ReadonlySet<InformerNotice['kind']> = new Set(['Failed', 'WentBack', 'HandlerFailed', 'Silent'])
+
+function tell(log: Logger, notice: InformerNotice): void {
+  const isTrouble = TROUBLES.has(notice.kind)
+  log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache troubled' : 'cache', { reason: notice.kind, ...notice })
+}
+
+/** A server sends a bookmark each minute; a reflector gives a silent watch up after 1.75 of them and needs time to come back. */
+export const STALE_AFTER_MS = 180_000
+
+/** Throws unless each cache is complete and was heard of lately. Whoever may disrupt calls it first: unknown blocks. */
+export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = STALE_AFTER_MS): void {
+  for (const cache of caches) {
+    const what = qualifiedPlural(cache.type)
+    if (!cache.isSynced)
+      throw new KubeNodeError('KN3050', `cannot decide: the cache of ${what} is not complete yet; it is tried again`, {
+        retry: 'later',
+      })
+    const silent = cache.silentForMs()
+    if (silent > staleAfterMs)
+      throw new KubeNodeError(
+        'KN3051',
+        `cannot decide: nothing was heard about ${what} for ${formatDuration(silent)}; check the API server`,
+        { retry: 'later' },
+      )
+  }
+}
