@@ -72,16 +72,19 @@ export function createValidator(): Validator {
   }
 }
 
-export function invalidObject(kind: Pick<ApiKind, 'kind'>, value: unknown, found: readonly Problem[]): KubeNodeError {
+/** `place` is where the object was written, when that is known better than by its name. */
+export function invalidObject(
+  kind: Pick<ApiKind, 'kind'>,
+  value: unknown,
+  found: readonly Problem[],
+  place = '',
+): KubeNodeError {
   const name = isObject(value) && isObject(value['metadata']) ? String(value['metadata']['name'] ?? '') : ''
+  const where = `${kind.kind} ${JSON.stringify(name)}${place === '' ? '' : ` at ${place}`}`
   const lines = found.map((p) => `\n  ${formatProblem(p)}`).join('')
-  return new KubeNodeError(
-    'KN5000',
-    `cannot accept ${kind.kind} ${JSON.stringify(name)}: correct this and try again:${lines}`,
-    {
-      data: { kind: kind.kind, name, problems: found },
-    },
-  )
+  return new KubeNodeError('KN5000', `cannot accept ${where}: correct this and try again:${lines}`, {
+    data: { kind: kind.kind, name, problems: found },
+  })
 }
 
 /** The whole object: what the kind describes, and what every object has. */

@@ -1,0 +1,36 @@
+// The fleet renders, the same bytes every time, and every object in it is valid for its kind.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { kindNamed } from '#api/kinds.ts'
+import { createValidator } from '#api/validate.ts'
+
+const root = join(import.meta.dirname, '..')
+let out = ''
+
+function render(): ReadonlyMap<string, string> {
+  const directory = mkdtempSync(join(out, 'render-'))
+  execFileSync(process.execPath, [join(root, 'fleet/main.ts')], { cwd: root, env: { CDK8S_OUTDIR: directory } })
+  return new Map(readdirSync(directory).map((f) => [f, readFileSync(join(directory, f), 'utf8')]))
+}
+
+beforeAll(() => {
+  out = mkdtempSync(join(tmpdir(), 'kubenode-fleet-'))
+})
+afterAll(() => rmSync(out, { recursive: true }))
+
+test('one file a chart, twice the same bytes, all objects valid', () => {
+  const files = render()
+  expect([...files.keys()].toSorted()).toEqual(['cluster-prod-1.k8s.yaml', 'cluster-test-1.k8s.yaml', 'hub.k8s.yaml'])
+  const validator = createValidator()
+  for (const text of files.values())
+    for (const document of parseAllDocuments(text)) {
+      const object = document.toJS() as { readonly kind: string }
+      const kind = kindNamed(object.kind)
+      expect(kind === undefined ? object.kind : validator.problems(kind, object)).toEqual([])
+    }
+  expect(render()).toEqual(files)
+}, 30_000)

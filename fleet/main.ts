@@ -1,0 +1,21 @@
+// The fleet: what is declared here is what every cluster converges to. A commit is how it changes.
+import { App } from 'cdk8s'
+import { ClusterChart, HubChart } from '#api/constructs/constructs.ts'
+import { prod, test, type FleetCluster } from './clusters/clusters.ts'
+import { declareCluster } from './clusters/declare.ts'
+import { declareMachines } from './machines/workers.ts'
+import { declarePipeline } from './pipelines/standard.ts'
+import { declareRules } from './machines/rules.ts'
+
+const clusters: readonly FleetCluster[] = [test, prod]
+
+const app = new App()
+const hub = new HubChart(app)
+declarePipeline(hub)
+for (const cluster of clusters) {
+  declareCluster(hub, cluster)
+  const chart = new ClusterChart(app, cluster.name)
+  declareMachines(chart, cluster)
+  declareRules(chart, cluster)
+}
+app.synth()

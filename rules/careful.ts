@@ -1,0 +1,15 @@
+// What disruption is allowed: a few machines at a time, never two of a rack, and none when too much is broken already.
+import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
+
+export const careful: DefenderPolicyInput['spec'] = {
+  budgets: [
+    { max: '10%', of: 'unavailable' },
+    { max: 1, of: 'concurrent', per: 'rack' },
+  ],
+  rates: [
+    { window: '10m', max: 20 },
+    { window: '24h', max: 500 },
+  ],
+  breaker: { failures: 3, of: 10, window: '1h', halfOpenAfter: '15m' },
+  healthFloor: '80%',
+}

@@ -1,0 +1,21 @@
+// A case of a rule: a node as it may be seen, and whether the rule is true for it. Cases lie beside their rule and run as tests.
+
+export interface NodeCondition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason?: string
+  readonly message?: string
+  readonly lastTransitionTime?: string
+}
+
+export interface RuleCase {
+  /** A sentence: when the rule fires, or why it does not. */
+  readonly name: string
+  /** Conditions of the node; absent means that nobody reported any. */
+  readonly conditions?: readonly NodeCondition[]
+  readonly labels?: Readonly<Record<string, string>>
+  readonly taints?: readonly string[]
+  readonly unschedulable?: boolean
+  /** Unknown: nobody can tell, and nothing is done. */
+  readonly verdict: 'fires' | 'does not fire' | 'unknown'
+}
