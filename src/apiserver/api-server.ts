@@ -18,6 +18,8 @@ import { kubeconfigText, newCredentials, type Credentials } from './auth/credent
 import { TokenSigner } from './auth/tokens.ts'
 import { bootstrap } from './bootstrap/objects.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
+import { DefinitionController } from './crd/controller.ts'
+import { definitionServed } from './crd/definition-served.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
 import { builtinServed } from './registry/builtin-served.ts'
@@ -58,7 +60,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
   const credentials = options.credentials ?? (await newCredentials(clock.now(), [host, ...(options.hosts ?? [])]))
   const store = new Store(options.storage ?? memoryStorage())
-  const registry = new Registry(builtinKinds.map(builtinServed))
+  const registry = new Registry([...builtinKinds.map(builtinServed), definitionServed()])
   const authorizer = new Authorizer(store)
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
@@ -84,7 +86,9 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     tls: { key: serving.key, cert: serving.certificate, ca: authority.certificate },
     log,
   })
+  const definitions = new DefinitionController(parts, log)
   await bootstrap(store, { now: clock.now(), uid: randomUUID })
+  definitions.start()
   let url = ''
   return {
     async listen() {
@@ -104,6 +108,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
       http.closeAllConnections()
       await closed
+      await definitions.stop()
       await store.close()
     },
     get url() {

@@ -33,6 +33,8 @@ interface Grant {
   /** '' for cluster-wide bindings. */
   readonly namespace: string
   readonly rules: readonly PolicyRule[]
+  /** Which binding gives it, for reviews. */
+  readonly reason: string
 }
 
 export const RBAC = 'rbac.authorization.k8s.io'
@@ -51,10 +53,15 @@ export class Authorizer {
   }
 
   allows(user: RequestUser, attributes: Attributes): boolean {
-    if (user.groups.includes(MASTERS)) return true
-    return this.#grantsOf(user).some(
+    return this.reasonFor(user, attributes) !== undefined
+  }
+
+  /** Why it is allowed; undefined when it is not. */
+  reasonFor(user: RequestUser, attributes: Attributes): string | undefined {
+    if (user.groups.includes(MASTERS)) return ''
+    return this.#grantsOf(user).find(
       (g) => (g.namespace === '' || g.namespace === attributes.namespace) && g.rules.some((r) => covers(r, attributes)),
-    )
+    )?.reason
   }
 
   /** All rules that bind a user in a namespace ('' for the cluster alone). */
@@ -81,7 +88,7 @@ export class Authorizer {
             ? `User/system:serviceaccount:${s.namespace ?? namespace}:${s.name}`
             : `${s.kind}/${s.name}`
         const list = out.get(key) ?? []
-        list.push({ namespace, rules })
+        list.push({ namespace, rules, reason: reasonOf(binding, namespace, s) })
         out.set(key, list)
       }
     }
@@ -108,6 +115,13 @@ export class Authorizer {
     const role = this.#roleOf({ roleRef: ref } as unknown as KubeObject, namespace)
     return role === undefined ? undefined : rulesOf(role)
   }
+}
+
+function reasonOf(binding: KubeObject, namespace: string, subject: Subject): string {
+  const ref = binding['roleRef'] as { readonly kind: string; readonly name: string }
+  const name = namespace === '' ? (binding.metadata.name ?? '') : `${binding.metadata.name}/${namespace}`
+  const who = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? namespace}` : subject.name
+  return `RBAC: allowed by ${binding.kind} ${JSON.stringify(name)} of ${ref.kind} ${JSON.stringify(ref.name)} to ${subject.kind} ${JSON.stringify(who)}`
 }
 
 const EVERYTHING: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }

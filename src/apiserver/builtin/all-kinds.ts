@@ -8,6 +8,7 @@ import { namespace } from './namespace.ts'
 import { node } from './node.ts'
 import { rbacKinds } from './rbac.ts'
 import { serviceAccount } from './service-account.ts'
+import { reviewKinds } from './reviews.ts'
 import { workloadKinds } from './workload-kinds.ts'
 
 export const builtinKinds: BuiltinKinds = [
@@ -19,5 +20,6 @@ export const builtinKinds: BuiltinKinds = [
   ...eventKinds,
   ...rbacKinds,
   certificateSigningRequest,
+  ...reviewKinds,
   ...workloadKinds,
 ]

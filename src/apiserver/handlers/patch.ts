@@ -57,9 +57,15 @@ const KINDS: Readonly<Record<string, PatchKind | undefined>> = {
   'application/apply-patch+yaml': 'apply',
 }
 
+/** The language of the patch; refused when this kind does not speak it. */
+export function patchKindOf({ request, served }: Pick<Call, 'request' | 'served'>): PatchKind {
+  const kind = KINDS[mediaType(request)]
+  if (kind === undefined || (kind === 'strategic' && served.custom)) throw unsupportedPatch()
+  return kind
+}
+
 export async function handlePatch(call: Call): Promise<Answer> {
-  const kind = KINDS[mediaType(call.request)]
-  if (kind === undefined || (kind === 'strategic' && call.served.custom)) throw unsupportedPatch()
+  const kind = patchKindOf(call)
   if (call.path.name === '') throw nothingServed()
   const options = writeOptions(call.query, { options: 'PatchOptions', apply: kind === 'apply' })
   const text = (await readBody(call.request)).toString('utf8')

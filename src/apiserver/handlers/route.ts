@@ -5,6 +5,7 @@ import { handleDelete, handleDeleteCollection } from './delete.ts'
 import { handleGet, handleList } from './list.ts'
 import { handlePatch } from './patch.ts'
 import { handleWatch } from './watch.ts'
+import { reviewHandlers } from '../reviews/handlers.ts'
 import { subresourceHandler } from '../subresources/handlers.ts'
 import type { Verb } from '../builtin/kind.ts'
 import type { Call, Handler } from './context.ts'
@@ -31,7 +32,7 @@ export function handlerFor(call: Call, verb: string): Handler {
   const onName =
     verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || (verb === 'watch' && path.watch)
   if (named !== onName && !(verb === 'watch' && !named)) throw methodNotAllowed()
-  return MAIN[verb]
+  return reviewHandlers[served.resource] ?? MAIN[verb]
 }
 
 const isVerb = (v: string): v is Verb => Object.hasOwn(MAIN, v)

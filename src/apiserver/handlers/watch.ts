@@ -36,6 +36,8 @@ class Watcher {
   #stop: (() => void)[] = []
   #sent: number
   #headSent = false
+  /** Column definitions are sent with the first table only. */
+  #columnsSent = false
 
   constructor(call: Call, options: ListOptions) {
     this.#call = call
@@ -113,7 +115,7 @@ class Watcher {
     const present = one ? [collection.get(namespace, name)].filter((s) => s !== undefined) : collection.list(namespace)
     for (const s of present) {
       if (name !== undefined && s.name !== name) continue
-      if (this.#matches === undefined || this.#matches(s)) this.#write(lineOf(this.#call, 'ADDED', s, undefined))
+      if (this.#matches === undefined || this.#matches(s)) this.#write(this.#line('ADDED', s, undefined))
     }
     if (this.#options.sendInitialEvents === true && this.#options.allowWatchBookmarks)
       this.#bookmark(parts.store.revision, { 'k8s.io/initial-events-end': 'true' })
@@ -123,7 +125,7 @@ class Watcher {
     // a client that resumes from a version in the future has seen what comes before it
     if (event.revision <= this.#sent && this.#sent !== 0) return
     const matches = this.#matches
-    if (matches === undefined) return this.#write(lineOf(this.#call, event.type, event.object, event))
+    if (matches === undefined) return this.#write(this.#line(event.type, event.object, event))
     const is = event.type !== 'DELETED' && matches(event.object)
     const was = event.previous !== undefined && matches(event.previous)
     if (is)
@@ -138,7 +140,14 @@ class Watcher {
     if (!was || event.previous === undefined) return
     // an object that leaves the selection is shown as it last matched, with the version of the change
     const shown = event.type === 'DELETED' ? event.object : atRevision(event.previous, event.revision)
-    this.#write(lineOf(this.#call, 'DELETED', shown, event.type === 'DELETED' ? event : undefined))
+    this.#write(this.#line('DELETED', shown, event.type === 'DELETED' ? event : undefined))
+  }
+
+  #line(type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
+    if (this.#call.accept.as !== 'Table') return lineOf(this.#call, type, object, event)
+    const table = tableLine(this.#call, type, object, !this.#columnsSent)
+    this.#columnsSent = true
+    return table
   }
 
   #write(line: Buffer): void {
@@ -223,24 +232,20 @@ function lineOf(call: Call, type: ChangeType, object: Stored, event: StoreEvent 
   return line
 }
 
+function tableLine(call: Call, type: ChangeType, object: Stored, columns: boolean): Buffer {
+  const value = viewOf(call.served, object)
+  const metadata = { resourceVersion: value.metadata.resourceVersion ?? '' }
+  const table = tableOf(call.served, [value], metadata, includeOf(call), call.parts.clock.now())
+  return Buffer.concat([encodeJson({ type, object: columns ? table : { ...table, columnDefinitions: null } }), NEWLINE])
+}
+
 function freshLine(call: Call, type: ChangeType, object: Stored): Buffer {
-  const { served, accept, parts } = call
+  const { served, accept } = call
   const start = `{"type":"${type}","object":`
   if (accept.as === 'object' && served.behaviour.storedAsIs)
     return Buffer.concat([Buffer.from(start), object.bytes, END])
   const value = viewOf(served, object)
-  const shown =
-    accept.as === 'Table'
-      ? tableOf(
-          served,
-          [value],
-          { resourceVersion: value.metadata.resourceVersion ?? '' },
-          includeOf(call),
-          parts.clock.now(),
-        )
-      : accept.as === 'PartialObjectMetadata'
-        ? partialMetadata(value)
-        : value
+  const shown = accept.as === 'PartialObjectMetadata' ? partialMetadata(value) : value
   return Buffer.concat([Buffer.from(start), encodeJson(shown), END])
 }
 

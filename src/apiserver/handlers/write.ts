@@ -38,7 +38,8 @@ export const placeOf = (served: Served, namespace: string, name: string): Place 
   name,
 })
 
-export const groupKind = (s: Served) => ({ group: s.type.group, kind: s.type.kind })
+/** A view of another group's objects is refused in that group's name. */
+export const groupKind = (s: Served) => ({ group: s.resource.slice(0, s.resource.lastIndexOf('/')), kind: s.type.kind })
 
 /** The bytes that are stored: the object as its storage version, with its revision. */
 function encodeAt(served: Served, object: KubeObject): (revision: number) => Encoded {
@@ -68,12 +69,14 @@ export const managing = (call: Call, options: WriteOptions, subresource: string)
   time: timestamp(call.parts.clock.now()),
 })
 
+/** Endpoints that write the status and nothing else. */
+const STATUS_ENDPOINTS: ReadonlySet<string> = new Set(['status', 'approval'])
 const STATUS_ONLY = fieldSetOfPaths([['f:status']])
 const SPEC_ONLY = fieldSetOfPaths([['f:spec']])
 
 /** Fields that this endpoint does not write. */
 export function resetFields(served: Served, subresource: string): FieldSet | undefined {
-  if (subresource === 'status') return SPEC_ONLY
+  if (STATUS_ENDPOINTS.has(subresource)) return SPEC_ONLY
   return served.subresources.has('status') ? STATUS_ONLY : undefined
 }
 
@@ -229,6 +232,8 @@ export interface Change {
   readonly tracking: 'plain' | 'applied'
   readonly managing: Managing
   readonly subresource: string
+  /** Which part may change; by the subresource when absent. */
+  readonly part?: 'main' | 'status'
   /** The object that the client wants, from the one that is there. Runs again when somebody else was faster. */
   readonly next: (old: KubeObject, stored: Stored) => Draft | Promise<Draft>
   /** The client named the version that it changes: a newer one is a conflict, not a reason to try again. */
@@ -251,7 +256,8 @@ export async function changeObject(call: Call, at: Place, change: Change): Promi
 
 async function changeOnce(call: Call, at: Place, change: Change, stored: Stored): Promise<Written | undefined> {
   const { served, parts, user } = call
-  const { options, subresource } = change
+  const { options } = change
+  const subresource = change.part ?? (STATUS_ENDPOINTS.has(change.subresource) ? 'status' : 'main')
   const ctx = strategyContext(parts, user, options.dryRun)
   const old = served.behaviour.fromStored(stored.value)
   const wanted = await change.next(old, stored)
@@ -265,9 +271,9 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
   })
   if (change.tracking === 'plain') object = tracked(call, old, object, change.managing)
   const admission = admissionRequest(call, 'UPDATE', options, old)
-  object = ((await parts.admission.mutate({ ...admission, subresource, object })) ?? object) as Draft
+  object = ((await parts.admission.mutate({ ...admission, object })) ?? object) as Draft
   object = served.behaviour.canonicalize(prepared(served, object, old, subresource, ctx))
-  if (served.generation && subresource !== 'status' && specChanged(object, old))
+  if (served.generation && subresource !== 'status' && specChanged(object, old, served.subresources.has('status')))
     object = withMetadata(object, { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 })
   const meta = metadataUpdateProblems(served, object, old)
   const own =
@@ -276,7 +282,7 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
       : served.behaviour.validate(object, old, ctx)
   refuseInvalid(served, at.name, [...meta, ...own, ...meta])
   refuseForbidden(served, object, served.behaviour.admit(object, old, ctx))
-  await parts.admission.validate({ ...admission, subresource, object })
+  await parts.admission.validate({ ...admission, object })
   for (const w of served.behaviour.warnings(object, old)) call.warnings.add(w)
   if (isFinished(object)) return finish(call, at, { object, stored, options })
   if (unchanged(object, old)) return { stored, created: false }

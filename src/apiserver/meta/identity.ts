@@ -89,22 +89,12 @@ export function keptMetadata(meta: ObjectMeta, old: ObjectMeta): ObjectMeta {
   return out
 }
 
-/** Anything but metadata and status differs. */
-export function specChanged(object: KubeObject, old: KubeObject): boolean {
+/** Anything but metadata differs; status too, where it has an endpoint of its own. */
+export function specChanged(object: KubeObject, old: KubeObject, hasStatusEndpoint: boolean): boolean {
   for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
-    if (key === 'metadata' || key === 'status' || key === 'apiVersion' || key === 'kind') continue
+    if (key === 'metadata' || key === 'apiVersion' || key === 'kind' || (key === 'status' && hasStatusEndpoint))
+      continue
     if (!jsonEqual(object[key], old[key])) return true
   }
   return false
-}
-
-/** Equal but for what the server writes by itself: nothing is to be stored. */
-export function sameContent(object: KubeObject, old: KubeObject): boolean {
-  return (
-    jsonEqual({ ...object, metadata: undefined }, { ...old, metadata: undefined }) &&
-    jsonEqual(
-      withoutKeys(object.metadata, ['resourceVersion', 'managedFields']),
-      withoutKeys(old.metadata, ['resourceVersion', 'managedFields']),
-    )
-  )
 }

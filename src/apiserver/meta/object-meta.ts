@@ -40,7 +40,8 @@ const fields = {
   annotations: mapOf(str),
   ownerReferences: mapList(['uid'], ownerReference),
   finalizers: setOf(str),
-  managedFields: listOf(managedFieldsEntry),
+  /** An empty list says something: forget the managers. */
+  managedFields: listOf(managedFieldsEntry, { 'x-go-field': 'emptyList' }),
 }
 
 export const objectMeta: BuiltinSchema = struct('ObjectMeta', fields)

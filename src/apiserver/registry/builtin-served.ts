@@ -83,10 +83,12 @@ const CREATED: TableColumn = {
   cell: (o) => o.metadata.creationTimestamp ?? null,
 }
 
-export const ageColumn: Column = {
+const AGE: TableColumn = {
   name: 'Age',
   type: 'string',
+  format: '',
   description: metadataDescription.creationTimestamp,
+  priority: 0,
   cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
 }
 

@@ -20,7 +20,7 @@ export function tableOf(
   metadata: TableMeta,
   include: 'None' | 'Metadata' | 'Object',
   now: number,
-): unknown {
+) {
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',

@@ -1,0 +1,153 @@
+// Makes definitions come true: serves their versions as soon as they are stored, writes their names and conditions, and on
+// deletion removes their objects first.
+import { timestamp } from '#lib/clock.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ServerParts } from '../handlers/context.ts'
+import { storeObject, removeObject } from '../storage/internal-write.ts'
+import type { StoreEvent } from '../storage/stored.ts'
+import { customServed } from './custom-served.ts'
+import {
+  CLEANUP_FINALIZER,
+  DEFINITIONS,
+  listOfFields,
+  namesOf,
+  specOf,
+  statusOf,
+  texts,
+  word,
+  type Fields,
+} from './definition.ts'
+
+export class DefinitionController {
+  readonly #parts: ServerParts
+  readonly #log: Logger
+  #stop: (() => void) | undefined
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(parts: ServerParts, log: Logger) {
+    this.#parts = parts
+    this.#log = log
+  }
+
+  start(): void {
+    const collection = this.#parts.store.collection(DEFINITIONS)
+    for (const s of collection.list(undefined)) this.#serve(s.value)
+    this.#stop = collection.watch({ namespace: undefined, name: undefined }, (e) => this.#change(e))
+    for (const s of collection.list(undefined)) this.#later(() => this.#settle(s.name))
+  }
+
+  /** Resolves when what is under way has been written. */
+  async stop(): Promise<void> {
+    this.#stop?.()
+    await this.#work
+  }
+
+  #change({ type, object }: StoreEvent): void {
+    const definition = object.value
+    if (type === 'DELETED') {
+      this.#parts.registry.replace(word(specOf(definition)['group']), word(namesOf(definition)['plural']), [])
+      return
+    }
+    this.#serve(definition)
+    this.#later(() => this.#settle(object.name))
+  }
+
+  #serve(definition: KubeObject): void {
+    if (conflictingName(this.#parts, definition) !== undefined) return
+    this.#parts.registry.replace(
+      word(specOf(definition)['group']),
+      word(namesOf(definition)['plural']),
+      customServed(definition),
+    )
+  }
+
+  /** One after the other, outside of the commit that told us. */
+  #later(work: () => Promise<void>): void {
+    this.#work = this.#work
+      .then(work)
+      .catch((e: unknown) => this.#log.error('definition not settled', { reason: messageOf(e) }))
+  }
+
+  async #settle(name: string): Promise<void> {
+    const { store, clock } = this.#parts
+    const at = { resource: DEFINITIONS, namespace: '', name }
+    const found = store.latest(at)?.value
+    if (found === undefined) return
+    if (found.metadata.deletionTimestamp !== undefined) return this.#cleanUp(found)
+    await storeObject(store, at, (definition) =>
+      settled(definition, conflictingName(this.#parts, definition), clock.now()),
+    )
+  }
+
+  /** Objects go first, then the finalizer. */
+  async #cleanUp(definition: KubeObject): Promise<void> {
+    const { store } = this.#parts
+    if (!(definition.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER)) return
+    const resource = `${word(specOf(definition)['group'])}/${word(namesOf(definition)['plural'])}`
+    for (const s of [...store.collection(resource).list(undefined)]) await removeObject(store, s)
+    const at = { resource: DEFINITIONS, namespace: '', name: definition.metadata.name ?? '' }
+    await storeObject(store, at, (d) => ({
+      ...d,
+      metadata: { ...d.metadata, finalizers: (d.metadata.finalizers ?? []).filter((f) => f !== CLEANUP_FINALIZER) },
+    }))
+  }
+}
+
+/** The name that another kind of the group has already. */
+function conflictingName({ registry }: ServerParts, definition: KubeObject): string | undefined {
+  const group = word(specOf(definition)['group'])
+  const names = namesOf(definition)
+  const plural = word(names['plural'])
+  const others = registry.all().filter((s) => s.type.group === group && s.type.plural !== plural)
+  const taken = new Set(others.flatMap((s) => [s.type.plural, s.singular, ...s.shortNames]))
+  const kinds = new Set(others.flatMap((s) => [s.type.kind, s.listKind]))
+  const wanted = [plural, word(names['singular']), ...texts(names['shortNames'])]
+  return wanted.find((n) => taken.has(n)) ?? [word(names['kind']), word(names['listKind'])].find((k) => kinds.has(k))
+}
+
+const HELD = (conflict: string): Fields => ({
+  status: 'False',
+  reason: 'NameConflict',
+  message: `${JSON.stringify(conflict)} is already in use`,
+})
+
+/** The definition with accepted names, conditions and its finalizer; the same one when all is said already. */
+function settled(definition: KubeObject, conflict: string | undefined, now: number): KubeObject {
+  const status = statusOf(definition)
+  const before = listOfFields(status['conditions'])
+  const conditions =
+    conflict === undefined
+      ? [
+          { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' },
+          {
+            type: 'Established',
+            status: 'True',
+            reason: 'InitialNamesAccepted',
+            message: 'the initial names have been accepted',
+          },
+        ]
+      : [
+          { type: 'NamesAccepted', ...HELD(conflict) },
+          { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
+        ]
+  const merged = conditions.map((c) => {
+    const old = before.find((b) => b['type'] === c.type)
+    const kept = old !== undefined && old['status'] === c['status'] ? old['lastTransitionTime'] : timestamp(now)
+    return { ...c, lastTransitionTime: kept }
+  })
+  const others = before.filter((b) => !conditions.some((c) => c.type === b['type']))
+  const accepted = conflict === undefined ? namesOf(definition) : status['acceptedNames']
+  const finalizers = definition.metadata.finalizers ?? []
+  const next: KubeObject = {
+    ...definition,
+    metadata: {
+      ...definition.metadata,
+      finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
+    },
+    status: { ...status, conditions: [...others, ...merged], acceptedNames: accepted },
+  }
+  return jsonEqual(next, definition) ? definition : next
+}

@@ -1,0 +1,259 @@
+// How one version of a custom resource, given as a posted definition, is served: the same code path as built-in kinds, with
+// schemas that are interpreted.
+import { isObject, setOwn } from '#lib/json.ts'
+import { invalid, type FieldError } from '#schema/field-error.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Schema } from '#schema/schema.ts'
+import type { BuiltinSchema, Draft, ScalePaths } from '../builtin/kind.ts'
+import { DecodeError, readTypedField } from '../codec/typed.ts'
+import {
+  applyDefaults,
+  coerceEmbedded,
+  compileSchemaRules,
+  createValidator,
+  prune,
+  validateRules,
+} from '../machinery.ts'
+import { objectMeta } from '../meta/object-meta.ts'
+import { ALL_VERBS, type Behaviour, type Decoded, type Served, type TableColumn } from '../registry/served.ts'
+import { ageCell } from '../table/age.ts'
+import { metadataDescription } from '../table/descriptions.ts'
+import { fields, listOfFields, namesOf, schemaOf, specOf, texts, versionsOf, word, type Fields } from './definition.ts'
+import { jsonPathReader } from './json-path.ts'
+
+/** All served versions of a definition. */
+export function customServed(definition: KubeObject): readonly Served[] {
+  return versionsOf(definition)
+    .filter((v) => v['served'] === true)
+    .map((v) => servedVersion(definition, v))
+}
+
+function servedVersion(definition: KubeObject, version: Fields): Served {
+  const spec = specOf(definition)
+  const names = namesOf(definition)
+  const group = word(spec['group'])
+  const name = word(version['name'])
+  const kind = word(names['kind'])
+  const plural = word(names['plural'])
+  const schema = (schemaOf(version) ?? {}) as Schema
+  const subresources = fields(version['subresources'])
+  const scale =
+    subresources['scale'] === undefined ? undefined : (fields(subresources['scale']) as unknown as ScalePaths)
+  const apiVersion = `${group}/${name}`
+  return {
+    type: { group, version: name, kind, plural, namespaced: spec['scope'] === 'Namespaced' },
+    singular: word(names['singular']),
+    listKind: word(names['listKind']),
+    shortNames: texts(names['shortNames']),
+    categories: texts(names['categories']),
+    resource: `${group}/${plural}`,
+    verbs: new Set(ALL_VERBS),
+    subresources: new Set([
+      ...(subresources['status'] === undefined ? [] : ['status']),
+      ...(scale === undefined ? [] : ['scale']),
+    ]),
+    scale,
+    nameRule: 'subdomain',
+    generation: true,
+    createOnUpdate: false,
+    unconditionalUpdate: false,
+    custom: true,
+    schema: wholeSchema(schema),
+    columns: columnsOf(version),
+    selectableFields: selectableOf(version),
+    gracePeriod: undefined,
+    defaultPropagation: 'Background',
+    deprecation: deprecationOf(version, `${apiVersion} ${kind}`),
+    behaviour: behaviourOf({ definition, schema, apiVersion, kind, scale }),
+  }
+}
+
+function wholeSchema(schema: Schema): BuiltinSchema {
+  const own = schema as BuiltinSchema
+  return {
+    ...own,
+    type: 'object',
+    properties: { ...own.properties, apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: objectMeta },
+  }
+}
+
+function deprecationOf(version: Fields, what: string): string | undefined {
+  if (version['deprecated'] !== true) return undefined
+  return word(version['deprecationWarning']) === '' ? `${what} is deprecated` : word(version['deprecationWarning'])
+}
+
+interface CustomFacts {
+  readonly definition: KubeObject
+  readonly schema: Schema
+  readonly apiVersion: string
+  readonly kind: string
+  readonly scale: ScalePaths | undefined
+}
+
+function behaviourOf(facts: CustomFacts): Behaviour {
+  const { definition, schema, apiVersion, kind } = facts
+  const storage = versionsOf(definition).find((v) => v['storage'] === true)
+  const storageVersion = `${word(specOf(definition)['group'])}/${word(storage?.['name'])}`
+  // an object that was stored under an older definition may lack defaults and hold what is gone
+  const isFirst = (definition.metadata.generation ?? 1) <= 1 && versionsOf(definition).length === 1
+  const asIs = isFirst && storageVersion === apiVersion
+  const validate = customValidation(facts)
+  const same = (o: Draft): Draft => o
+  return {
+    decode: (value) => decodeCustom(schema, value, { apiVersion, kind }),
+    applyDefaults: (o) => applyDefaults(schema, o) as Draft,
+    prepareForCreate: (o) => (definesStatus(definition, apiVersion) ? withoutStatus(o) : o),
+    prepareForUpdate: same,
+    prepareForStatusUpdate: same,
+    canonicalize: same,
+    validate,
+    validateStatus: validate,
+    admit: () => undefined,
+    warnings: () => [],
+    fromStored: asIs
+      ? (o) => o
+      : (o) => applyDefaults(schema, prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value) as KubeObject,
+    toStored: storageVersion === apiVersion ? (o) => o : (o) => ({ ...o, apiVersion: storageVersion }),
+    storedAsIs: asIs,
+  }
+}
+
+const definesStatus = (definition: KubeObject, apiVersion: string): boolean =>
+  versionsOf(definition).some(
+    (v) => apiVersion.endsWith(`/${word(v['name'])}`) && fields(v['subresources'])['status'] !== undefined,
+  )
+
+function withoutStatus(o: Draft): Draft {
+  const { status: _, ...rest } = o
+  return rest as Draft
+}
+
+const PRESERVED: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
+
+function decodeCustom(
+  schema: Schema,
+  value: Fields,
+  head: { readonly apiVersion: string; readonly kind: string },
+): Decoded {
+  const unknown: string[] = []
+  const meta = value['metadata'] ?? {}
+  if (!isObject(meta))
+    throw new DecodeError(
+      'json: cannot unmarshal non-object into Go struct field ObjectMeta.metadata of type v1.ObjectMeta',
+    )
+  const typed = readTypedField(objectMeta, meta, 'metadata')
+  unknown.push(...typed.unknownFields)
+  const own: Record<string, unknown> = {}
+  for (const [k, v] of Object.entries(value)) if (!PRESERVED.has(k)) setOwn(own, k, v)
+  const pruned = prune(schema, { ...own, ...head }, { embeddedRoot: true })
+  const coerced = coerceEmbedded(schema, pruned.value)
+  unknown.push(...pruned.unknownFields, ...coerced.unknownFields)
+  const rest = fields(coerced.value)
+  return { object: { ...head, metadata: typed.value, ...withoutHead(rest) }, unknownFields: unknown }
+}
+
+function withoutHead(value: Fields): Fields {
+  const { apiVersion: _v, kind: _k, metadata: _m, ...rest } = value
+  return rest
+}
+
+const BLOCKING: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+const NOT_CHECKED =
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
+
+/** Made on the first object: most definitions wait long for theirs. */
+function customValidation({ schema, scale }: CustomFacts): Behaviour['validate'] {
+  let ready:
+    | {
+        readonly validator: ReturnType<typeof createValidator>
+        readonly rules: ReturnType<typeof compileSchemaRules>['tree']
+      }
+    | undefined
+  const made = () => (ready ??= { validator: createValidator(schema), rules: compileSchemaRules(schema).tree })
+  return (object, old) => {
+    const { validator, rules } = made()
+    const errors: FieldError[] = [...validator.validate(object, old === undefined ? {} : { old })]
+    if (scale !== undefined) errors.push(...replicaProblems(object, scale))
+    if (rules === undefined) return errors
+    if (errors.some((e) => BLOCKING.has(e.type))) return [...errors, invalid('<nil>', null, NOT_CHECKED)]
+    return [...errors, ...validateRules(rules, object, old).errors]
+  }
+}
+
+function replicaProblems(object: KubeObject, { specReplicasPath }: ScalePaths): readonly FieldError[] {
+  const [replicas] = jsonPathReader(specReplicasPath)(object)
+  if (typeof replicas !== 'number' || replicas >= 0) return []
+  return [invalid(specReplicasPath, replicas, 'should be a non-negative integer')]
+}
+
+const NAME: TableColumn = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: metadataDescription.name,
+  priority: 0,
+  cell: (o) => o.metadata.name ?? '',
+}
+const AGE: TableColumn = {
+  name: 'Age',
+  type: 'date',
+  format: '',
+  description: metadataDescription.creationTimestamp,
+  priority: 0,
+  cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
+}
+
+function columnsOf(version: Fields): readonly TableColumn[] {
+  const own = listOfFields(version['additionalPrinterColumns'])
+  if (own.length === 0) return [NAME, AGE]
+  return [NAME, ...own.map(columnOf)]
+}
+
+function columnOf(column: Fields): TableColumn {
+  const path = word(column['jsonPath'])
+  const read = jsonPathReader(path)
+  const type = word(column['type'])
+  const priority = column['priority']
+  return {
+    name: word(column['name']),
+    type,
+    format: word(column['format']),
+    description: word(column['description']) || `Custom resource definition column (in JSONPath format): ${path}`,
+    priority: typeof priority === 'number' ? priority : 0,
+    cell: (o, now) => cellOf(read(o), type, now),
+  }
+}
+
+function cellOf([value]: readonly unknown[], type: string, now: number): string | number | boolean | null {
+  if (value === undefined || value === null) return null
+  switch (type) {
+    case 'date':
+      return typeof value === 'string' ? ageCell(value, now) : null
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' ? value : null
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null
+    default:
+      return typeof value === 'string' ? value : JSON.stringify(value)
+  }
+}
+
+function selectableOf(version: Fields): Served['selectableFields'] {
+  return new Map(
+    listOfFields(version['selectableFields']).map((f) => {
+      const path = word(f['jsonPath'])
+      const read = jsonPathReader(path)
+      return [path.replace(/^\./, ''), (o: KubeObject) => textOf(read(o)[0])]
+    }),
+  )
+}
+
+const textOf = (v: unknown): string =>
+  typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean' ? String(v) : ''

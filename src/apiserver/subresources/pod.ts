@@ -1,0 +1,201 @@
+// What pods are asked beside themselves: to go (eviction, within their budgets), to a node (binding), and for logs.
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Draft } from '../builtin/kind.ts'
+import { deleteObject, type DeleteOptions } from '../handlers/delete.ts'
+import type { Answer, Call, Handler } from '../handlers/context.ts'
+import { encoded } from '../handlers/encode.ts'
+import { groupResource, placeOf } from '../handlers/write.ts'
+import { mediaType, readBody, readValue } from '../http/body.ts'
+import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import { badRequest, conflict, forbidden, internal, notFound, tooManyRequests } from '../status/refusal.ts'
+import { storeObject } from '../storage/internal-write.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+const fields = (v: unknown): Fields => (isObject(v) ? v : {})
+
+const created = (call: Call): Promise<Answer> =>
+  encoded(call, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 })
+
+const BUDGETS = 'policy/poddisruptionbudgets'
+const VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+const STILL_PROCESSED_SECONDS = 10
+
+async function evict(call: Call): Promise<Answer> {
+  const { served, path, parts } = call
+  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Eviction')
+  const eviction = value ?? {}
+  const name = fields(eviction['metadata'])['name'] ?? ''
+  const at = placeOf(served, path.namespace, path.name)
+  if (name !== path.name) throw badRequest('name in URL does not match name in Eviction object')
+  const pod = parts.store.latest(at)?.value
+  if (pod === undefined) throw notFound(groupResource(served), path.name)
+  const options = evictionOptions(fields(eviction['deleteOptions']), call.query)
+  if (!mayGoFreely(pod)) {
+    await takeFromBudget(call, pod, options.dryRun)
+    if (!options.dryRun) await storeObject(parts.store, at, (p) => withDisruption(p, parts.clock.now()))
+  }
+  const gone = await deleteObject({ ...call, path: { ...path, subresource: '' } }, at, options)
+  if (gone === undefined) throw notFound(groupResource(served), path.name)
+  return created(call)
+}
+
+function evictionOptions(raw: Fields, query: URLSearchParams): DeleteOptions {
+  const preconditions = fields(raw['preconditions'])
+  const dryRun = Array.isArray(raw['dryRun']) ? raw['dryRun'] : []
+  return {
+    gracePeriodSeconds: typeof raw['gracePeriodSeconds'] === 'number' ? raw['gracePeriodSeconds'] : undefined,
+    propagation: undefined,
+    uid: typeof preconditions['uid'] === 'string' ? preconditions['uid'] : undefined,
+    resourceVersion:
+      typeof preconditions['resourceVersion'] === 'string' ? preconditions['resourceVersion'] : undefined,
+    dryRun: dryRun.includes('All') || query.getAll('dryRun').includes('All'),
+  }
+}
+
+/** Nobody misses a pod that has not begun, has ended or is going already. */
+function mayGoFreely(pod: KubeObject): boolean {
+  const phase = fields(pod['status'])['phase']
+  return (
+    phase === 'Pending' || phase === 'Succeeded' || phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined
+  )
+}
+
+const isReady = (pod: KubeObject): boolean => {
+  const { conditions } = fields(pod['status'])
+  return (
+    Array.isArray(conditions) && conditions.some((c) => isObject(c) && c['type'] === 'Ready' && c['status'] === 'True')
+  )
+}
+
+async function takeFromBudget({ parts }: Call, pod: KubeObject, dryRun: boolean): Promise<void> {
+  const { store, clock } = parts
+  const namespace = pod.metadata.namespace ?? ''
+  const budgets = [...store.collection(BUDGETS).list(namespace)].filter((b) =>
+    selectorMatcher(fields(b.value['spec'])['selector'] as LabelSelector | undefined)(pod.metadata.labels),
+  )
+  if (budgets.length > 1)
+    throw internal('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
+  const [budget] = budgets
+  if (budget === undefined) return
+  const spec = fields(budget.value['spec'])
+  if (!isReady(pod)) {
+    if (spec['unhealthyPodEvictionPolicy'] === 'AlwaysAllow') return
+    const { currentHealthy, desiredHealthy } = fields(budget.value['status'])
+    if (Number(currentHealthy ?? 0) >= Number(desiredHealthy ?? 0) && Number(desiredHealthy ?? 0) > 0) return
+  }
+  await storeObject(store, budget, (b) => {
+    const status = fields(b['status'])
+    const cause = (message: string) => [{ reason: 'DisruptionBudget', message }]
+    if (Number(status['observedGeneration'] ?? 0) < (b.metadata.generation ?? 0))
+      throw tooManyRequests(
+        VIOLATES,
+        STILL_PROCESSED_SECONDS,
+        cause(`The disruption budget ${b.metadata.name} is still being processed by the server.`),
+      )
+    const allowed = Number(status['disruptionsAllowed'] ?? 0)
+    if (allowed < 0)
+      throw forbidden(
+        { group: 'policy', plural: 'poddisruptionbudgets' },
+        b.metadata.name ?? '',
+        'pdb disruptions allowed is negative',
+      )
+    if (allowed === 0)
+      throw tooManyRequests(
+        VIOLATES,
+        0,
+        cause(
+          `The disruption budget ${b.metadata.name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
+        ),
+      )
+    if (dryRun) return b
+    const disruptedPods = { ...fields(status['disruptedPods']), [pod.metadata.name ?? '']: timestamp(clock.now()) }
+    return { ...b, status: { ...status, disruptionsAllowed: allowed - 1, disruptedPods } }
+  })
+}
+
+function withCondition(pod: KubeObject, condition: Fields): KubeObject {
+  const status = fields(pod['status'])
+  const before = Array.isArray(status['conditions']) ? status['conditions'].filter(isObject) : []
+  const others = before.filter((c) => c['type'] !== condition['type'])
+  return { ...pod, status: { ...status, conditions: [...others, condition] } }
+}
+
+const withDisruption = (pod: KubeObject, now: number): KubeObject =>
+  withCondition(pod, {
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: timestamp(now),
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  })
+
+async function bind(call: Call): Promise<Answer> {
+  const { served, path, parts } = call
+  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Binding')
+  const binding = value ?? {}
+  const target = fields(binding['target'])
+  const kind = String(target['kind'] ?? '')
+  const node = String(target['name'] ?? '')
+  if (node === '') throw internal('target.name: Required value')
+  if (kind !== '' && kind !== 'Node')
+    throw internal(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
+  const refuse = (why: string) => conflict({ group: '', plural: 'pods/binding' }, path.name, why)
+  const bound = await storeObject(parts.store, placeOf(served, path.namespace, path.name), (pod) => {
+    if (pod.metadata.deletionTimestamp !== undefined)
+      throw refuse(`pod ${path.name} is being deleted, cannot be assigned to a host`)
+    const spec = fields(pod['spec'])
+    if (spec['nodeName'] !== undefined)
+      throw refuse(`pod ${path.name} is already assigned to node ${JSON.stringify(spec['nodeName'])}`)
+    return boundPod(pod, {
+      node,
+      annotations: fields(fields(binding['metadata'])['annotations']),
+      now: parts.clock.now(),
+    })
+  })
+  if (bound === undefined) throw notFound(groupResource(served), path.name)
+  return created(call)
+}
+
+interface BindingFacts {
+  readonly node: string
+  readonly annotations: Fields
+  readonly now: number
+}
+
+function boundPod(pod: KubeObject, { node, annotations, now }: BindingFacts): Draft {
+  const merged = { ...pod.metadata.annotations, ...annotations } as { readonly [key: string]: string }
+  const placed: KubeObject = {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      ...(Object.keys(merged).length === 0 ? {} : { annotations: merged }),
+      ...(pod.metadata.generation === undefined ? {} : { generation: pod.metadata.generation + 1 }),
+    },
+    spec: { ...fields(pod['spec']), nodeName: node },
+  }
+  return withCondition(placed, {
+    type: 'PodScheduled',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: timestamp(now),
+  })
+}
+
+/** Nodes are not asked for logs: there is no way from here to a kubelet. */
+async function log(call: Call): Promise<Answer> {
+  const { served, path, parts } = call
+  const pod = parts.store.get(placeOf(served, path.namespace, path.name))?.value
+  if (pod === undefined) throw notFound(groupResource(served), path.name)
+  const node = fields(pod['spec'])['nodeName']
+  if (node === undefined) return { code: 204, body: undefined }
+  throw internal(
+    `cannot reach node ${JSON.stringify(node)} for the logs of pod ${JSON.stringify(path.name)}: this server does not speak to kubelets`,
+  )
+}
+
+export const evictionHandlers: Readonly<Record<string, Handler>> = { create: evict }
+export const bindingHandlers: Readonly<Record<string, Handler>> = { create: bind }
+export const logHandlers: Readonly<Record<string, Handler>> = { get: log }

@@ -1,0 +1,127 @@
+// The scale subresource: a count seen and set the same way for every kind that has one.
+import { isObject } from '#lib/json.ts'
+import { invalid as invalidField } from '#schema/field-error.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Draft, ScalePaths } from '../builtin/kind.ts'
+import { jsonPathReader } from '../crd/json-path.ts'
+import type { Answer, Call, Handler } from '../handlers/context.ts'
+import { encoded, viewOf } from '../handlers/encode.ts'
+import { patchedValue, patchKindOf, readPatch } from '../handlers/patch.ts'
+import { changeObject, groupResource, managing, placeOf } from '../handlers/write.ts'
+import { mediaType, readBody, readValue } from '../http/body.ts'
+import { writeOptions, type WriteOptions } from '../http/query.ts'
+import { selectorText, type LabelSelector } from '../selectors/label-selector.ts'
+import { badRequest, conflict, internal, invalid, MODIFIED, notFound } from '../status/refusal.ts'
+
+interface Scale {
+  readonly kind: 'Scale'
+  readonly apiVersion: 'autoscaling/v1'
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly spec: { readonly replicas?: number }
+  readonly status: { readonly replicas: number; readonly selector?: string }
+}
+
+function scaleOf(object: KubeObject, paths: ScalePaths, custom: boolean): Scale {
+  const one = (path: string | undefined): unknown => (path === undefined ? undefined : jsonPathReader(path)(object)[0])
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
+  const replicas = one(paths.specReplicasPath)
+  if (custom && typeof replicas !== 'number')
+    throw internal(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`)
+  const selector = one(paths.labelSelectorPath)
+  const text =
+    typeof selector === 'string' ? selector : isObject(selector) ? selectorText(selector as LabelSelector) : ''
+  const status = one(paths.statusReplicasPath)
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    // zero is left out, as everywhere
+    spec: typeof replicas === 'number' && replicas !== 0 ? { replicas } : {},
+    status: { replicas: typeof status === 'number' ? status : 0, ...(text === '' ? {} : { selector: text }) },
+  }
+}
+
+function pathsOf({ served }: Call): ScalePaths {
+  const { scale } = served
+  if (scale === undefined) throw internal('the kind has no scale')
+  return scale
+}
+
+async function get(call: Call): Promise<Answer> {
+  const { served, path, parts } = call
+  const stored = parts.store.get(placeOf(served, path.namespace, path.name))
+  if (stored === undefined) throw notFound(groupResource(served), path.name)
+  return encoded(call, 200, scaleOf(viewOf(served, stored), pathsOf(call), served.custom))
+}
+
+async function update(call: Call): Promise<Answer> {
+  const options = writeOptions(call.query, { options: 'UpdateOptions', apply: false })
+  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Scale')
+  return change(call, options, () => value ?? {})
+}
+
+async function patch(call: Call): Promise<Answer> {
+  const kind = patchKindOf(call)
+  const options = writeOptions(call.query, { options: 'PatchOptions', apply: kind === 'apply' })
+  const text = (await readBody(call.request)).toString('utf8')
+  const language = kind === 'apply' ? 'merge' : kind
+  const read = readPatch({ kind: language, text })
+  return change(call, options, (old) => {
+    const next = patchedValue({ schema: {} }, language, old, read.value)
+    return isObject(next) ? next : {}
+  })
+}
+
+async function change(
+  call: Call,
+  options: WriteOptions,
+  next: (old: Scale) => Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  const { served, path } = call
+  const paths = pathsOf(call)
+  const changed = await changeObject(call, placeOf(served, path.namespace, path.name), {
+    options,
+    tracking: 'plain',
+    managing: managing(call, options, 'scale'),
+    subresource: 'scale',
+    next: (old) => withReplicas(call, old, next(scaleOf(old, paths, false))),
+  })
+  if (changed === undefined) throw notFound(groupResource(served), path.name)
+  return encoded(call, 200, scaleOf(viewOf(served, changed.stored), paths, served.custom))
+}
+
+function withReplicas(call: Call, old: KubeObject, scale: Readonly<Record<string, unknown>>): Draft {
+  const { served, path } = call
+  const meta = isObject(scale['metadata']) ? scale['metadata'] : {}
+  const spec = isObject(scale['spec']) ? scale['spec'] : {}
+  const replicas = spec['replicas'] ?? 0
+  const name = meta['name'] ?? ''
+  if (name !== path.name)
+    throw badRequest(
+      name === ''
+        ? `the name of the object (${path.name} based on URL) was undeterminable: name must be provided`
+        : `the name of the object (${String(name)}) does not match the name on the URL (${path.name})`,
+    )
+  if (typeof replicas !== 'number' || !Number.isInteger(replicas))
+    throw badRequest(
+      `Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`,
+    )
+  if (replicas < 0)
+    throw invalid({ group: 'autoscaling', kind: 'Scale' }, path.name, [
+      invalidField('spec.replicas', replicas, 'must be greater than or equal to 0'),
+    ])
+  const asked = meta['resourceVersion'] ?? ''
+  if (asked !== '' && asked !== old.metadata.resourceVersion) throw conflict(groupResource(served), path.name, MODIFIED)
+  const steps = pathsOf(call)
+    .specReplicasPath.split('.')
+    .filter((s) => s !== '')
+  return withValue(old, steps, replicas) as Draft
+}
+
+function withValue(object: unknown, [step, ...rest]: readonly string[], value: unknown): unknown {
+  if (step === undefined) return value
+  const map = isObject(object) ? object : {}
+  return { ...map, [step]: withValue(map[step], rest, value) }
+}
+
+export const scaleHandlers: Readonly<Record<string, Handler>> = { get, update, patch }

@@ -1,0 +1,97 @@
+// Tokens for service accounts, asked for one by one: with an end, for an audience, bound to an object that must live.
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import { forbidden as forbiddenField, invalid as invalidField, type FieldError } from '#schema/field-error.ts'
+import { tokenRequest } from '../builtin/reviews.ts'
+import { builtinServed } from '../registry/builtin-served.ts'
+import type { Answer, Call, Handler } from '../handlers/context.ts'
+import { decodeObject } from '../handlers/decode.ts'
+import { encoded } from '../handlers/encode.ts'
+import { groupResource, placeOf } from '../handlers/write.ts'
+import { mediaType, readBody, readValue } from '../http/body.ts'
+import { writeOptions } from '../http/query.ts'
+import { conflict, invalid, notFound } from '../status/refusal.ts'
+
+const SHORTEST_SECONDS = 600
+const DEFAULT_SECONDS = 3_600
+const LONGEST_SECONDS = 2 ** 32
+
+type Fields = Readonly<Record<string, unknown>>
+const fields = (v: unknown): Fields => (isObject(v) ? v : {})
+const REQUEST = builtinServed(tokenRequest)
+const BINDABLE: Readonly<Record<string, string | undefined>> = { Pod: '/pods', Secret: '/secrets', Node: '/nodes' }
+
+async function create(call: Call): Promise<Answer> {
+  const { served, path, parts, warnings } = call
+  const options = writeOptions(call.query, { options: 'CreateOptions', apply: false })
+  const account = parts.store.latest(placeOf(served, path.namespace, path.name))?.value
+  if (account === undefined) throw notFound(groupResource(served), path.name)
+  const body = await readValue(await readBody(call.request), mediaType(call.request), 'TokenRequest')
+  const request = decodeObject(
+    { served: REQUEST, registry: parts.registry, validation: options.fieldValidation, warnings },
+    body,
+  )
+  const spec = fields(request['spec'])
+  const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_SECONDS
+  refuseBadTimes(seconds)
+  const bound = boundObject(call, fields(spec['boundObjectRef']))
+  const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
+  const { token, expires } = parts.signer.issue({
+    namespace: path.namespace,
+    account: { name: path.name, uid: account.metadata.uid ?? '' },
+    audiences,
+    seconds,
+    bound,
+    now: parts.clock.now(),
+    id: parts.uid(),
+  })
+  return encoded(call, 201, {
+    ...request,
+    metadata: { name: path.name, namespace: path.namespace, creationTimestamp: timestamp(parts.clock.now()) },
+    spec: {
+      ...spec,
+      audiences: audiences.length === 0 ? parts.signer.defaultAudiences : audiences,
+      expirationSeconds: seconds,
+      boundObjectRef: spec['boundObjectRef'] ?? null,
+    },
+    status: { token, expirationTimestamp: timestamp(expires) },
+  })
+}
+
+function refuseBadTimes(seconds: number): void {
+  const problems: FieldError[] = []
+  if (seconds < SHORTEST_SECONDS)
+    problems.push(invalidField('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes'))
+  if (seconds > LONGEST_SECONDS)
+    problems.push(
+      invalidField('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds'),
+    )
+  if (problems.length > 0) throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', problems)
+}
+
+function boundObject(call: Call, ref: Fields) {
+  const kind = String(ref['kind'] ?? '')
+  if (kind === '') return undefined
+  const name = String(ref['name'] ?? '')
+  const resource = BINDABLE[kind]
+  if (resource === undefined)
+    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', [
+      forbiddenField(
+        'spec.boundObjectRef',
+        `cannot bind token to object of type ${String(ref['apiVersion'] ?? '')}, Kind=${kind}`,
+      ),
+    ])
+  const plural = resource.slice(1)
+  const found = call.parts.store.get({ resource, namespace: kind === 'Node' ? '' : call.path.namespace, name })?.value
+  if (found === undefined) throw notFound({ group: '', plural }, name)
+  const uid = found.metadata.uid ?? ''
+  if (ref['uid'] !== undefined && ref['uid'] !== uid)
+    throw conflict(
+      { group: '', plural: kind },
+      name,
+      `the UID in the bound object reference (${String(ref['uid'])}) does not match the UID in record. The object might have been deleted and then recreated`,
+    )
+  return { kind, name, uid }
+}
+
+export const tokenHandlers: Readonly<Record<string, Handler>> = { create }
