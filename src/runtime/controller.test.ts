@@ -249,24 +249,6 @@ test('keys refused by a full queue are looked at again once there is room', asyn
   expect(seen.size).toBe(20)
 })
 
-test('a key that is refused while a refill is under way is not lost either', async () => {
-  const seen: string[] = []
-  const all = Array.from({ length: 20 }, (_, i) => `k${i}`)
-  const { clock, controller } = setup(async (key) => (await clock.sleep(400), seen.push(key), done), {
-    capacity: 5,
-    workers: 2,
-    allKeys: () => all,
-  })
-  for (const key of all) controller.enqueue(key)
-  await clock.advance(3_500)
-  const before = seen.length
-  // k0 changes again, has been looked at long ago, and the queue is full of others.
-  controller.enqueue('k0')
-  await clock.advance(60_000)
-  expect(before).toBeLessThan(20)
-  expect(seen.lastIndexOf('k0')).toBeGreaterThan(before)
-})
-
 describe('stopping', () => {
   test('what runs may finish, what waits is not started', async () => {
     const finished: string[] = []

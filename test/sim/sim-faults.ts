@@ -2,6 +2,7 @@
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import { type Call, type CallFault, type EventFault, type FaultPort, type Moment, faultsOf } from '#kube/fake/faults.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import { actorOf, cacheActor } from './process.ts'
 import type { World } from './world.ts'
 
@@ -32,6 +33,8 @@ export type SimFault =
   | { readonly kind: 'Unobserved'; readonly actor: string; readonly atMs: number; readonly forMs: number }
   /** F5, F7, F8: this share of its events is disturbed. */
   | { readonly kind: 'Events'; readonly actor: string; readonly share: number; readonly fault: EventFault }
+  /** F6: this share of its events never comes; once it is over its watches break and it lists again. */
+  | { readonly kind: 'Missed'; readonly actor: string; readonly share: number }
   | { readonly kind: 'Partition'; readonly actor: string; readonly atMs: number; readonly forMs: number }
   | { readonly kind: 'Pause'; readonly actor: string; readonly atMs: number; readonly forMs: number }
   /** F16 */
@@ -47,6 +50,7 @@ export const ALL_FAULTS: readonly FaultKind[] = [
   'TimeTravel',
   'Unobserved',
   'Events',
+  'Missed',
   'Partition',
   'Pause',
   'WallJump',
@@ -111,11 +115,21 @@ function drawFault(random: Random, actor: string, kind: FaultKind, phaseMs: numb
       return { kind, actor, atMs, forMs }
     case 'Events':
       return { kind, actor, share: 0.1 + 0.4 * random.next(), fault: random.pick(EVENT_FAULTS) }
+    case 'Missed':
+      return { kind, actor, share: 0.1 + 0.4 * random.next() }
     case 'WallJump':
       return { kind, atMs, byMs: random.pick([-7_200_000, 7_200_000, -3_600_000, 86_400_000]) }
     default:
       return assertNever(kind)
   }
+}
+
+const namespaceType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
 }
 
 /** Puts the faults into effect; answers what heals the world again. */
@@ -137,7 +151,7 @@ export function inject(world: World, faults: readonly SimFault[], random: Random
     })
     heals.push(stop)
   }
-  for (const fault of faults) injectOne(world, fault, random, ports, during)
+  for (const fault of faults) injectOne(world, fault, random, { ports, heals, during })
   world.setFaults(honestBookmarks(faultsOf(...ports)))
   return () => {
     isOver = true
@@ -146,9 +160,16 @@ export function inject(world: World, faults: readonly SimFault[], random: Random
   }
 }
 
+interface Injection {
+  readonly ports: FaultPort[]
+  /** Run when the faults end. */
+  readonly heals: (() => void)[]
+  readonly during: During
+}
+
 type During = (atMs: number, forMs: number, begin: () => void, end: () => void) => void
 
-function injectOne(world: World, fault: SimFault, random: Random, ports: FaultPort[], during: During): void {
+function injectOne(world: World, fault: SimFault, random: Random, { ports, heals, during }: Injection): void {
   switch (fault.kind) {
     case 'Crash':
       ports.push(atWrite(fault.actor, fault.write, { kind: 'crash', when: fault.when }))
@@ -184,14 +205,17 @@ function injectOne(world: World, fault: SimFault, random: Random, ports: FaultPo
         fault.forMs,
         () => world.freezeView(fault.actor),
         () => {
-          world.fake.compact()
-          world.fake.closeWatches(cacheActor(fault.actor), 'lost')
+          makeRelist(world, fault.actor)
           world.clearView(fault.actor)
         },
       )
       return
     case 'Events':
       ports.push(disturbed(fault, random))
+      return
+    case 'Missed':
+      ports.push(disturbed({ ...fault, kind: 'Events', fault: { kind: 'drop' } }, random))
+      heals.push(() => makeRelist(world, fault.actor))
       return
     case 'Partition': {
       let isCut = false
@@ -229,6 +253,18 @@ function injectOne(world: World, fault: SimFault, random: Random, ports: FaultPo
     default:
       assertNever(fault)
   }
+}
+
+/** History is forgotten and the caches' watches break: only a list can tell what is. */
+function makeRelist(world: World, actor: string): void {
+  // One more revision than any cache can have seen, or one that saw the last event would go on from there.
+  world.fake.plant(namespaceType, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: `after-${world.fake.revision}` },
+  })
+  world.fake.compact()
+  world.fake.closeWatches(cacheActor(actor), 'lost')
 }
 
 function atWrite(actor: string, write: number, fault: CallFault): FaultPort {
