@@ -1,5 +1,5 @@
 import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { type CallFault, type FaultPort, crashAtWrite } from '#kube/fake/faults.ts'
+import { type CallFault, type FaultPort, crashAtWrite, onNthCall } from '#kube/fake/faults.ts'
 import { silentLogger } from '#lib/logger.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
@@ -240,6 +240,17 @@ describe('slow answers', () => {
     expect(a.election.isLeader()).toBe(true)
     await clock.advance(20)
     expect(a.election.isLeader()).toBe(false)
+  })
+
+  test('F2 a candidate that never heard that it took the lease leads at its next look', async () => {
+    const { clock, candidate, fake } = world()
+    fake.faults = onNthCall({ verbs: ['create'] }, 1, { kind: 'lose', when: 'after' })
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(100)
+    expect(a.election.isLeader()).toBe(false)
+    await clock.advance(3_000)
+    expect([a.election.isLeader(), a.terms.length, a.terms[0]?.term]).toEqual([true, 1, 1])
   })
 
   test('a candidate that was stopped until its term was over before it began is not elected', async () => {

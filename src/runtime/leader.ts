@@ -125,8 +125,7 @@ export class LeaderElection {
     if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'nobody'}`)
 
     this.#sighting = sighted(lease, this.#sighting, startedAt)
-    if (!isOurs && lease.metadata.uid !== undefined && !isOver(lease, this.#sighting, startedAt, this.#times.leaseMs))
-      return
+    if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) return
     const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
     const outcome = await this.#write(wanted)
     if (outcome.kind !== 'Applied') {
@@ -136,6 +135,12 @@ export class LeaderElection {
     }
     this.#lease = outcome.object
     this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
+  }
+
+  /** Also when it is in our own name: then the reply to our taking it was lost, and nobody else uses the name. */
+  #isFree(lease: Lease, sighting: Sighting, monotonic: number): boolean {
+    if (lease.metadata.uid === undefined || holderOf(lease) === this.#options.identity) return true
+    return isOver(lease, sighting, monotonic, this.#times.leaseMs)
   }
 
   async #read(): Promise<Lease> {

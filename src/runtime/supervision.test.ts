@@ -6,6 +6,7 @@ import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { expect, test } from 'vitest'
 import { Controller } from './controller.ts'
 import { Health } from './health.ts'
+import { LeaderElection } from './leader.ts'
 import { Manager } from './manager.ts'
 import { createMetrics } from './metrics.ts'
 import { done } from './outcome.ts'
@@ -29,12 +30,24 @@ function program(reconcile: () => Promise<typeof done> = async () => done) {
     clock,
     log,
     caches: [supervision.cache('nodes', nodes)],
+    election: supervision.election(
+      (events) =>
+        new LeaderElection({
+          client: fake.client({ actor: 'election' }),
+          clock,
+          random,
+          log,
+          lease: { namespace: 'kubenode-system', name: 'program' },
+          identity: 'program-1',
+          ...events,
+        }),
+    ),
     controllers: () => [supervision.controller(controller)],
   })
   supervision.watchdog.start()
   const abort = new AbortController()
-  const gauge = async () =>
-    (await metrics.registry.metrics()).split('\n').filter((l) => l.startsWith('kubenode_stalled{'))
+  const gauge = async (name: string) =>
+    (await metrics.registry.metrics()).split('\n').filter((l) => l.startsWith(`${name}{`) || l.startsWith(`${name} `))
   const plant = (name: string) => fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
   return {
     clock,
@@ -60,18 +73,21 @@ test('a program is ready once its caches are, works, and drains on the signal', 
   expect(await running).toEqual({ reason: 'Stopped', left: [] })
 })
 
-test('a server that is away makes the program unready, not dead, and it recovers by itself', async () => {
+test('a server that is away from the caches makes the program unready, not dead, and it recovers by itself', async () => {
   const { clock, fake, health, gauge, run, terminate } = program()
   const running = run()
   await clock.advance(1_000)
-  fake.faults = { call: () => ({ kind: 'lose', when: 'before' }) }
-  fake.closeWatches(undefined, 'lost')
+  fake.faults = { call: ({ actor }) => (actor === 'program' ? { kind: 'lose', when: 'before' } : undefined) }
+  fake.closeWatches('program', 'lost')
   await clock.advance(600_000)
   expect([health.ready().ok, health.live().ok]).toEqual([false, true])
-  expect(await gauge()).toEqual(['kubenode_stalled{part="watch nodes"} 1'])
+  expect(await gauge('kubenode_stalled')).toEqual(['kubenode_stalled{part="watch nodes"} 1'])
   fake.faults = {}
   await clock.advance(600_000)
-  expect([health.ready().ok, await gauge()]).toEqual([true, ['kubenode_stalled{part="watch nodes"} 0']])
+  expect([health.ready().ok, await gauge('kubenode_stalled')]).toEqual([
+    true,
+    ['kubenode_stalled{part="watch nodes"} 0'],
+  ])
   terminate()
   await running
 })
@@ -94,4 +110,14 @@ test('a process that starts without its server waits, unready, and ends cleanly 
   terminate()
   await clock.advance(30_000)
   expect(await running).toMatchObject({ reason: 'Stopped' })
+})
+
+test('leadership shows in the metrics', async () => {
+  const { clock, gauge, run, terminate } = program()
+  const running = run()
+  await clock.advance(1_000)
+  expect(await gauge('kubenode_leader')).toEqual(['kubenode_leader 1'])
+  terminate()
+  await running
+  expect(await gauge('kubenode_leader')).toEqual(['kubenode_leader 0'])
 })

@@ -4,7 +4,7 @@ import { formatDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Controller } from './controller.ts'
 import type { Health } from './health.ts'
-import type { Part } from './manager.ts'
+import type { Election, ElectionEvents, Part } from './manager.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { Watchdog } from './watchdog.ts'
 
@@ -27,6 +27,8 @@ export interface Supervision {
   cache(name: string, cached: CachedKind): Part
   /** A part for the manager's controllers. */
   controller(controller: Controller): Part
+  /** The same election, seen in the metrics. */
+  election(make: (events: ElectionEvents) => Election): (events: ElectionEvents) => Election
 }
 
 export interface SupervisionOptions {
@@ -65,6 +67,17 @@ export function supervise({ clock, log, health, metrics }: SupervisionOptions): 
       health.liveWhen(part, isStalled(part))
       return controllerPart(part, controller, watchdog)
     },
+    election: (make) => (events) =>
+      make({
+        onElected: (term) => {
+          metrics.leader(true)
+          events.onElected(term)
+        },
+        onLost: (reason) => {
+          metrics.leader(false)
+          events.onLost(reason)
+        },
+      }),
   }
 }
 
