@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type LogFields, loggerTo } from './logger.ts'
-import { pinoLogger } from './log.ts'
+import { type LogFields, loggerTo } from './log.ts'
+import { pinoLogger } from './log-pino.ts'
 
 function recording() {
   const lines: [string, string, LogFields][] = []

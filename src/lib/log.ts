@@ -1,26 +1,66 @@
-// Writes log lines as JSON through pino. Apart from logger.ts, so that only programs that write logs pay for loading pino.
-import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
-import { type Logger, loggerTo } from './logger.ts'
+// Logging as a dependency: a constant message, the variable parts as keys. What may hold a secret is masked here, whatever writes the line.
 
-export { type LogFields, type LogLevel, type Logger, silentLogger } from './logger.ts'
+export type LogFields = Readonly<Record<string, unknown>>
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-export interface PinoOptions {
-  readonly level?: LevelWithSilent
-  /** Where lines go; standard error when left out, since standard output belongs to data. */
-  readonly destination?: DestinationStream
+export interface Logger {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+  /** A logger that adds these fields to each line. */
+  with(fields: LogFields): Logger
 }
 
-export function pinoLogger({ level = 'info', destination = pino.destination(2) }: PinoOptions = {}): Logger {
-  const sink = pino(
-    {
-      level,
-      base: null,
-      messageKey: 'message',
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: {},
-    },
-    destination,
-  )
-  return loggerTo((at, message, fields) => sink[at](fields, message))
+/** Takes one finished line. */
+export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void
+
+export function loggerTo(sink: LogSink, bound: LogFields = {}): Logger {
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}) =>
+      sink(level, message, maskSecrets({ ...bound, ...fields }))
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => loggerTo(sink, { ...bound, ...fields }),
+  }
+}
+
+export const silentLogger: Logger = loggerTo(() => undefined)
+
+/** Names of fields that hold secrets in Kubernetes objects and kubeconfigs. References to a secret (`secretRef`) are no secrets. */
+const SECRET_NAME =
+  /(^|[-_.])(token|password|passwd|authorization|cookie|privatekey|stringdata)$|token$|password$|(client-)?key-data$/i
+
+/** Deeper values are rarely worth a log line and could be circular. */
+const DEEPEST_FIELD = 4
+
+const MASK = '[secret]'
+
+export function maskSecrets(fields: LogFields): LogFields {
+  return maskIn(fields, DEEPEST_FIELD)
+}
+
+function maskIn(fields: LogFields, depth: number): LogFields {
+  const entries = Object.entries(fields).map(([name, value]) => [name, masked(name, value, depth)])
+  return Object.fromEntries(entries)
+}
+
+function masked(name: string, value: unknown, depth: number): unknown {
+  if (typeof value === 'string' && SECRET_NAME.test(name)) return MASK
+  if (value instanceof Error) return errorFields(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return '[deep]'
+  if (Array.isArray(value)) return value.map((v) => masked(name, v, depth - 1))
+  return maskIn(value as LogFields, depth - 1)
+}
+
+/** An error as fields: what it says, its code, and what caused it. */
+function errorFields(error: Error, depth = DEEPEST_FIELD): LogFields {
+  const code = 'code' in error ? { code: error.code } : {}
+  const cause = error.cause instanceof Error && depth > 0 ? { cause: errorFields(error.cause, depth - 1) } : {}
+  return { name: error.name, message: error.message, ...code, ...cause }
 }

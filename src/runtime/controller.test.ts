@@ -1,6 +1,6 @@
 import { ApiError, failure } from '#kube/errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { type LogFields, loggerTo } from '#lib/logger.ts'
+import { type LogFields, loggerTo } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock, settled } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'

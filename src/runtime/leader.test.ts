@@ -1,6 +1,6 @@
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { type CallFault, type FaultPort, crashAtWrite, onNthCall } from '#kube/fake/faults.ts'
-import { silentLogger } from '#lib/logger.ts'
+import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'

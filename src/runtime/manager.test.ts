@@ -1,4 +1,4 @@
-import { silentLogger } from '#lib/logger.ts'
+import { silentLogger } from '#lib/log.ts'
 import { VirtualClock, settled } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeaderContext } from './leader.ts'

@@ -1,5 +1,5 @@
 import { ApiError, failure } from '#kube/errors.ts'
-import { silentLogger } from '#lib/logger.ts'
+import { silentLogger } from '#lib/log.ts'
 import { expect, test } from 'vitest'
 import type { ReconcileContext } from './controller.ts'
 import { type ActionOutcome, type ActionResult, type Plan, outdated, reconcileWith } from './reconcile-with.ts'

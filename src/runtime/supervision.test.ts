@@ -1,6 +1,6 @@
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { createInformer } from '#kube/informer.ts'
-import { silentLogger } from '#lib/logger.ts'
+import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { expect, test } from 'vitest'

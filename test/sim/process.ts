@@ -1,7 +1,7 @@
 // One life of one actor. What it holds (clock, clients) dies with it: no timer fires and no reply arrives after a kill,
 // and while it is paused none does either.
 import { type Clock, sleepOn } from '#lib/clock.ts'
-import { type Logger, loggerTo } from '#lib/logger.ts'
+import { type Logger, loggerTo } from '#lib/log.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { FakeKube } from '#kube/fake/fake-kube.ts'
