@@ -6,6 +6,7 @@ import { isObject } from '#lib/json.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS, kindNamed } from '#api/kinds.ts'
 import { formatProblem } from '#api/problem.ts'
+import { parseSignedTrust } from '#api/trust/trust-document.ts'
 import type { Validator } from '#api/validate.ts'
 import { safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { compileRule } from '#policy/compile-rule.ts'
@@ -83,6 +84,21 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
   return ruleProblems(nameOf(value), spec['when'], '/spec/when')
 }
 
+/** A trust document is no object of the API; it lies beside the components that it speaks of. */
+const isTrust = (v: Record<string, unknown>): boolean =>
+  v['apiVersion'] === undefined && isObject(v['document']) && Array.isArray(v['signatures'])
+
+const trustProblems = (v: Record<string, unknown>): Unplaced[] =>
+  parseSignedTrust(v) === undefined
+    ? [
+        {
+          code: 'KN1024',
+          message: 'this is no trust document; make one with kubenode artifact keys trust',
+          pointer: '/document',
+        },
+      ]
+    : []
+
 function frameProblems(value: Record<string, unknown>): Unplaced[] {
   const out: Unplaced[] = []
   for (const field of ['apiVersion', 'kind'] as const) {
@@ -112,6 +128,7 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       ],
     }
   }
+  if (isTrust(value)) return { looked: 1, problems: trustProblems(value) }
   if (isRule(value)) {
     const definition = Object.hasOwn(value, 'conditions') ? value['conditions'] : value
     return {

@@ -1,0 +1,49 @@
+// `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
+import { Option, type Command } from 'commander'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Io } from '../io.ts'
+
+interface Options {
+  readonly data: string
+  readonly port: string
+  readonly host: string
+  readonly loops: boolean
+}
+
+const DEFAULT_PORT = '6443'
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('apiserver')
+    .description('run the embedded Kubernetes API server and print where its kubeconfig is')
+    .addOption(new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver'))
+    .addOption(new Option('--port <n>', 'port to listen on; 0 takes any free one').default(DEFAULT_PORT))
+    .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
+    .addOption(
+      new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
+    )
+    .action(async (options: Options) => {
+      const { runApiServer } = await import('#apiserver/run-api-server.ts')
+      const stop = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+      const { url, kubeconfig, ended } = await runApiServer({
+        data: options.data,
+        port: portOf(options.port),
+        host: options.host,
+        loops: options.loops,
+        signal: stop.signal,
+      })
+      io.out(`${kubeconfig}\n`)
+      io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
+      await ended
+    })
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new KubeNodeError(
+    'KN1031',
+    `cannot listen on port ${JSON.stringify(text)}: not a number from 0 to 65535; give one with --port`,
+  )
+}
