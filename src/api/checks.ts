@@ -33,9 +33,10 @@ const isAtOrBelow = (pointer: string, place: string): boolean => place === point
 
 export function checkProblems(schema: ApiSchema, value: unknown, before: readonly Problem[]): readonly Problem[] {
   const found: Problem[] = []
+  const misshapen = before.filter((p) => p.code !== PROBLEM_CODES.unknownField)
   walk(schema, value, '', (s, v, pointer) => {
     const { checks = [], says } = extrasOf(s)
-    if (checks.length === 0 || before.some((p) => isAtOrBelow(pointer, p.pointer))) return
+    if (checks.length === 0 || misshapen.some((p) => isAtOrBelow(pointer, p.pointer))) return
     for (const c of checks) found.push(...findings(c.findings(v), v, pointer, says))
   })
   return found

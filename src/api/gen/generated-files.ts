@@ -2,6 +2,7 @@
 import type { ApiKind } from '../kind.ts'
 import { KINDS } from '../kinds.ts'
 import { crdYaml } from './crd-yaml.ts'
+import { protocolPage } from './protocol-page.ts'
 import { conditionsPage, indexPage, referencePage } from './reference.ts'
 
 /** Directories that hold generated files only; what is in them and not made here is stale. */
@@ -15,5 +16,6 @@ export function generatedFiles(kinds: readonly ApiKind[] = KINDS): ReadonlyMap<s
   }
   files.set('docs/reference/README.md', indexPage(kinds))
   files.set('docs/reference/conditions.md', conditionsPage())
+  files.set('docs/reference/protocol.md', protocolPage())
   return files
 }

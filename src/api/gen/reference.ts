@@ -5,15 +5,7 @@ import type { Schema } from '#schema/schema.ts'
 import { CONDITIONS, PHASES, REASONS, runbookPath, type Runbook } from '../catalogue.ts'
 import { API_GROUP_VERSION, type ApiKind } from '../kind.ts'
 import { fieldRows, type FieldRow } from './field-rows.ts'
-
-const NOTE = '<!-- Generated from src/api by npm run gen. -->'
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replaceAll('<', '&lt;')
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((r) => `| ${r.map(cell).join(' | ')} |`).join('\n')
-
-const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+import { code, join, NOTE, table } from './markdown.ts'
 
 const runbookLink = (r: Runbook): string => `[${r}](${runbookPath(r).replace('docs/', '../')})`
 
@@ -114,7 +106,7 @@ export const indexPage = (kinds: readonly ApiKind[]): string =>
   join([
     '# Reference',
     NOTE,
-    `Kinds of \`${API_GROUP_VERSION}\`. What phases, conditions and reasons mean is in [conditions and reasons](conditions.md).`,
+    `Kinds of \`${API_GROUP_VERSION}\`. What phases, conditions and reasons mean is in [conditions and reasons](conditions.md), what may follow what in [shared protocols](protocol.md).`,
     table(
       ['kind', 'short', 'where', 'what it is'],
       kinds.map((k) => [
@@ -125,5 +117,3 @@ export const indexPage = (kinds: readonly ApiKind[]): string =>
       ]),
     ),
   ])
-
-const join = (parts: readonly string[]): string => `${parts.filter((p) => p !== '').join('\n\n')}\n`
