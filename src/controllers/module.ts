@@ -1,6 +1,6 @@
 // What every controller is to the program that runs it: a name, the kinds it watches, and a setup that turns a context into loops.
 import type { Clock } from '#lib/clock.ts'
-import type { Logger } from '#lib/logger.ts'
+import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'

@@ -1,5 +1,5 @@
 import { seededRandom } from '#lib/random.ts'
-import { silentLogger } from '#lib/logger.ts'
+import { silentLogger } from '#lib/log.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { Call } from '#kube/fake/faults.ts'
 import type { KubeObject } from '#schema/object.ts'

@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { Logger } from '#lib/logger.ts'
+import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Handler, HandlerOptions } from '#kube/delivery.ts'

@@ -32,7 +32,7 @@ const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
   'json-rules-engine': [/^src\/policy\//],
   '@marcbachmann/cel-js': [/^src\/schema\/cel\//],
   re2js: [/^src\/lib\/regex\.ts$/, /^src\/schema\/cel\//],
-  pino: [/^src\/lib\/log\.ts$/],
+  pino: [/^src\/lib\/log-pino\.ts$/],
   'prom-client': [/^src\/runtime\//],
   commander: [/^src\/cli\//],
   'isomorphic-git': [/^src\/sync\//, /^src\/local\//, /^src\/cli\//],
