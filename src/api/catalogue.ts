@@ -37,7 +37,6 @@ export const CONDITIONS = {
   Reconciling: entry('Something is being done towards the spec right now.', 'False', 'progress'),
   Stalled: entry('Nothing further will happen until a person changes something.', 'False', 'progress'),
   Paused: entry('An OperationalHold keeps this object as it is.', 'False', 'holds'),
-  Degraded: entry('It works, but worse than it should.', 'False', 'components'),
   AgentReachable: entry("The agent's lease is being renewed.", 'True', 'machine-lost'),
   NodeReady: entry("The Node's own Ready condition, as last seen.", 'True', 'machine-lost'),
   ComponentsHealthy: entry('Every desired component is at its version and passes its probes.', 'True', 'components'),

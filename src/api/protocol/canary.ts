@@ -15,6 +15,7 @@ export const canaryTable = defineTable({
     notHeld: 'no hold pauses the canary',
     allHealthy: 'every picked machine is Healthy with every version',
     failuresAbove: 'more machines failed than maxFailures allows',
+    someUnhealthy: 'a picked machine is not Healthy any more, and fewer failed than maxFailures allows',
     durationOver: 'they stayed healthy for the whole duration',
     setDeclares: 'the set of each picked machine declares the versions',
     promotionOverdue: 'nobody promoted the versions within promoteWithin',
@@ -23,7 +24,7 @@ export const canaryTable = defineTable({
   rows: [
     { from: 'Pending', event: 'roll', to: 'Rolling', when: ['machinesPicked', 'componentsExist', 'notHeld'] },
     { from: 'Rolling', event: 'observe', to: 'Observing', when: ['allHealthy'] },
-    { from: 'Observing', event: 'unsettle', to: 'Rolling', when: ['machinesPicked'] },
+    { from: 'Observing', event: 'unsettle', to: 'Rolling', when: ['someUnhealthy'] },
     { from: 'Observing', event: 'pass', to: 'Passed', when: ['durationOver', 'allHealthy'] },
     ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'fail', to: 'Failed', when: ['failuresAbove'] }),
     ...rowsFrom(['Rolling', 'Observing', 'Passed'], { event: 'promote', to: 'Promoted', when: ['setDeclares'] }),

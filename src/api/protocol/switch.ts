@@ -38,7 +38,7 @@ export const switchTable = defineTable({
     { from: 'Degraded', event: 'recover', to: 'Healthy', when: ['probesPass'] },
     ...rowsFrom(['Switching', 'Probing'], { event: 'rollBack', to: 'RolledBack', when: ['previousRuns'] }),
     ...rowsFrom(['Switching', 'Probing'], { event: 'break', to: 'Failed', when: ['nothingRuns'] }),
-    ...rowsFrom(['Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'], {
+    ...rowsFrom(['Fetching', 'Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'], {
       event: 'retarget',
       to: 'Fetching',
       when: ['desiredChanged', 'notTriedInAttempt'],

@@ -3,6 +3,7 @@ import { explore, type Model } from './explore.ts'
 import { FIELD_MANAGERS } from './managers.ts'
 import { nextPermitPhase } from './permit.ts'
 import { nextStepState } from './job.ts'
+import { switchTable } from './switch.ts'
 import { nextState, type Table } from './table.ts'
 import { TABLES } from './tables.ts'
 
@@ -65,6 +66,14 @@ describe.each(TABLES.map((t) => [t.name, t] as const))('the table of the %s', (_
       }
     },
   )
+})
+
+test('a switch begins under a permit that is Granted now, or on a node that pods cannot reach yet', () => {
+  const ways = switchTable.rows.filter((r) => r.to === 'Switching')
+  expect(ways).toEqual([
+    { from: 'Staged', event: 'switch', to: 'Switching', when: ['orderForAttempt', 'permitGrantedNow'] },
+    { from: 'Staged', event: 'firstInstall', to: 'Switching', when: ['neverInstalled', 'nodePendingTaint'] },
+  ])
 })
 
 test('no two tables write the same field', () => {
