@@ -1,0 +1,250 @@
+// A repository on this machine, read with isomorphic-git: one shared cache, every size and count bounded, hostile trees refused.
+import fs, { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import git from 'isomorphic-git'
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { locateGit, type GitFolder } from './locate.ts'
+import type { Commit, GitRepository, ReadLimits } from './repository.ts'
+import { parseRevision, refFileName } from './revision.ts'
+import { parseTree, type TreeEntry } from './tree-entries.ts'
+
+/** A fleet of a thousand clusters has some hundred files; sources of components lie beside them. */
+const DEFAULT_LIMITS = { maxFiles: 20_000, maxFileBytes: 8 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
+const MAX_DEPTH = 32
+/** The cache of isomorphic-git never forgets; it is thrown away once so many objects went through it. */
+const MAX_CACHED_READS = 50_000
+const DEFAULT_DEADLINE_MS = 30_000
+const COMMIT_ID = /^[0-9a-f]{40}$/
+
+export interface LocalOptions {
+  readonly clock?: Clock
+  readonly deadlineMs?: number
+  /** Look for .git in the folders above, too. */
+  readonly above?: boolean
+}
+
+export function openLocalRepository(url: string, options: LocalOptions = {}): LocalRepository {
+  return new LocalRepository(url, locateGit(url, options), options)
+}
+
+export class LocalRepository implements GitRepository {
+  readonly name: string
+  readonly folder: GitFolder
+  readonly #clock: Clock
+  readonly #deadlineMs: number
+  #cache: object = {}
+  #reads = 0
+
+  constructor(
+    name: string,
+    folder: GitFolder,
+    { clock = systemClock, deadlineMs = DEFAULT_DEADLINE_MS }: LocalOptions,
+  ) {
+    this.name = name
+    this.folder = folder
+    this.#clock = clock
+    this.#deadlineMs = deadlineMs
+  }
+
+  async resolve(revision: string): Promise<string> {
+    const { base, steps } = parseRevision(revision)
+    let id = (await this.commit(await this.#named(base))).id
+    for (const step of steps) {
+      const { parents } = await this.commit(id)
+      const next = parents[step - 1]
+      if (next === undefined)
+        throw new KubeNodeError(
+          'KN7010',
+          `cannot find ${revision} in ${this.name}: commit ${id.slice(0, 12)} has ${parents.length === 0 ? 'no parent' : `${parents.length} parents`}`,
+        )
+      id = next
+    }
+    return id
+  }
+
+  async commit(id: string): Promise<Commit> {
+    // Peels tags: what people name may be an annotated one.
+    const { oid, commit } = await this.#read(`commit ${id}`, () => git.readCommit({ ...this.#at(), oid: id }))
+    const { parent, committer, author, message } = commit
+    return { id: oid, parents: parent, time: committer.timestamp, message, author: `${author.name} <${author.email}>` }
+  }
+
+  async log(id: string, limit: number): Promise<readonly Commit[]> {
+    const out: Commit[] = []
+    for (let next: string | undefined = id; next !== undefined && out.length < limit;) {
+      const commit: Commit = await this.commit(next)
+      out.push(commit)
+      next = commit.parents[0]
+    }
+    return out
+  }
+
+  async idAt(commit: string, path: string): Promise<string | undefined> {
+    return (await this.#entryAt(commit, path))?.oid
+  }
+
+  async readTree(
+    commit: string,
+    folders: readonly string[],
+    limits: ReadLimits = {},
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    const walk: Walk = {
+      commit,
+      files: new Map(),
+      bytes: 0,
+      limits: { ...DEFAULT_LIMITS, ...limits },
+      until: this.#clock.monotonic() + this.#deadlineMs,
+    }
+    for (const folder of folders) {
+      const entry = await this.#entryAt(commit, folder)
+      if (entry !== undefined) await this.#walk(walk, entry, folder, 0)
+    }
+    return walk.files
+  }
+
+  async #walk(walk: Walk, entry: Pick<TreeEntry, 'kind' | 'oid'>, path: string, depth: number): Promise<void> {
+    const where = `${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`
+    if (this.#clock.monotonic() > walk.until)
+      throw new KubeNodeError('KN7008', `cannot read ${where} within ${this.#deadlineMs} ms; try again`, {
+        retry: 'later',
+      })
+    if (entry.kind === 'symlink' || entry.kind === 'submodule')
+      throw new KubeNodeError(
+        'KN7005',
+        `cannot read ${where}: it is a ${entry.kind}; a fleet is made of plain files: replace it by what it stands for`,
+      )
+    if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
+    if (depth >= MAX_DEPTH) throw tooLarge(where, `nests deeper than ${MAX_DEPTH} folders`)
+    for (const child of await this.#tree(entry.oid, where))
+      await this.#walk(walk, child, path === '' ? child.name : `${path}/${child.name}`, depth + 1)
+  }
+
+  async #file(walk: Walk, oid: string, path: string, where: string): Promise<void> {
+    const { maxFiles, maxFileBytes, maxBytes } = walk.limits
+    if (walk.files.size >= maxFiles) throw tooLarge(where, `has more than ${maxFiles} files before it`)
+    const bytes = await this.#content(oid, 'blob', where)
+    if (bytes.length > maxFileBytes) throw tooLarge(where, `has ${bytes.length} bytes, of which ${maxFileBytes} may be`)
+    walk.bytes += bytes.length
+    if (walk.bytes > maxBytes) throw tooLarge(where, `brings the sum above ${maxBytes} bytes`)
+    walk.files.set(path, bytes)
+  }
+
+  async #entryAt(commit: string, path: string): Promise<Pick<TreeEntry, 'kind' | 'oid'> | undefined> {
+    const { commit: found } = await this.#read(`commit ${commit}`, () => git.readCommit({ ...this.#at(), oid: commit }))
+    let entry: Pick<TreeEntry, 'kind' | 'oid'> = { kind: 'tree', oid: found.tree }
+    for (const part of path.split('/').filter((p) => p !== '' && p !== '.')) {
+      if (entry.kind !== 'tree') return undefined
+      const entries = await this.#tree(entry.oid, `commit ${commit.slice(0, 12)} in ${this.name}`)
+      const next = entries.find((e) => e.name === part)
+      if (next === undefined) return undefined
+      entry = next
+    }
+    return entry
+  }
+
+  async #tree(oid: string, where: string): Promise<readonly TreeEntry[]> {
+    return parseTree(await this.#content(oid, 'tree', where), where)
+  }
+
+  async #content(oid: string, type: 'blob' | 'tree', where: string): Promise<Uint8Array> {
+    const found = await this.#read(where, () => git.readObject({ ...this.#at(), oid, format: 'content' }))
+    if (found.type === type && found.format === 'content') return found.object
+    throw new KubeNodeError('KN7007', `cannot read ${where}: ${oid} is no ${type}; run git fsck there`)
+  }
+
+  async #named(name: string): Promise<string> {
+    if (name === 'HEAD') return this.#head()
+    if (COMMIT_ID.test(name)) return name
+    for (const ref of [`refs/heads/${name}`, `refs/tags/${name}`, `refs/remotes/${name}`, name]) {
+      const id = await this.#ref(ref)
+      if (id !== undefined) return id
+    }
+    if (/^[0-9a-f]{7,39}$/.test(name)) return this.#read(name, () => git.expandOid({ ...this.#at(), oid: name }))
+    throw new KubeNodeError(
+      'KN7002',
+      `cannot find ${JSON.stringify(name)} in ${this.name}: there is no such branch, tag or commit; was the branch deleted or renamed? what was rendered before stays in force`,
+    )
+  }
+
+  async #head(): Promise<string> {
+    const text = readFileSync(join(this.folder.headDir, 'HEAD'), 'utf8').trim()
+    if (COMMIT_ID.test(text)) return text
+    const branch = text.replace(/^ref:\s*/, '')
+    const id = await this.#ref(branch)
+    if (id !== undefined) return id
+    throw new KubeNodeError(
+      'KN7003',
+      `cannot find a commit in ${this.name}: HEAD names ${branch}, which has none yet; commit something first`,
+    )
+  }
+
+  /** Loose first, as git does; this is what a poll costs. */
+  async #ref(ref: string): Promise<string | undefined> {
+    const file = refFileName(ref)
+    if (file === undefined) return undefined
+    const loose = readSmall(join(this.folder.commonDir, file))?.trim()
+    if (loose !== undefined && COMMIT_ID.test(loose)) return loose
+    if (loose?.startsWith('ref: ') === true && loose.slice(5) !== ref) return this.#ref(loose.slice(5))
+    return this.#packed(file)
+  }
+
+  #packedRefs: { readonly stamp: string; readonly ids: ReadonlyMap<string, string> } | undefined
+
+  #packed(ref: string): string | undefined {
+    const file = join(this.folder.commonDir, 'packed-refs')
+    const info = statSync(file, { throwIfNoEntry: false })
+    if (info === undefined) return undefined
+    const stamp = `${info.ino}:${info.mtimeMs}:${info.size}`
+    if (this.#packedRefs?.stamp !== stamp) {
+      if (info.size > MAX_PACKED_REFS_BYTES)
+        throw tooLarge(file, `has ${info.size} bytes of branches and tags; delete those that nobody needs`)
+      const ids = new Map<string, string>()
+      for (const [, id = '', name = ''] of readFileSync(file, 'utf8').matchAll(/^([0-9a-f]{40}) (\S+)$/gm))
+        ids.set(name, id)
+      this.#packedRefs = { stamp, ids }
+    }
+    return this.#packedRefs.ids.get(ref)
+  }
+
+  #at() {
+    if (++this.#reads > MAX_CACHED_READS) {
+      this.#reads = 0
+      this.#cache = {}
+    }
+    return { fs, gitdir: this.folder.commonDir, cache: this.#cache }
+  }
+
+  async #read<T>(what: string, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      if (error instanceof KubeNodeError) throw error
+      throw new KubeNodeError(
+        'KN7007',
+        `cannot read ${what} in ${this.name}: ${messageOf(error).split('\n')[0] ?? ''}; it is missing or damaged (a shallow clone? run git fetch --unshallow, or git fsck)`,
+        { retry: 'later', cause: error },
+      )
+    }
+  }
+}
+
+interface Walk {
+  readonly commit: string
+  readonly files: Map<string, Uint8Array>
+  bytes: number
+  readonly limits: Required<ReadLimits>
+  readonly until: number
+}
+
+/** A million refs have some 70 MB; reading them at each change is no way to follow one branch. */
+const MAX_PACKED_REFS_BYTES = 128 * 1024 * 1024
+const MAX_REF_BYTES = 4_096
+
+function readSmall(file: string): string | undefined {
+  const info = statSync(file, { throwIfNoEntry: false })
+  return info?.isFile() === true && info.size <= MAX_REF_BYTES ? readFileSync(file, 'utf8') : undefined
+}
+
+const tooLarge = (where: string, seen: string): KubeNodeError =>
+  new KubeNodeError('KN7006', `cannot read ${where}: it ${seen}; a fleet is small: take out what does not belong`)

@@ -1,0 +1,78 @@
+// Finds the git folder behind a path or file URL and refuses the layouts that we would read wrongly, saying what to do instead.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface GitFolder {
+  /** Where HEAD of this work tree is. */
+  readonly headDir: string
+  /** Where objects, branches and tags are. */
+  readonly commonDir: string
+  /** The folder with the files, when there is one. */
+  readonly workTree: string | undefined
+}
+
+export const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
+export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z+]+:\/\//i.test(url)
+
+/** `above` also looks in the folders above, as git does for a person who works in a subfolder. */
+export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {
+  const start = resolve(localPath(url))
+  if (!existsSync(start))
+    throw new KubeNodeError('KN7001', `cannot read the repository ${start}: there is no such folder; check the path`)
+  for (let dir = start; ; dir = dirname(dir)) {
+    const found = gitFolderAt(dir)
+    if (found !== undefined) {
+      refuseUnknownLayouts(found)
+      return found
+    }
+    if (!above || dirname(dir) === dir) break
+  }
+  throw new KubeNodeError(
+    'KN7001',
+    `cannot read the repository ${start}: it has no .git; run git init && git add -A && git commit there, or name another folder`,
+  )
+}
+
+function gitFolderAt(dir: string): GitFolder | undefined {
+  const dotGit = join(dir, '.git')
+  if (existsSync(dotGit)) {
+    if (statSync(dotGit).isDirectory()) return { headDir: dotGit, commonDir: dotGit, workTree: dir }
+    return linkedWorkTree(dir, dotGit)
+  }
+  const isBare = existsSync(join(dir, 'HEAD')) && existsSync(join(dir, 'objects')) && existsSync(join(dir, 'refs'))
+  return isBare ? { headDir: dir, commonDir: dir, workTree: undefined } : undefined
+}
+
+/** `git worktree add` leaves a file that names the folder with HEAD, which names the folder with everything else. */
+function linkedWorkTree(dir: string, dotGit: string): GitFolder | undefined {
+  const [, target] = /^gitdir: (.+)\s*$/.exec(readFileSync(dotGit, 'utf8')) ?? []
+  if (target === undefined) return undefined
+  const headDir = isAbsolute(target) ? target.trim() : resolve(dir, target.trim())
+  const commonFile = join(headDir, 'commondir')
+  const commonDir = existsSync(commonFile) ? resolve(headDir, readFileSync(commonFile, 'utf8').trim()) : headDir
+  return { headDir, commonDir, workTree: dir }
+}
+
+/** Settings are small; a larger file is none. */
+const MAX_CONFIG_BYTES = 1024 * 1024
+
+function refuseUnknownLayouts({ commonDir }: GitFolder): void {
+  const config = join(commonDir, 'config')
+  const text =
+    existsSync(config) && statSync(config).size <= MAX_CONFIG_BYTES ? readFileSync(config, 'utf8').toLowerCase() : ''
+  const refuse = (what: string, todo: string) => {
+    throw new KubeNodeError('KN7004', `cannot read the repository ${commonDir}: ${what}; ${todo}`)
+  }
+  if (/^\s*objectformat\s*=\s*sha256/m.test(text))
+    refuse('its objects are named by SHA-256', 'use a repository with the SHA-1 object format')
+  if (/^\s*refstorage\s*=\s*reftable/m.test(text))
+    refuse('its branches are in a reftable', 'run git refs migrate --ref-format=files')
+  if (/^\s*partialclone\s*=/m.test(text)) refuse('it is a partial clone', 'make a full clone')
+  if (existsSync(join(commonDir, 'objects/info/alternates')))
+    refuse(
+      'it borrows objects from another one',
+      'run git repack -a -d && rm .git/objects/info/alternates, or clone without --shared',
+    )
+}

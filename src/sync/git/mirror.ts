@@ -1,0 +1,102 @@
+// Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isLocal } from './locate.ts'
+import { openLocalRepository, type LocalRepository } from './local-repository.ts'
+
+export interface MirrorOptions {
+  /** Where copies are kept. */
+  readonly cacheDir: string
+  /** What git needs to find itself and a key: PATH, perhaps HOME. Nothing else of our environment. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly deadlineMs?: number
+}
+
+const DEFAULT_DEADLINE_MS = 120_000
+const MAX_GIT_OUTPUT = 64 * 1024
+
+/** What makes git run code, ask questions or write through links is off, whatever its own configuration says. */
+const SAFE = [
+  'core.hooksPath=/dev/null',
+  'core.symlinks=false',
+  'core.fsmonitor=false',
+  'protocol.ext.allow=never',
+  'submodule.recurse=false',
+  'fetch.recurseSubmodules=no',
+  'transfer.fsckObjects=true',
+  'gc.auto=0',
+].flatMap((setting) => ['-c', setting])
+
+export interface WantedRef {
+  readonly branch?: string | undefined
+  readonly tag?: string | undefined
+  readonly commit?: string | undefined
+}
+
+/** Brings the ref here and returns the copy. Who works with a local repository needs no copy. */
+export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOptions): Promise<LocalRepository> {
+  const dir = join(options.cacheDir, createHash('sha256').update(url).digest('hex').slice(0, 16))
+  if (!existsSync(join(dir, 'HEAD'))) {
+    mkdirSync(dir, { recursive: true })
+    await runGit(['init', '--quiet', '--bare', '--', dir], url, options)
+  }
+  const spec = refSpec(ref)
+  const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
+  await runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, options)
+  return openLocalRepository(dir)
+}
+
+function refSpec({ branch, tag, commit }: WantedRef): string {
+  if (branch !== undefined) return `+refs/heads/${branch}:refs/heads/${branch}`
+  if (tag !== undefined) return `+refs/tags/${tag}:refs/tags/${tag}`
+  return `${commit ?? 'HEAD'}:refs/kubenode/commit`
+}
+
+async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
+  const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url))
+    throw new KubeNodeError('KN7009', `cannot fetch ${url}: only https, ssh and file addresses are fetched`)
+  const child = spawn('git', [...SAFE, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+    env: {
+      ...env,
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_ALLOW_PROTOCOL: 'https:ssh:file',
+      GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o StrictHostKeyChecking=yes',
+      LC_ALL: 'C',
+    },
+  })
+  let said = ''
+  child.stderr.setEncoding('utf8')
+  child.stderr.on('data', (text: string) => (said = (said + text).slice(0, MAX_GIT_OUTPUT)))
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }, deadlineMs)
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', resolve)
+    })
+    if (code === 0) return
+    const seen = isLate ? `not finished after ${deadlineMs} ms` : (said.trim().split('\n').at(-1) ?? `exit ${code}`)
+    throw fetchError(url, seen)
+  } catch (error) {
+    throw error instanceof KubeNodeError ? error : fetchError(url, messageOf(error))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const fetchError = (url: string, seen: string): KubeNodeError =>
+  new KubeNodeError(
+    'KN7009',
+    `cannot fetch ${url}: ${seen}; check the address, the branch and the credentials; what was fetched before stays in force`,
+    { retry: 'later' },
+  )

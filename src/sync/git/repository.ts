@@ -1,0 +1,30 @@
+// The port through which sync reads git: names to commits, commits to files. Reading changes nothing in the repository.
+
+export interface Commit {
+  readonly id: string
+  readonly parents: readonly string[]
+  /** Seconds since 1970, of the committer. */
+  readonly time: number
+  readonly message: string
+  readonly author: string
+}
+
+export interface ReadLimits {
+  readonly maxFiles?: number
+  readonly maxFileBytes?: number
+  readonly maxBytes?: number
+}
+
+export interface GitRepository {
+  /** For messages: the path or URL. */
+  readonly name: string
+  /** A branch, tag, commit id (whole or at least seven digits), HEAD, each also with ~n and ^; throws when there is none. */
+  resolve(revision: string): Promise<string>
+  commit(id: string): Promise<Commit>
+  /** The commit and its first parents, newest first. */
+  log(id: string, limit: number): Promise<readonly Commit[]>
+  /** The id of the tree or file at this path; undefined when there is nothing. Equal ids mean equal content. */
+  idAt(commit: string, path: string): Promise<string | undefined>
+  /** All files below these folders by their path from the root. A folder that is missing has no files. */
+  readTree(commit: string, folders: readonly string[], limits?: ReadLimits): Promise<ReadonlyMap<string, Uint8Array>>
+}

@@ -1,0 +1,43 @@
+// Takes apart what people write for a commit (main, v1.2, 3f1c9e0~2, HEAD^) and keeps names of refs inside the folder of refs.
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface Revision {
+  readonly base: string
+  /** Which parent to go to, one step after the other; 1 is the first parent. */
+  readonly steps: readonly number[]
+}
+
+const FORM = /^([A-Za-z0-9][A-Za-z0-9._/+-]*)((?:~\d{0,4}|\^\d?)*)$/
+/** Going back further than this means another commit is meant. */
+const MAX_STEPS = 10_000
+
+export function parseRevision(text: string): Revision {
+  const [, base, suffix = ''] = FORM.exec(text) ?? []
+  if (base === undefined)
+    throw new KubeNodeError(
+      'KN7010',
+      `cannot understand the revision ${JSON.stringify(text.slice(0, 100))}; write a branch, a tag or a commit, perhaps with ~1`,
+    )
+  const steps: number[] = []
+  for (const [, kind, digits = ''] of suffix.matchAll(/([~^])(\d*)/g)) {
+    const n = digits === '' ? 1 : Number(digits)
+    if (kind === '~') steps.push(...Array.from({ length: Math.min(n, MAX_STEPS) }, () => 1))
+    else if (n > 0) steps.push(n)
+  }
+  return { base, steps: steps.slice(0, MAX_STEPS) }
+}
+
+/** The file of a ref below the git folder; undefined for what git would never call a ref. */
+export function refFileName(ref: string): string | undefined {
+  if (!ref.startsWith('refs/')) return undefined
+  const isFine = ref
+    .split('/')
+    .every((p) => p !== '' && !p.startsWith('.') && !p.endsWith('.lock') && !p.includes('..'))
+  // oxlint-disable-next-line no-control-regex
+  return isFine && !/[\u0000-\u0020\\~^:?*[\u007f]/.test(ref) ? ref : undefined
+}
+
+/** What `git revert` writes into the message of its commit. */
+const REVERTS = /^This reverts commit ([0-9a-f]{40})\b/m
+
+export const revertedCommit = (message: string): string | undefined => REVERTS.exec(message)?.[1]

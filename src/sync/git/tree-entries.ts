@@ -1,0 +1,89 @@
+// Reads the bytes of a git tree. A tree with a name that could make any reader write or look outside of it is refused, whatever we do with it.
+import { KubeNodeError } from '#lib/errors.ts'
+
+export type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
+
+export interface TreeEntry {
+  readonly name: string
+  readonly kind: EntryKind
+  readonly oid: string
+}
+
+/** Names in one folder; a folder of a fleet has dozens. */
+const MAX_ENTRIES = 10_000
+const MAX_NAME_BYTES = 255
+const OID_BYTES = 20
+
+const KINDS: Readonly<Record<string, EntryKind>> = {
+  '100644': 'file',
+  '100755': 'file',
+  '100664': 'file',
+  '40000': 'tree',
+  '040000': 'tree',
+  '120000': 'symlink',
+  '160000': 'submodule',
+}
+
+const SPACE = 0x20
+const NUL = 0
+
+/** `where` names commit and folder for the message. */
+export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[] {
+  const entries: TreeEntry[] = []
+  const seen = new Set<string>()
+  let at = 0
+  while (at < bytes.length) {
+    if (entries.length >= MAX_ENTRIES) throw hostile(where, `more than ${MAX_ENTRIES} entries in one folder`)
+    const space = bytes.indexOf(SPACE, at)
+    const end = space < 0 ? -1 : bytes.indexOf(NUL, space)
+    if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length)
+      throw hostile(where, 'a tree that ends in the middle of an entry')
+    const kind = KINDS[Buffer.from(bytes.subarray(at, space)).toString('latin1')]
+    const name = nameOf(bytes.subarray(space + 1, end), where)
+    if (kind === undefined) throw hostile(where, `the entry ${JSON.stringify(name)} of an unknown mode`)
+    if (seen.has(name)) throw hostile(where, `the name ${JSON.stringify(name)} twice`)
+    seen.add(name)
+    const oid = Buffer.from(bytes.subarray(end + 1, end + 1 + OID_BYTES)).toString('hex')
+    entries.push({ name, kind, oid })
+    at = end + 1 + OID_BYTES
+  }
+  return entries
+}
+
+function nameOf(bytes: Uint8Array, where: string): string {
+  let name: string
+  try {
+    name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw hostile(where, 'a name that is no UTF-8')
+  }
+  const problem = nameProblem(name)
+  if (problem !== undefined) throw hostile(where, `the name ${JSON.stringify(name.slice(0, 100))}, which ${problem}`)
+  return name
+}
+
+/** Code points that some file systems drop from names, so that `.g<U+200C>it` is `.git` there. */
+const IGNORED_BY_SOME = /[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g
+const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
+
+/** Why no reader should meet this name; undefined when it is harmless. */
+export function nameProblem(name: string): string | undefined {
+  if (name === '' || name === '.' || name === '..') return 'leads elsewhere'
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`
+  if (CONTROL.test(name)) return 'has control characters'
+  if (/[/\\]/.test(name)) return 'has a separator in it'
+  // What case-folding, trimming or short-name file systems take for the folder with our hooks and settings.
+  const folded = name
+    .replaceAll(IGNORED_BY_SOME, '')
+    .toLowerCase()
+    .replace(/[. ]+$/, '')
+    .replace(/::?\$.*$/, '')
+  if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'stands for .git somewhere'
+  return undefined
+}
+
+const hostile = (where: string, seen: string): KubeNodeError =>
+  new KubeNodeError(
+    'KN7005',
+    `cannot read ${where}: it has ${seen}; a tree like that is made by no honest tool: remove the entry and rewrite the commit`,
+  )

@@ -1,0 +1,29 @@
+// The identity of an object across versions of its kind: group, kind, namespace, name. Inventories, plans and messages speak of objects so.
+import type { KubeObject } from '#schema/object.ts'
+
+export interface ObjectRef {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''
+export const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1) ?? ''
+
+export const refOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectRef => ({
+  group: groupOf(apiVersion),
+  kind,
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+})
+
+/** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique, and what people read. */
+export const refText = ({ group, kind, namespace, name }: ObjectRef): string =>
+  `${kind}${group === '' ? '' : `.${group}`}/${namespace === '' ? '' : `${namespace}/`}${name}`
+
+export const compareRefs = (a: ObjectRef, b: ObjectRef): number => {
+  const [x, y] = [a, b].map((r) => `${r.group}\0${r.kind}\0${r.namespace}\0${r.name}`) as [string, string]
+  return x < y ? -1 : x > y ? 1 : 0
+}

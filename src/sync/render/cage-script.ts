@@ -1,0 +1,41 @@
+// The shell script that builds the room of a render: a read-only root that holds the release, a Node and its libraries, and nothing else of this machine.
+// It runs inside fresh namespaces, so that whatever it mounts ends with the process.
+
+/** Kilobytes of writable memory; the heap limit of Node lies below it. */
+export const MAX_DATA_KB = 2 * 1024 * 1024
+/** Pipes, the release's files one after the other, and some room. */
+const MAX_OPEN_FILES = 256
+
+/** Arguments: seconds of processor time, program and its arguments. No core dumps, no files, bounded memory. */
+export const LIMIT_SCRIPT = `set -eu
+cpu=$1; shift
+ulimit -c 0; ulimit -f 0; ulimit -n ${MAX_OPEN_FILES}; ulimit -t "$cpu"; ulimit -d ${MAX_DATA_KB} 2>/dev/null || true
+exec "$@"
+`
+
+/** Arguments: empty folder for the root, folder of the release, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
+export const ROOT_SCRIPT = `set -eu
+root=$1; release=$2; node=$3; enter=$4; cpu=$5; shift 5
+mount -t tmpfs -o size=1m,mode=755,nosuid,nodev tmpfs "$root"
+lock() { mount -o remount,bind,ro,nosuid,nodev "$1"; }
+show() { mkdir -p "$root$2"; mount --bind "$1" "$root$2"; lock "$root$2"; }
+show "$release/src" /release/src
+show "$release/node_modules" /release/node_modules
+show_file() { : > "$root$2"; mount --bind "$1" "$root$2"; lock "$root$2"; }
+show_file "$release/package.json" /release/package.json
+show_file "$node" /node
+mkdir -p "$root/usr"
+for dir in usr/lib usr/lib64 lib lib64; do
+  if [ -L "/$dir" ]; then ln -s "$(readlink "/$dir")" "$root/$dir"
+  elif [ -d "/$dir" ]; then show "/$dir" "/$dir"
+  fi
+done
+lock "$root"
+cd /
+ulimit -c 0; ulimit -f 0; ulimit -n ${MAX_OPEN_FILES}; ulimit -t "$cpu"; ulimit -d ${MAX_DATA_KB}
+if [ "$enter" = userns ]; then exec setpriv --no-new-privs unshare --user --root="$root" --wd=/ /node "$@"; fi
+exec setpriv --no-new-privs chroot --userspec="$enter:$enter" "$root" /node "$@"
+`
+
+/** Where the release lies inside. */
+export const INSIDE_RELEASE = '/release'

@@ -1,0 +1,169 @@
+// Which cage this machine can give, strongest first. What is missing is found once by trying, is part of every result, and is never passed over in silence.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { KubeNodeError } from '#lib/errors.ts'
+import { INSIDE_RELEASE, LIMIT_SCRIPT, ROOT_SCRIPT } from './cage-script.ts'
+
+export type CageLayer =
+  | 'namespaces'
+  | 'own-root'
+  | 'own-uid'
+  | 'rlimits'
+  | 'permission'
+  | 'no-environment'
+  | 'memory-loader'
+
+/** On every level: files come from memory, our environment stays out, Node itself refuses files, processes and network. */
+const BASE: readonly CageLayer[] = ['memory-loader', 'no-environment', 'permission']
+
+export interface CageLevel {
+  readonly name: 'Root' | 'UserNamespace' | 'LimitsOnly'
+  readonly layers: readonly CageLayer[]
+}
+
+export const CAGE_LEVELS: readonly CageLevel[] = [
+  { name: 'Root', layers: [...BASE, 'rlimits', 'namespaces', 'own-root', 'own-uid'] },
+  { name: 'UserNamespace', layers: [...BASE, 'rlimits', 'namespaces', 'own-root', 'own-uid'] },
+  { name: 'LimitsOnly', layers: [...BASE, 'rlimits'] },
+]
+
+export type WeakCage = 'allow' | 'refuse'
+
+export interface CageCommand {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  /** URL of a file at the root of the release, as it is seen from inside. */
+  readonly release: string
+  /** Takes away what was made on disk for this run. */
+  readonly cleanUp: () => void
+}
+
+/** The running release: the folder with src, node_modules and package.json. */
+export const RELEASE_ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+const ENTRY = 'src/sync/render/inside/main.ts'
+
+/** The heap of the largest fleet that we know of takes a fifth of it. */
+const MAX_HEAP_MB = 1_024
+/** Uids that no system gives to anybody, so that limits per user count one render only. */
+const FIRST_UID = 1_879_000_000
+const UIDS = 100_000
+
+export class Cage {
+  readonly level: CageLevel
+  readonly #node = realpathSync(process.execPath)
+
+  constructor(level: CageLevel) {
+    this.level = level
+  }
+
+  get isWeak(): boolean {
+    return !this.level.layers.includes('namespaces')
+  }
+
+  command(cpuSeconds: number): CageCommand {
+    const node = ['--permission', '--no-addons', '--no-warnings', `--max-old-space-size=${MAX_HEAP_MB}`]
+    const cwd = mkdtempSync(join(tmpdir(), 'kubenode-render-'))
+    const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
+    const cpu = String(cpuSeconds)
+    if (this.level.name === 'LimitsOnly') {
+      const args = [
+        '-c',
+        LIMIT_SCRIPT,
+        'cage',
+        cpu,
+        this.#node,
+        ...node,
+        ...readable(RELEASE_ROOT),
+        join(RELEASE_ROOT, ENTRY),
+      ]
+      return { file: '/bin/sh', args, cwd, cleanUp, release: `file://${encodeURI(RELEASE_ROOT)}/package.json` }
+    }
+    const isRoot = this.level.name === 'Root'
+    const enter = isRoot ? String(FIRST_UID + (process.pid % UIDS)) : 'userns'
+    const args = [
+      ...(isRoot ? [] : ['--user', '--map-root-user']),
+      ...NAMESPACES,
+      '--',
+      '/bin/sh',
+      '-c',
+      ROOT_SCRIPT,
+      'cage',
+      cwd,
+      RELEASE_ROOT,
+      this.#node,
+      enter,
+      cpu,
+      ...node,
+      ...readable(INSIDE_RELEASE),
+      `${INSIDE_RELEASE}/${ENTRY}`,
+    ]
+    return { file: 'unshare', args, cwd, cleanUp, release: `file://${INSIDE_RELEASE}/package.json` }
+  }
+}
+
+const NAMESPACES = [
+  '--mount',
+  '--net',
+  '--pid',
+  '--ipc',
+  '--uts',
+  '--fork',
+  '--kill-child',
+  '--propagation',
+  'private',
+] as const
+
+const readable = (root: string): readonly string[] =>
+  [`${root}/src/*`, `${root}/node_modules/*`, `${root}/package.json`].map((path) => `--allow-fs-read=${path}`)
+
+/** A machine under load may need some time for its first namespace. */
+const PROBE_DEADLINE_MS = 10_000
+
+/** Tries the levels until one works here. */
+export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] = CAGE_LEVELS): Promise<Cage> {
+  for (const level of levels) {
+    const isRoot = process.getuid?.() === 0
+    if ((level.name === 'Root') !== isRoot && level.name !== 'LimitsOnly') continue
+    const cage = new Cage(level)
+    if (cage.isWeak && weakCage === 'refuse') break
+    if (cage.isWeak || (await works(cage))) return cage
+  }
+  throw new KubeNodeError(
+    'KN7110',
+    'cannot render a fleet here: this machine gives its code no namespaces of its own (util-linux and root, or unprivileged user namespaces, are needed); allow them (sysctl kernel.unprivileged_userns_clone=1, or user.max_user_namespaces), run where they are, or accept the weaker cage with weakCage: allow',
+  )
+}
+
+/** The very command of a render, with nothing to render: the entry reads no request and says so by ending with 1 and without an answer. */
+async function works(cage: Cage): Promise<boolean> {
+  const { file, args, cwd, cleanUp } = cage.command(5)
+  try {
+    return await new Promise<boolean>((resolve) => {
+      const child = spawn(file, [...args.slice(0, -1), '-p', '"caged"'], {
+        cwd,
+        env: CAGE_ENV,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        timeout: PROBE_DEADLINE_MS,
+        killSignal: 'SIGKILL',
+      })
+      let said = ''
+      child.stdout.setEncoding('utf8')
+      child.stdout.on('data', (text: string) => (said += text))
+      child.once('error', () => resolve(false))
+      child.once('close', (code) => resolve(code === 0 && said.trim() === 'caged'))
+    })
+  } finally {
+    cleanUp()
+  }
+}
+
+/** For the shell that builds the room; Node's own view of it is emptied before code of the fleet runs. */
+export const CAGE_ENV: Readonly<Record<string, string>> = {
+  PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+}

@@ -1,0 +1,47 @@
+// Decides what code of a fleet may import: its own files, the API of the running release, cdk8s, and the few builtins without effects.
+import { FLEET_ROOT } from '../protocol.ts'
+
+const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
+
+/** Pure computation; neither files nor network nor processes nor time nor randomness. */
+const BUILTINS: ReadonlySet<string> = new Set([
+  'assert',
+  'assert/strict',
+  'buffer',
+  'events',
+  'path',
+  'path/posix',
+  'querystring',
+  'string_decoder',
+  'url',
+  'util',
+])
+
+export type ImportVerdict =
+  | { readonly kind: 'File'; readonly path: string }
+  | { readonly kind: 'Release'; readonly specifier: string }
+  | { readonly kind: 'Refused'; readonly why: string }
+
+export const fleetPath = (url: string): string => decodeURIComponent(url.slice(FLEET_ROOT.length))
+
+export function judgeImport(specifier: string, from: string, has: (path: string) => boolean): ImportVerdict {
+  if (specifier.startsWith('./') || specifier.startsWith('../') || specifier.startsWith(FLEET_ROOT)) {
+    const path = fleetPath(new URL(specifier, from).href)
+    if (has(path)) return { kind: 'File', path }
+    const near = ['.ts', '/index.ts', '.json'].map((end) => `${path}${end}`).find(has)
+    const hint = near === undefined ? 'check the path and its ending' : `write the whole name, as in ${near}`
+    return { kind: 'Refused', why: `the commit has no file ${path}; ${hint}` }
+  }
+  if (specifier.startsWith('#api/')) {
+    return specifier.includes('..') ? refused(specifier) : { kind: 'Release', specifier }
+  }
+  if (PACKAGES.has(specifier)) return { kind: 'Release', specifier }
+  if (BUILTINS.has(specifier.replace(/^node:/, '')))
+    return { kind: 'Release', specifier: `node:${specifier.replace(/^node:/, '')}` }
+  return refused(specifier)
+}
+
+const refused = (specifier: string): ImportVerdict => ({
+  kind: 'Refused',
+  why: `${JSON.stringify(specifier)} may not be imported by a fleet; it may import its own files, #api/…, ${[...PACKAGES].join(', ')} and node:${[...BUILTINS].join(', ')}`,
+})

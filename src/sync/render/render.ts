@@ -1,0 +1,148 @@
+// Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks what came out. Equal commits give equal bytes.
+import { createValidator, type Validator } from '#api/validate.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { GitRepository } from '../git/repository.ts'
+import type { Cage, CageLayer } from './cage.ts'
+import type { FleetError, RenderAnswer } from './protocol.ts'
+import { checkRendered, type Targets } from './rendered.ts'
+import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
+
+export interface Rendered {
+  readonly commit: string
+  readonly targets: Targets
+  /** The layers of the cage that it ran in. */
+  readonly cage: readonly CageLayer[]
+  /** The start of what the fleet printed. */
+  readonly printed: string
+}
+
+export interface RenderOptions {
+  readonly repository: GitRepository
+  readonly cage: Cage
+  readonly validator?: Validator
+  /** Folder of the fleet in the repository. */
+  readonly path?: string
+  readonly limits?: CageLimits
+  /** Renders a second time and refuses when the bytes differ. */
+  readonly twice?: boolean
+}
+
+export const ENTRY = 'fleet/main.ts'
+export const FLEET_FOLDERS = ['fleet', 'rules'] as const
+
+/** What a fleet may import; other files (the sources of components) stay out of the cage. */
+const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
+/** Tests run in the user's checkout, not here. */
+const TEST = /\.(test|cases)\.ts$/
+
+export async function renderCommit(commit: string, options: RenderOptions): Promise<Rendered> {
+  const { repository, cage, path = '.', limits, validator = createValidator() } = options
+  const files = await fleetFiles(repository, commit, path)
+  const { time } = await repository.commit(commit)
+  const request = { files, entry: ENTRY, release: '', now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
+  const end = await runCaged(cage, request, limits)
+  const { clusters, printed } = answered(end, commit)
+  if (options.twice === true) {
+    const again = await runCaged(cage, request, limits)
+    if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
+      throw new KubeNodeError(
+        'KN7112',
+        `cannot use commit ${short(commit)}: rendering it twice gives different objects; take out what changes from run to run`,
+      )
+  }
+  return { commit, targets: checkRendered(clusters, validator), cage: cage.level.layers, printed }
+}
+
+const join = (path: string, folder: string): string => (path === '.' || path === '' ? folder : `${path}/${folder}`)
+const short = (commit: string): string => commit.slice(0, 12)
+
+async function fleetFiles(repository: GitRepository, commit: string, path: string): Promise<Record<string, string>> {
+  const folders = FLEET_FOLDERS.map((folder) => join(path, folder))
+  const found = await repository.readTree(commit, folders)
+  const files: Record<string, string> = {}
+  for (const [name, bytes] of found) {
+    const inside = path === '.' ? name : name.slice(path.length + 1)
+    if (IMPORTABLE.test(inside) && !TEST.test(inside)) files[inside] = Buffer.from(bytes).toString('utf8')
+  }
+  if (!Object.hasOwn(files, ENTRY))
+    throw new KubeNodeError(
+      'KN7011',
+      `cannot render commit ${short(commit)} of ${repository.name}: it has no ${join(path, ENTRY)}; commit one, or set the path of the FleetSource`,
+    )
+  return files
+}
+
+/** Equal keys render to equal objects as long as this release runs. */
+export async function renderKey(repository: GitRepository, commit: string, path = '.'): Promise<string> {
+  const ids = await Promise.all(FLEET_FOLDERS.map((folder) => repository.idAt(commit, join(path, folder))))
+  return ids.map((id) => id ?? '-').join('+')
+}
+
+function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; readonly printed: string } {
+  const what = `cannot render commit ${short(commit)}`
+  switch (end.kind) {
+    case 'Answered':
+      return { clusters: clustersOf(end.text, what), printed: end.printed }
+    case 'Deadline':
+      throw new KubeNodeError(
+        'KN7104',
+        `${what}: the fleet is not done after ${end.deadlineMs} ms; does it loop or wait for something?`,
+      )
+    case 'PrintedTooMuch':
+      throw new KubeNodeError(
+        'KN7105',
+        `${what}: the fleet prints more than ${end.limit} bytes; take out what it prints`,
+      )
+    case 'AnswerTooLarge':
+      throw new KubeNodeError(
+        'KN7105',
+        `${what}: its objects have more than ${end.limit} bytes; split the fleet over several sources`,
+      )
+    case 'OutOfMemory':
+      throw new KubeNodeError(
+        'KN7106',
+        `${what}: the fleet takes more memory than a render may have; make fewer or smaller objects`,
+      )
+    case 'Ended':
+      throw new KubeNodeError('KN7106', `${what}: the fleet ${end.how}${lastLine(end.printed)}`)
+    default:
+      return assertNever(end)
+  }
+}
+
+const lastLine = (printed: string): string => {
+  const line = printed.trim().split('\n').at(-1) ?? ''
+  return line === '' ? '' : `; it said: ${line.slice(0, 300)}`
+}
+
+function clustersOf(text: string, what: string): unknown {
+  let answer: Partial<RenderAnswer>
+  try {
+    answer = JSON.parse(text) as Partial<RenderAnswer>
+  } catch (cause) {
+    throw new KubeNodeError('KN7107', `${what}: what came out is no JSON`, { cause })
+  }
+  if (answer.ok === true) return answer.clusters
+  throw fleetError(what, answer.ok === false ? answer.error : undefined)
+}
+
+const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
+
+/** What says it is an error is made by code of the fleet, too. */
+function fleetErrorOf(error: unknown): FleetError {
+  const { kind, message, at } = isObject(error) ? error : {}
+  return {
+    kind: typeof kind === 'string' && Object.hasOwn(CODES, kind) ? (kind as FleetError['kind']) : 'Thrown',
+    message: typeof message === 'string' ? message : 'it failed',
+    ...(typeof at === 'string' ? { at } : {}),
+  }
+}
+
+function fleetError(what: string, error: unknown): KubeNodeError {
+  const { kind, message, at } = fleetErrorOf(error)
+  const place = at === undefined ? '' : ` at ${at.slice(0, 300)}`
+  return new KubeNodeError(CODES[kind], `${what}: the fleet fails${place}: ${message.slice(0, 2_000)}`, {
+    data: at === undefined ? {} : { at },
+  })
+}

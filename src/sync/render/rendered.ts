@@ -1,0 +1,100 @@
+// Believes what came out of a cage only after looking: every object identified, named once, valid for its kind. Bad ones are told apart from the good.
+import { createHash } from 'node:crypto'
+import { KINDS } from '#api/kinds.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { formatProblem } from '#api/problem.ts'
+import type { Validator } from '#api/validate.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { refOf, refText, type ObjectRef } from '../object-ref.ts'
+
+export interface DesiredObject {
+  readonly ref: ObjectRef
+  readonly object: KubeObject
+  /** SHA-256 of the canonical object: equal digests mean that nothing changed. */
+  readonly digest: string
+}
+
+export interface Rejected {
+  readonly ref: ObjectRef
+  readonly problem: string
+}
+
+export interface RenderedTarget {
+  readonly objects: readonly DesiredObject[]
+  /** Declared, but wrong: neither applied nor pruned. */
+  readonly rejected: readonly Rejected[]
+}
+
+export type Targets = ReadonlyMap<string, RenderedTarget>
+
+const MAX_DEPTH = 64
+const MAX_TARGETS = 1_001
+const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.:+]{0,251}[A-Za-z0-9])?$/
+
+export function checkRendered(clusters: unknown, validator: Validator): Targets {
+  if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
+    throw unusable('the rendering', `is no map of at most ${MAX_TARGETS} clusters`)
+  const targets = new Map<string, RenderedTarget>()
+  for (const name of Object.keys(clusters).toSorted()) {
+    if (!TARGET.test(name)) throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is no name of a cluster')
+    const list = clusters[name]
+    if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is no list of objects')
+    targets.set(name, checkTarget(name, list as readonly unknown[], validator))
+  }
+  return targets
+}
+
+function checkTarget(target: string, list: readonly unknown[], validator: Validator): RenderedTarget {
+  const seen = new Set<string>()
+  const objects: DesiredObject[] = []
+  const rejected: Rejected[] = []
+  for (const [i, value] of list.entries()) {
+    const object = identified(value, `object ${i + 1} of ${target}`)
+    const ref = refOf(object)
+    const key = refText(ref)
+    if (seen.has(key))
+      throw new KubeNodeError('KN7109', `cannot use the rendering: ${key} is declared twice for ${target}; remove one`)
+    seen.add(key)
+    const problem = problemOf(object, ref, validator)
+    if (problem === undefined) objects.push({ ref, object, digest: digestOf(object) })
+    else rejected.push({ ref, problem })
+  }
+  return { objects, rejected }
+}
+
+function identified(value: unknown, what: string): KubeObject {
+  if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `nests deeper than ${MAX_DEPTH} levels`)
+  if (!isObject(value) || typeof value['apiVersion'] !== 'string' || typeof value['kind'] !== 'string')
+    throw unusable(what, 'has no apiVersion and kind')
+  const { metadata } = value
+  const name = isObject(metadata) ? metadata['name'] : undefined
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw unusable(`${what}, a ${value['kind']}`, 'has no metadata.name')
+  if (hasPrototypeKey(value)) throw unusable(`${what}, ${value['kind']} ${name}`, 'has the key __proto__')
+  return value as unknown as KubeObject
+}
+
+function hasPrototypeKey(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasPrototypeKey)
+  if (!isObject(value)) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
+}
+
+const KIND_BY_NAME = new Map(KINDS.map((k) => [k.kind, k]))
+
+function problemOf(object: KubeObject, ref: ObjectRef, validator: Validator): string | undefined {
+  if (ref.group !== API_GROUP) return undefined
+  const kind = KIND_BY_NAME.get(object.kind)
+  if (kind === undefined) return `${API_GROUP} has no kind ${object.kind}`
+  if (kind.namespaced && ref.namespace === '') return 'metadata.namespace is missing'
+  const problems = validator.problems(kind, object)
+  return problems.length === 0 ? undefined : problems.slice(0, 5).map(formatProblem).join('; ')
+}
+
+export const digestOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
+
+const unusable = (what: string, seen: string): KubeNodeError =>
+  new KubeNodeError('KN7107', `cannot use the rendering: ${what} ${seen}; correct the fleet`)

@@ -1,0 +1,96 @@
+// Runs one render in a cage and brings its answer, or says by which limit it ended. The process group is dead when this returns.
+import { spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { CAGE_ENV, type Cage } from './cage.ts'
+import { ANSWER_FD, type RenderRequest } from './protocol.ts'
+
+export interface CageLimits {
+  readonly deadlineMs?: number
+  readonly maxAnswerBytes?: number
+  readonly maxPrintedBytes?: number
+}
+
+/** A large fleet renders within a second; a loaded machine gets thirty times that. */
+export const DEFAULT_DEADLINE_MS = 30_000
+/** 50,000 objects of 2 KB, and a little more. */
+export const DEFAULT_MAX_ANSWER = 128 * 1024 * 1024
+/** What a fleet may print; nobody reads more. */
+export const DEFAULT_MAX_PRINTED = 1024 * 1024
+/** How much of it is kept for a person to see. */
+const MAX_KEPT = 8 * 1024
+
+export type CagedEnd =
+  | { readonly kind: 'Answered'; readonly text: string; readonly printed: string }
+  | { readonly kind: 'Deadline'; readonly deadlineMs: number; readonly printed: string }
+  | { readonly kind: 'AnswerTooLarge' | 'PrintedTooMuch'; readonly limit: number; readonly printed: string }
+  | { readonly kind: 'OutOfMemory'; readonly printed: string }
+  | { readonly kind: 'Ended'; readonly how: string; readonly printed: string }
+
+export async function runCaged(cage: Cage, request: RenderRequest, limits: CageLimits = {}): Promise<CagedEnd> {
+  const { deadlineMs = DEFAULT_DEADLINE_MS } = limits
+  const { file, args, cwd, release, cleanUp } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
+  try {
+    const child = spawn(file, args, { cwd, env: CAGE_ENV, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true })
+    let stopped: 'Deadline' | 'AnswerTooLarge' | 'PrintedTooMuch' | undefined
+    const stop = (why: typeof stopped) => {
+      stopped ??= why
+      killGroup(child.pid)
+    }
+    const { maxAnswerBytes = DEFAULT_MAX_ANSWER, maxPrintedBytes = DEFAULT_MAX_PRINTED } = limits
+    const answer = gather(child.stdio[ANSWER_FD] as Readable, maxAnswerBytes, () => stop('AnswerTooLarge'))
+    const shared = { bytes: 0 }
+    const out = gather(child.stdout, maxPrintedBytes, () => stop('PrintedTooMuch'), shared)
+    const err = gather(child.stderr, maxPrintedBytes, () => stop('PrintedTooMuch'), shared)
+    const timer = setTimeout(() => stop('Deadline'), deadlineMs)
+    // It may end before it has read everything.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(JSON.stringify({ ...request, release }))
+    const end = await new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
+      child.once('error', (error) => resolve({ code: null, signal: null, error }))
+      child.once('close', (code, signal) => resolve({ code, signal }))
+    })
+    clearTimeout(timer)
+    killGroup(child.pid)
+    const errors = err.text(MAX_KEPT)
+    const printed = (out.text(MAX_KEPT) + errors).slice(0, MAX_KEPT)
+    if (stopped === 'Deadline') return { kind: 'Deadline', deadlineMs, printed }
+    if (stopped === 'AnswerTooLarge') return { kind: stopped, limit: maxAnswerBytes, printed }
+    if (stopped === 'PrintedTooMuch') return { kind: stopped, limit: maxPrintedBytes, printed }
+    const text = answer.text(maxAnswerBytes)
+    if (text !== '' && (end.code === 0 || end.code === 1)) return { kind: 'Answered', text, printed }
+    if (/heap out of memory|Failed to allocate memory|Allocation failed/i.test(errors))
+      return { kind: 'OutOfMemory', printed }
+    return { kind: 'Ended', how: howEnded(end), printed }
+  } finally {
+    cleanUp()
+  }
+}
+
+function howEnded({ code, signal, error }: { code: number | null; signal: string | null; error?: Error }): string {
+  if (error !== undefined) return `could not be started: ${error.message}`
+  if (signal !== null) return `was ended by ${signal}`
+  if (code === 13) return 'waits for a promise that nothing fulfils'
+  return `ended with exit code ${code}; does it call process.exit?`
+}
+
+function gather(stream: Readable, limit: number, tooMuch: () => void, count = { bytes: 0 }) {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => {
+    count.bytes += chunk.length
+    if (count.bytes > limit) return tooMuch()
+    chunks.push(chunk)
+    return undefined
+  })
+  stream.on('error', () => undefined)
+  return { text: (max: number) => Buffer.concat(chunks).subarray(0, max).toString('utf8') }
+}
+
+/** Also reaps what was left behind in the group; in a namespace everything ends with its first process. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The group is gone: that is what was wanted.
+  }
+}
