@@ -1,0 +1,137 @@
+// Our cordon: one NoSchedule taint for as long as at least one owner wants it. Taint and owners change in one write, so neither is ever there alone.
+import { ANNOTATIONS, TAINTS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Mutation, type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
+import { type Node, type Taint, nodeType } from './objects.ts'
+
+export interface CordonClaim {
+  readonly reason: string
+  /** RFC 3339; after this the claim no longer counts. */
+  readonly until?: string
+}
+
+export type CordonOwners = Readonly<Record<string, CordonClaim>>
+
+/** Owners on one node; more would be a defect of whoever claims. */
+const MOST_OWNERS = 32
+
+export type OwnersRead =
+  | { readonly kind: 'Owners'; readonly owners: CordonOwners }
+  /** Somebody wrote what we cannot read: nothing may be taken away on such ground. */
+  | { readonly kind: 'Unreadable'; readonly text: string }
+
+export function cordonOwners(node: Node): OwnersRead {
+  const text = node.metadata.annotations?.[ANNOTATIONS.cordon]
+  if (text === undefined || text === '') return { kind: 'Owners', owners: {} }
+  const value = parsed(text)
+  if (!isObject(value) || !Object.values(value).every(isClaim)) return { kind: 'Unreadable', text: text.slice(0, 200) }
+  return { kind: 'Owners', owners: value as CordonOwners }
+}
+
+const isClaim = (v: unknown): v is CordonClaim =>
+  isObject(v) && typeof v['reason'] === 'string' && (v['until'] === undefined || typeof v['until'] === 'string')
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const isCordonedBy = (node: Node | undefined, owner: string): boolean => {
+  if (node === undefined || !hasOurTaint(node)) return false
+  const read = cordonOwners(node)
+  return read.kind === 'Owners' && Object.hasOwn(read.owners, owner)
+}
+
+const isOurs = (t: Taint): boolean => t.key === TAINTS.cordon
+const hasOurTaint = (node: Node): boolean => node.spec?.taints?.some(isOurs) === true
+
+/** What the node looks like with the owner's claim; `Keep` when it already does. Pure. */
+export function withCordon(node: Node, owner: string, claim: CordonClaim, nowMs: number): Mutation<Node> {
+  const read = cordonOwners(node)
+  // An unreadable annotation is replaced only by taking part in it: the taint stays either way, so adding is always safe.
+  const before = read.kind === 'Owners' ? read.owners : {}
+  return changed(node, { ...alive(before, nowMs), [owner]: claim })
+}
+
+/** What the node looks like without the owner's claim; the taint goes with the last one. Pure. */
+export function withoutCordon(node: Node, owner: string, nowMs: number): Mutation<Node> {
+  const read = cordonOwners(node)
+  if (read.kind === 'Unreadable')
+    return {
+      kind: 'Refuse',
+      reason: `the annotation ${ANNOTATIONS.cordon} of node ${node.metadata.name} cannot be read`,
+    }
+  const { [owner]: _, ...rest } = read.owners
+  return changed(node, alive(rest, nowMs))
+}
+
+const alive = (owners: CordonOwners, nowMs: number): CordonOwners =>
+  Object.fromEntries(
+    Object.entries(owners).filter(([, { until }]) => until === undefined || !(Date.parse(until) <= nowMs)),
+  )
+
+function changed(node: Node, owners: CordonOwners): Mutation<Node> {
+  const names = Object.keys(owners).sort()
+  if (names.length > MOST_OWNERS) return { kind: 'Refuse', reason: `more than ${MOST_OWNERS} owners want the cordon` }
+  const text = names.length === 0 ? undefined : JSON.stringify(Object.fromEntries(names.map((n) => [n, owners[n]])))
+  const { [ANNOTATIONS.cordon]: old, ...annotations } = node.metadata.annotations ?? {}
+  const wantsTaint = text !== undefined
+  if (old === text && hasOurTaint(node) === wantsTaint) return { kind: 'Keep' }
+  const others = (node.spec?.taints ?? []).filter((t) => !isOurs(t))
+  const taints = wantsTaint ? [...others, { key: TAINTS.cordon, effect: 'NoSchedule' }] : others
+  return {
+    kind: 'Write',
+    object: {
+      ...node,
+      metadata: {
+        ...node.metadata,
+        annotations: text === undefined ? annotations : { ...annotations, [ANNOTATIONS.cordon]: text },
+      },
+      spec: { ...node.spec, taints },
+    },
+  }
+}
+
+export interface CordonTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly fieldManager: string
+  readonly signal?: AbortSignal
+}
+
+/** The node that is meant; another one of the same name is another node. */
+export interface NodeRef {
+  readonly name: string
+  readonly uid: string
+}
+
+export function cordon(tools: CordonTools, node: NodeRef, owner: string, claim: CordonClaim): Promise<Swap<Node>> {
+  return swap(tools, node, (current) => withCordon(current, owner, claim, tools.clock.now()))
+}
+
+export function uncordon(tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> {
+  return swap(tools, node, (current) => withoutCordon(current, owner, tools.clock.now()))
+}
+
+function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Mutation<Node>): Promise<Swap<Node>> {
+  const { client, ...options } = tools
+  return compareAndSwap(
+    client,
+    nodeType,
+    { name: node.name },
+    (current) => {
+      if (current === undefined) return { kind: 'Refuse', reason: `node ${node.name} is gone` }
+      if (current.metadata.uid !== node.uid)
+        return { kind: 'Refuse', reason: `node ${node.name} was deleted and made again` }
+      return mutate(current)
+    },
+    options,
+  )
+}

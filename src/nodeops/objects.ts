@@ -1,0 +1,48 @@
+// The parts of Nodes, Pods and budgets that we read or write. Everything else of them is carried along untouched.
+import type { Condition, KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export interface Taint {
+  readonly key: string
+  readonly value?: string
+  readonly effect: string
+  readonly timeAdded?: string
+}
+
+/** Conditions of a Node have a heartbeat beside the fields of others. */
+export type NodeCondition = Condition & { readonly lastHeartbeatTime?: string }
+
+export interface Node extends KubeObject {
+  readonly spec?: {
+    readonly taints?: readonly Taint[]
+    readonly unschedulable?: boolean
+    readonly providerID?: string
+    readonly [field: string]: unknown
+  }
+  readonly status?: {
+    readonly conditions?: readonly NodeCondition[]
+    readonly nodeInfo?: { readonly bootID?: string; readonly [field: string]: unknown }
+    readonly [field: string]: unknown
+  }
+}
+
+export interface Pod extends KubeObject {
+  readonly metadata: ObjectMeta
+  readonly spec?: { readonly nodeName?: string; readonly [field: string]: unknown }
+  readonly status?: { readonly phase?: string; readonly [field: string]: unknown }
+}
+
+export const nodeType: ResourceType<Node> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+}
+export const podType: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+
+export const isNodeReady = (node: Node | undefined): boolean =>
+  node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
+
+export const hasTaint = (node: Node | undefined, key: string): boolean =>
+  node?.spec?.taints?.some((t) => t.key === key) === true

@@ -1,0 +1,89 @@
+// The requester's side of OperationPermits: ask, renew, report, and read the answer. A permit that cannot be read, or says less than Granted, allows nothing.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
+import type { FieldManager } from '#api/names.ts'
+import { microTimestamp } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+
+export type PermitRequest = Omit<OperationPermitInput['spec'], 'renewTime' | 'results'>
+export type TargetResult = 'Succeeded' | 'Failed' | 'Released'
+
+/** What the permit says about one target. `Waiting` names the gate, so that the waiting can be explained. */
+export type PermitAnswer =
+  | { readonly kind: 'Granted' }
+  | { readonly kind: 'Waiting'; readonly seen: string }
+  /** Refused, expired, revoked or used up: another permit is needed. */
+  | { readonly kind: 'Ended'; readonly seen: string }
+  | { readonly kind: 'Absent' }
+
+export function permitAnswer(permit: OperationPermit | undefined, targetUid: string): PermitAnswer {
+  if (permit === undefined) return { kind: 'Absent' }
+  const { targets, results = {} } = permit.spec
+  const { phase = 'Requested', verdicts = [] } = permit.status ?? {}
+  if (!targets.some((t) => t.uid === targetUid)) return { kind: 'Ended', seen: 'the permit is not for this target' }
+  if (Object.hasOwn(results, targetUid))
+    return { kind: 'Ended', seen: `the target has the result ${results[targetUid]}` }
+  const verdict = verdicts.find((v) => v.target === targetUid)
+  if (phase !== 'Requested' && phase !== 'Granted') return { kind: 'Ended', seen: `the permit is ${phase}` }
+  if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
+  if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} refused it` }
+  if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }
+  return { kind: 'Waiting', seen: `gate ${verdict.gate}: ${verdict.seen ?? 'waiting'}` }
+}
+
+/** After this share of its lease a permit is renewed: two tries fit before it runs out. */
+const RENEW_AFTER = 1 / 3
+
+/** Whether the lease wants renewing; a permit that was never renewed counts from its decision. */
+export function isRenewalDue(permit: OperationPermit, nowMs: number): boolean {
+  if (permit.status?.phase !== 'Granted') return false
+  const from = Math.max(timeOf(permit.spec.renewTime), timeOf(permit.status.decidedAt))
+  return nowMs - from >= permit.spec.leaseSeconds * 1_000 * RENEW_AFTER
+}
+
+const timeOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text) || 0)
+
+export interface PermitTools {
+  readonly client: KubeClient
+  readonly fieldManager: FieldManager
+  readonly signal?: AbortSignal
+}
+
+/** Asks under a name that follows from what is asked, so that asking twice is asking once. `Exists` is as good as `Applied`. */
+export function requestPermit(
+  { client, fieldManager, signal }: PermitTools,
+  name: string,
+  spec: PermitRequest,
+): Promise<WriteOutcome<OperationPermit>> {
+  const object = { apiVersion: API_GROUP_VERSION, kind: operationPermit.kind, metadata: { name }, spec }
+  return outcomeOf(() =>
+    client.create(operationPermit, object as unknown as OperationPermit, { fieldManager, ...(signal && { signal }) }),
+  )
+}
+
+export function renewPermit(
+  tools: PermitTools,
+  permit: OperationPermit,
+  nowMs: number,
+): Promise<WriteOutcome<OperationPermit>> {
+  return writeSpec(tools, permit, { ...permit.spec, renewTime: microTimestamp(nowMs) })
+}
+
+/** Frees the slots of these targets. What was reported once stays. */
+export function reportResults(
+  tools: PermitTools,
+  permit: OperationPermit,
+  results: Readonly<Record<string, TargetResult>>,
+): Promise<WriteOutcome<OperationPermit>> {
+  return writeSpec(tools, permit, { ...permit.spec, results: { ...results, ...permit.spec.results } })
+}
+
+function writeSpec(
+  { client, fieldManager, signal }: PermitTools,
+  permit: OperationPermit,
+  spec: OperationPermit['spec'],
+): Promise<WriteOutcome<OperationPermit>> {
+  return updateExactly(client, operationPermit, { ...permit, spec }, { fieldManager, ...(signal && { signal }) })
+}

@@ -1,0 +1,63 @@
+// Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
+import { spawn } from 'node:child_process'
+import { open } from 'node:fs/promises'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { NodeLayout } from './layout.ts'
+import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, processes } from './proc.ts'
+
+/** How the agent of a node is run: a program and its arguments, such as node, its entry file and `--root <dir>`. */
+export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args: string[]]
+
+/** All that an agent gets of an environment; nothing of ours. */
+const environment = (node: NodeLayout): Record<string, string> => ({
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  LANG: 'C.UTF-8',
+  [NODE_MARK]: node.dir,
+})
+
+export async function startAgent(node: NodeLayout, command: AgentCommand): Promise<ProcessId> {
+  const [file, ...args] = command(node)
+  const log = await open(node.agentLog, 'a', 0o600)
+  try {
+    // A session of its own: signals meant for us, and the end of our terminal, do not reach it.
+    const child = spawn(file, args, {
+      cwd: node.root,
+      env: environment(node),
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', reject)
+    })
+    child.unref()
+    const id = child.pid === undefined ? undefined : await identify(child.pid)
+    if (id !== undefined) return id
+  } catch (cause) {
+    throw cannotStart(node, file, cause)
+  } finally {
+    await log.close()
+  }
+  throw cannotStart(node, file)
+}
+
+const cannotStart = (node: NodeLayout, file: string, cause?: unknown): KubeNodeError =>
+  new KubeNodeError(
+    'KN3071',
+    `cannot start the agent of the node in ${node.dir}: ${file} ${cause === undefined ? 'ended at once' : 'could not be run'}; see ${node.agentLog}`,
+    { retry: 'later', cause },
+  )
+
+/** The recorded one, or one that runs the same command for the same node: a crash may have come between its start and our record. */
+export async function findAgent(
+  node: NodeLayout,
+  command: AgentCommand,
+  recorded: ProcessId | undefined,
+): Promise<ProcessId | undefined> {
+  if (recorded !== undefined && (await isAlive(recorded))) return recorded
+  const found = (await processes()).find((p) => runsAgent(p, node, command(node)))
+  return found && { pid: found.pid, startTime: found.startTime }
+}
+
+const runsAgent = ({ args, env }: ProcessInfo, node: NodeLayout, command: readonly string[]): boolean =>
+  env.includes(`${NODE_MARK}=${node.dir}`) && args.length === command.length && args.every((a, i) => a === command[i])

@@ -1,0 +1,19 @@
+// Ends everything that runs on a node, as cutting its power would, and tells whether anything is left.
+import type { Clock } from '#lib/clock.ts'
+import type { NodeLayout } from './layout.ts'
+import { processes, processesOf, signalExactly } from './proc.ts'
+
+/** New ones may be started while old ones are ended: the agent goes first, and the rounds repeat until a look finds nobody. */
+const ROUNDS = 40
+const BETWEEN_ROUNDS_MS = 50
+
+export async function endAll(node: NodeLayout, agent: number | undefined, clock: Clock): Promise<'Ended' | 'Left'> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const own = processesOf(node.dir, await processes(), process.pid)
+    if (own.length === 0) return 'Ended'
+    const agentFirst = [...own].sort((a, b) => Number(b.pid === agent) - Number(a.pid === agent))
+    for (const p of agentFirst) await signalExactly(p, 'SIGKILL')
+    await clock.sleep(BETWEEN_ROUNDS_MS)
+  }
+  return 'Left'
+}

@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JoinBundle } from '#api/join-bundle.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Provider } from '../port.ts'
+import { type NodeLayout, nodeLayout } from './layout.ts'
+import { processes, processesOf, signalExactly } from './proc.ts'
+import { createProcessProvider } from './provider.ts'
+
+/** Stands in for an agent: starts a component in a session of its own, without our mark and from elsewhere, and then stays. */
+const AGENT = `
+mkdir -p "$2/root/opt"
+cp /bin/sleep "$2/root/opt/service"
+(cd / && exec setsid env -i "$2/root/opt/service" 300) &
+echo $$ >> "$2/state/starts"
+while :; do sleep 300; done
+`
+
+let base: string
+let stops: AbortController
+
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'process-provider-')))
+  await writeFile(join(base, 'agent.sh'), AGENT)
+  stops = new AbortController()
+})
+
+afterEach(async () => {
+  stops.abort()
+  const nodes = join(base, 'nodes')
+  for (const p of processesOf(nodes, await processes(), process.pid)) await signalExactly(p, 'SIGKILL')
+  await rm(base, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const provider = (): Promise<Provider> =>
+  createProcessProvider({
+    dir: join(base, 'nodes'),
+    agent: (node: NodeLayout) => ['/bin/sh', join(base, 'agent.sh'), '--root', node.dir],
+    clock: systemClock,
+    log: silentLogger,
+  })
+
+const bundle = (machine: string, token = 'abcdef.0123456789abcdef'): JoinBundle => ({
+  server: 'https://127.0.0.1:6443',
+  caData: 'Q0E=',
+  token,
+  machine,
+  node: machine,
+  cluster: 'test',
+  artifactBase: 'file:///artifacts/',
+  trustedKeys: '/keys.json',
+})
+const request = (machine: string, clientToken = `uid-${machine}`, token?: string) => ({
+  clientToken,
+  machine,
+  params: {},
+  join: bundle(machine, token),
+})
+const node = (machine: string) => nodeLayout(join(base, 'nodes'), machine)
+const own = async (machine: string) => processesOf(node(machine).dir, await processes(), process.pid)
+
+/** Polls, since what is waited for happens in other processes. */
+async function until<T>(read: () => Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const value = await read().catch(() => undefined)
+    if (value !== undefined && value !== false) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+const starts = async (machine: string) =>
+  (await readFile(join(node(machine).state, 'starts'), 'utf8')).trim().split('\n')
+const hasService = async (machine: string) => (await own(machine)).some((p) => p.args[0]?.endsWith('/service') === true)
+
+describe('the process provider', () => {
+  test('makes a folder that only its owner may read, and an agent with an almost empty environment', async () => {
+    const p = await provider()
+    const made = await p.create(request('m-1'))
+    expect(made).toMatchObject({
+      kind: 'Host',
+      host: { providerID: 'process://m-1', machine: 'm-1', state: 'Running' },
+    })
+    await until(() => hasService('m-1'))
+    const { join: joinFile, dir } = node('m-1')
+    expect(JSON.parse(await readFile(joinFile, 'utf8'))).toEqual(bundle('m-1'))
+    expect((await stat(joinFile)).mode & 0o777).toBe(0o600)
+    const agent = (await own('m-1')).find((x) => x.args[0] === '/bin/sh')
+    const names = agent?.env.map((e) => e.split('=', 1)[0]).sort()
+    // The shell of the stand-in adds PWD for itself.
+    expect(names?.filter((n) => n !== 'PWD')).toEqual(['KUBENODE_NODE_DIR', 'LANG', 'PATH'])
+    expect(agent?.env).toContain(`KUBENODE_NODE_DIR=${dir}`)
+  })
+
+  test('a create that is repeated, also by a provider that started later, is the same host with one agent', async () => {
+    const first = await (await provider()).create(request('m-1'))
+    await until(async () => (await starts('m-1')).length === 1)
+    const again = await (await provider()).create(request('m-1'))
+    expect(again).toEqual(first)
+    expect(await starts('m-1')).toHaveLength(1)
+  })
+
+  test('an agent that was started but never recorded is found and not started twice', async () => {
+    const first = await provider()
+    await first.create(request('m-1'))
+    await until(async () => (await starts('m-1')).length === 1)
+    const { agent: _, ...forgotten } = JSON.parse(await readFile(node('m-1').record, 'utf8'))
+    await writeFile(node('m-1').record, JSON.stringify(forgotten))
+    await (await provider()).create(request('m-1'))
+    expect(await starts('m-1')).toHaveLength(1)
+  })
+
+  test('a crashed agent is started again, and its components are left alone', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    await until(() => hasService('m-1'))
+    const [pid] = await starts('m-1')
+    void p.run?.(stops.signal)
+    process.kill(Number(pid), 'SIGKILL')
+    await until(async () => (await starts('m-1')).length === 2)
+    expect(await hasService('m-1')).toBe(true)
+  })
+
+  test('delete ends the agent and everything it started, wherever it went, and removes the folder', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    await p.create(request('m-2'))
+    await until(async () => (await hasService('m-1')) && (await hasService('m-2')))
+    void p.run?.(stops.signal)
+    expect(await p.delete('process://m-1')).toBe('Deleted')
+    expect(await own('m-1')).toEqual([])
+    expect(await p.get('process://m-1')).toBeUndefined()
+    expect((await p.list()).map((h) => h.machine)).toEqual(['m-2'])
+    expect(await hasService('m-2')).toBe(true)
+    expect(await p.delete('process://m-1')).toBe('Gone')
+  })
+
+  test('a reboot, asked for by us or by the agent, ends all and comes back with another boot id', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    await until(() => hasService('m-1'))
+    const before = await p.get('process://m-1')
+    void p.run?.(stops.signal)
+    expect(await p.reboot('process://m-1')).toBe('Ordered')
+    const after = await until(async () => {
+      const host = await p.get('process://m-1')
+      return host?.bootID !== before?.bootID && (await starts('m-1')).length === 2 && host
+    })
+    await writeFile(node('m-1').rebootRequest, '')
+    await until(async () => (await p.get('process://m-1'))?.bootID !== after.bootID)
+    await until(async () => (await starts('m-1')).length === 3)
+    expect(await p.reboot('process://m-9')).toBe('Gone')
+  })
+
+  test('a host of the same name for another machine is refused, and what is no machine name too', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    expect(await p.create(request('m-1', 'another-uid'))).toMatchObject({ kind: 'Refused' })
+    for (const name of ['../x', '.', 'a/b', 'A', ''])
+      expect(await p.create(request(name))).toMatchObject({ kind: 'Refused' })
+    expect(await p.delete('process://../..')).toBe('Gone')
+  })
+
+  test('a newer token reaches an agent that has not joined yet, and none that has', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    const newer = 'ghijkl.0123456789abcdef'
+    await p.create(request('m-1', 'uid-m-1', newer))
+    expect(JSON.parse(await readFile(node('m-1').join, 'utf8')).token).toBe(newer)
+    await rm(node('m-1').join)
+    await p.create(request('m-1', 'uid-m-1', 'mnopqr.0123456789abcdef'))
+    expect(await stat(node('m-1').join).catch(() => 'absent')).toBe('absent')
+  })
+})

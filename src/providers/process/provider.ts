@@ -1,0 +1,274 @@
+// Nodes without a cloud: a directory and processes on this machine. Everything it knows is on disk, so a provider that starts later goes on where this one ended.
+import { randomUUID } from 'node:crypto'
+import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import { type AgentCommand, findAgent, startAgent } from './agent-process.ts'
+import { endAll } from './end.ts'
+import { type Crashes, needOf } from './keeper.ts'
+import { type NodeLayout, isMachineName, nodeLayout } from './layout.ts'
+import { signalExactly } from './proc.ts'
+import { type NodeRecord, isAbsent, readRecord, readText, writeRecord, writeWhole } from './record.ts'
+
+export interface ProcessProviderOptions {
+  /** Holds one folder a node. */
+  readonly dir: string
+  readonly agent: AgentCommand
+  readonly clock: Clock
+  readonly log: Logger
+  readonly newBootId?: () => string
+}
+
+export const PROCESS_SCHEME = 'process://'
+/** A look at a node costs two small reads; a crashed agent is noticed within half a second. */
+const LOOK_EVERY_MS = 500
+
+export async function createProcessProvider(options: ProcessProviderOptions): Promise<Provider> {
+  await mkdir(options.dir, { recursive: true, mode: 0o700 })
+  // /proc tells real paths; ours must be real to be compared with them.
+  return new ProcessProvider({ ...options, dir: await realpath(options.dir) })
+}
+
+class ProcessProvider implements Provider {
+  readonly name = 'process'
+  readonly #options: ProcessProviderOptions
+  readonly #crashes = new Map<string, Crashes>()
+  /** One thing at a time for each node. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #listeners = new Set<(event: HostEvent) => void>()
+
+  constructor(options: ProcessProviderOptions) {
+    this.#options = options
+  }
+
+  async create(request: HostRequest): Promise<CreateResult> {
+    const { machine, clientToken } = request
+    if (!isMachineName(machine))
+      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a node` }
+    return this.#inTurn(machine, async (node): Promise<CreateResult> => {
+      const known = await readRecord(node)
+      if (known !== undefined && known.clientToken !== clientToken)
+        return {
+          kind: 'Refused',
+          reason: `${node.dir} belongs to another machine of this name; it has to be deleted first`,
+        }
+      if (known?.state === 'Deleting') return { kind: 'Refused', reason: `${node.dir} is being deleted` }
+      const record =
+        known === undefined ? await this.#make(node, request) : await this.#refreshJoin(node, known, request)
+      return { kind: 'Host', host: await this.#host(node, await this.#ensureAgent(node, record)) }
+    })
+  }
+
+  async get(providerID: string): Promise<Host | undefined> {
+    const node = this.#nodeOf(providerID)
+    const record = node && (await readRecord(node))
+    return node && record && this.#host(node, record)
+  }
+
+  async list(): Promise<readonly Host[]> {
+    const hosts = await Promise.all((await this.#machines()).map((m) => this.get(PROCESS_SCHEME + m)))
+    return hosts.filter((h) => h !== undefined)
+  }
+
+  async delete(providerID: string): Promise<DeleteResult> {
+    const node = this.#nodeOf(providerID)
+    if (node === undefined) return 'Gone'
+    return this.#inTurn(machineOf(providerID), async () => this.#remove(node, machineOf(providerID)))
+  }
+
+  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+    const node = this.#nodeOf(providerID)
+    if (node === undefined || (await readRecord(node)) === undefined) return 'Gone'
+    await writeWhole(node.rebootRequest, '{}\n')
+    return 'Ordered'
+  }
+
+  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    this.#listeners.add(heard)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    this.#listeners.delete(heard)
+  }
+
+  /** Keeps agents alive and carries out what nodes asked for, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    while (!signal.aborted) {
+      const looked = this.#machines().then((all) => Promise.all(all.map((machine) => this.#look(machine))))
+      await looked.catch((error: unknown) => log.warn('cannot look at the nodes', { error }))
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+    }
+  }
+
+  async #look(machine: string): Promise<void> {
+    const { log } = this.#options
+    const work = this.#inTurn(machine, (node) => this.#keep(node, machine))
+    await work.catch((error: unknown) => log.warn('cannot keep a node', { machine, error }))
+  }
+
+  async #keep(node: NodeLayout, machine: string): Promise<void> {
+    const { clock, agent } = this.#options
+    const record = await readRecord(node)
+    if (record === undefined) return
+    const alive = await findAgent(node, agent, record.agent)
+    const need = needOf(
+      {
+        state: record.state,
+        isAgentAlive: alive !== undefined,
+        rebootRequested: await exists(node.rebootRequest),
+        crashes: this.#crashes.get(machine) ?? { inARow: 0 },
+      },
+      clock.monotonic(),
+    )
+    switch (need.kind) {
+      case 'Nothing':
+      case 'Wait':
+        return
+      case 'Start': {
+        this.#crashes.set(machine, need.crashes)
+        await this.#ensureAgent(node, record)
+        return this.#tell(machine, 'Started', 'the agent was started')
+      }
+      case 'Reboot':
+        return this.#restart(node, record)
+      case 'FinishDelete': {
+        await this.#remove(node, machine)
+        return
+      }
+      default:
+        assertNever(need)
+    }
+  }
+
+  /** The record comes last: a crash before it leaves a folder that the next create fills again. */
+  async #make(node: NodeLayout, { machine, clientToken, join }: HostRequest): Promise<NodeRecord> {
+    for (const folder of [node.dir, node.root, node.state, node.logs])
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeWhole(node.bootId, `${this.#newBootId()}\n`)
+    await writeWhole(node.join, `${JSON.stringify(join)}\n`)
+    const createdAt = timestamp(this.#options.clock.now())
+    const record: NodeRecord = { clientToken, machine, createdAt, state: 'Running' }
+    await writeRecord(node, record)
+    return record
+  }
+
+  /** As long as the agent has not joined, a newer token takes the place of the one that may have run out. */
+  async #refreshJoin(node: NodeLayout, record: NodeRecord, { join }: HostRequest): Promise<NodeRecord> {
+    const text = `${JSON.stringify(join)}\n`
+    const waiting = await readText(node.join)
+    if (waiting === undefined || waiting === text) return record
+    await writeWhole(node.join, text)
+    if (record.agent !== undefined) await signalExactly(record.agent, 'SIGKILL')
+    return record
+  }
+
+  async #ensureAgent(node: NodeLayout, record: NodeRecord): Promise<NodeRecord> {
+    const { agent, clock } = this.#options
+    const alive = await findAgent(node, agent, record.agent)
+    if (alive !== undefined && alive.startTime === record.agent?.startTime) return record
+    const started = alive ?? (await startAgent(node, agent))
+    const next: NodeRecord = { ...record, agent: started }
+    await writeRecord(node, next)
+    await writeWhole(node.pid, `${started.pid} ${started.startTime}\n`)
+    if (!this.#crashes.has(record.machine))
+      this.#crashes.set(record.machine, { inARow: 0, startedAt: clock.monotonic() })
+    return next
+  }
+
+  /** The intent is on disk before the request goes: a crash in between ends in one reboot, not in none and not in two that somebody sees. */
+  async #restart(node: NodeLayout, record: NodeRecord): Promise<void> {
+    const { clock } = this.#options
+    const rebooting: NodeRecord = { ...record, state: 'Rebooting' }
+    await writeRecord(node, rebooting)
+    await rm(node.rebootRequest, { force: true })
+    if ((await endAll(node, record.agent?.pid, clock)) === 'Left') throw leftOver(node)
+    await writeWhole(node.bootId, `${this.#newBootId()}\n`)
+    const { agent: _, ...rest } = rebooting
+    const running: NodeRecord = { ...rest, state: 'Running' }
+    await writeRecord(node, running)
+    this.#crashes.delete(record.machine)
+    await this.#ensureAgent(node, running)
+    this.#tell(record.machine, 'Rebooted', 'the node was restarted')
+  }
+
+  async #remove(node: NodeLayout, machine: string): Promise<DeleteResult> {
+    const record = await readRecord(node).catch(() => undefined)
+    const isThere = await exists(node.dir)
+    if (record !== undefined && record.state !== 'Deleting') await writeRecord(node, { ...record, state: 'Deleting' })
+    if ((await endAll(node, record?.agent?.pid, this.#options.clock)) === 'Left') return 'Deleting'
+    await rm(node.dir, { recursive: true, force: true })
+    this.#crashes.delete(machine)
+    if (!isThere) return 'Gone'
+    this.#tell(machine, 'Deleted', 'the node is gone')
+    return 'Deleted'
+  }
+
+  async #host(node: NodeLayout, { clientToken, machine, createdAt, state }: NodeRecord): Promise<Host> {
+    const bootID = (await readText(node.bootId))?.trim()
+    return {
+      providerID: PROCESS_SCHEME + machine,
+      clientToken,
+      machine,
+      state: state === 'Deleting' ? 'Deleting' : 'Running',
+      address: '127.0.0.1',
+      ...(bootID !== undefined && { bootID }),
+      createdAt,
+    }
+  }
+
+  #newBootId(): string {
+    return this.#options.newBootId?.() ?? randomUUID()
+  }
+
+  async #machines(): Promise<readonly string[]> {
+    const entries = await readdir(this.#options.dir, { withFileTypes: true })
+    return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
+  }
+
+  #nodeOf(providerID: string): NodeLayout | undefined {
+    const machine = machineOf(providerID)
+    const isOurs = providerID.startsWith(PROCESS_SCHEME) && isMachineName(machine)
+    return isOurs ? nodeLayout(this.#options.dir, machine) : undefined
+  }
+
+  #tell(machine: string, kind: HostEvent['kind'], message: string): void {
+    const event: HostEvent = { providerID: PROCESS_SCHEME + machine, machine, kind, message }
+    this.#options.log.info('node changed', { machine, reason: kind })
+    for (const heard of this.#listeners) heard(event)
+  }
+
+  #inTurn<T>(machine: string, work: (node: NodeLayout) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(machine) ?? Promise.resolve()
+    const mine = before.then(
+      () => work(nodeLayout(this.#options.dir, machine)),
+      () => work(nodeLayout(this.#options.dir, machine)),
+    )
+    this.#turns.set(machine, mine)
+    const forget = () => {
+      if (this.#turns.get(machine) === mine) this.#turns.delete(machine)
+    }
+    mine.then(forget, forget)
+    return mine
+  }
+}
+
+const machineOf = (providerID: string): string => providerID.slice(PROCESS_SCHEME.length)
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    (e: unknown) => {
+      if (isAbsent(e)) return false
+      throw e
+    },
+  )
+
+const leftOver = (node: NodeLayout): KubeNodeError =>
+  new KubeNodeError(
+    'KN3072',
+    `cannot restart the node in ${node.dir}: some of its processes do not end; it is tried again`,
+    {
+      retry: 'later',
+    },
+  )

@@ -1,0 +1,76 @@
+// The provider's durable record of a node, written so that a crash leaves the old one or the new one and never half of either.
+import { open, readFile, rename } from 'node:fs/promises'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { NodeLayout } from './layout.ts'
+import type { ProcessId } from './proc.ts'
+
+export interface NodeRecord {
+  readonly clientToken: string
+  readonly machine: string
+  readonly createdAt: string
+  readonly state: 'Running' | 'Rebooting' | 'Deleting'
+  /** The agent that was started last. */
+  readonly agent?: ProcessId
+}
+
+/** Undefined when there is no node; throws when there is one that cannot be understood. */
+export async function readRecord(node: NodeLayout): Promise<NodeRecord | undefined> {
+  const text = await readText(node.record)
+  if (text === undefined) return undefined
+  const value = parsed(text)
+  if (isRecord(value)) return value
+  throw new KubeNodeError(
+    'KN3070',
+    `cannot read the record of the node in ${node.dir}: ${node.record} is damaged; remove the folder if the node is no longer wanted`,
+  )
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const STATES: readonly unknown[] = ['Running', 'Rebooting', 'Deleting']
+
+const isRecord = (v: unknown): v is NodeRecord =>
+  isObject(v) &&
+  typeof v['clientToken'] === 'string' &&
+  typeof v['machine'] === 'string' &&
+  typeof v['createdAt'] === 'string' &&
+  STATES.includes(v['state']) &&
+  (v['agent'] === undefined || isProcessId(v['agent']))
+
+const isProcessId = (v: unknown): v is ProcessId =>
+  isObject(v) && Number.isSafeInteger(v['pid']) && typeof v['startTime'] === 'string'
+
+export const writeRecord = (node: NodeLayout, record: NodeRecord): Promise<void> =>
+  writeWhole(node.record, `${JSON.stringify(record)}\n`)
+
+/** Undefined only when the file is not there; any other trouble is thrown. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (e) {
+    if (isAbsent(e)) return undefined
+    throw e
+  }
+}
+
+export const isAbsent = (e: unknown): boolean =>
+  e instanceof Error && 'code' in e && (e.code === 'ENOENT' || e.code === 'ENOTDIR')
+
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const next = `${path}.next`
+  const file = await open(next, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(next, path)
+}
