@@ -1,5 +1,5 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
-import { bool, choice, fallback, int, mapList, obj, optional, setOf, str, time } from '../build.ts'
+import { bool, choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
 import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
@@ -26,11 +26,14 @@ const grant = obj('One target that may be disrupted now, or whose end nobody saw
   rack: optional(labelValue('Rack, as the Defender saw it.')),
   pool: optional(labelValue('Pool, as the Defender saw it.')),
   component: optional(componentName('The component that is touched.')),
-  costFree: fallback(bool('A recovery, or a target that counted as unavailable before.'), false),
+  costFree: fallback(bool('The target counted as unavailable before; it costs nothing in such budgets.'), false),
+  exempt: optional(
+    choice('Recorded only; it counts in no budget and no rate: nothing is disrupted.', ['NoDisruption']),
+  ),
 })
 
 const bucket = obj('Grants in one slot of time.', {
-  policy: str('The policy and number of its rate, such as production/0.', { min: 1, max: 260 }),
+  policy: str('The policy and what its rate is over, such as production/1h.zone.', { min: 1, max: 280 }),
   domain: fallback(str('Value of the domain; empty for the cluster.', { max: 63 }), ''),
   slot: int('Number of the slot since 1970; its length follows from the window.', {
     min: 0,
@@ -51,6 +54,13 @@ const breaker = obj('The breaker of one policy.', {
     pattern: '^[sf]*$',
     says: 's and f',
   }),
+  times: optional(
+    list(
+      'When each of the last results came: seconds since 1970 by the time of the Defender.',
+      int('A moment.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      { max: 1_000 },
+    ),
+  ),
   trial: fallback(count('Operations that may run at once while half open.', 1_000), 0),
 })
 
@@ -59,6 +69,11 @@ const spec = obj('What was granted and what is remembered.', {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   }),
+  asOf: optional(
+    microTime(
+      'The time of the Defender: it runs as a stopwatch does, and no jump of a wall clock moves it back or on.',
+    ),
+  ),
   leader: optional(str('Who decided last.', { max: 253 })),
   grants: optional(mapList('Grants in flight.', grant, { keys: ['target', 'permitUid'], max: MAX_GRANTS })),
   rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
@@ -123,7 +138,7 @@ export const defenderLedger = defineKind({
           zone: 'zone-a',
         },
       ],
-      rates: [{ policy: 'production/0', slot: 492_540, window: '1h', count: 17 }],
+      rates: [{ policy: 'production/1h.cluster', slot: 492_540, window: '1h', count: 17 }],
       breakers: [
         { policy: 'production', state: 'Closed', since: '2026-01-31T09:00:00Z', failures: 0, results: 'sssss' },
       ],

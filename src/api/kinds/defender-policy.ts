@@ -45,7 +45,10 @@ const protect = union(
 )
 
 const budget = obj('How many targets at the same time.', {
-  max: intOrPercent('The limit; a percentage is of the targets of the domain, rounded down.', { min: 0, max: 10_000 }),
+  max: intOrPercent(
+    'The limit; a percentage is of the targets of the domain, rounded down, but at least 1 unless it is 0%.',
+    { min: 0, max: 10_000 },
+  ),
   of: choice('What counts: targets with a grant, or all that do not work, whatever the cause.', [
     'concurrent',
     'unavailable',
@@ -77,7 +80,7 @@ const breaker = rule(
     window: fallback(duration('Results older than this are forgotten.'), '1h'),
     halfOpenAfter: fallback(duration('After this long a few operations are tried.'), '15m'),
     widen: fallback(
-      int('So many successes in a row close it again; the number at once grows by one with each.', {
+      int('So many good rounds in a row close it again; a round is 1, then 5, then 10 operations at once.', {
         min: 1,
         max: 100,
       }),

@@ -32,6 +32,9 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 /** A slice of a wave; a larger disruption is several permits. */
 export const MAX_TARGETS = 100
 
+/** Ten gates a target. */
+export const MAX_GATE_VERDICTS = 10 * MAX_TARGETS
+
 /** Everything that the Defender can be asked about. Their risks are one table of the Defender. */
 export const DISRUPTIONS = [
   'SwitchComponent',
@@ -121,6 +124,12 @@ const status = obj("The Defender's answer.", {
   granted: optional(count('Targets granted.', MAX_TARGETS)),
   verdicts: optional(
     mapList('One entry a target, the gate that binds it.', verdict, { keys: ['target'], max: MAX_TARGETS }),
+  ),
+  gates: optional(
+    mapList('What each gate with something to say said about each target.', verdict, {
+      keys: ['target', 'gate'],
+      max: MAX_GATE_VERDICTS,
+    }),
   ),
   approvals: optional(list('Approvals that were counted.', objectName('Name of an Approval.'), { max: 8 })),
   conditions: optional(conditions()),

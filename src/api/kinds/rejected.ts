@@ -29,6 +29,8 @@ export interface Rejected {
   readonly changes: Changes
   /** The message of the rule. */
   readonly message: string
+  /** The mistake is in the status: a server sees it only when the status is written. */
+  readonly inStatus?: true
 }
 
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
@@ -38,6 +40,13 @@ const OPERATIONS =
 const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
+
+const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected => ({
+  kind,
+  changes,
+  message,
+  inStatus: true,
+})
 
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
@@ -74,7 +83,7 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/rollout/inspections/0/nodeReady': undefined },
     'exactly one of nodeReady, componentsHealthy, conditionAbsent, http, prometheus, podProbe must be set',
   ),
-  rejected(
+  inStatus(
     machineComponentSet,
     { '/status': { waves: [{ component: 'kubelet', step: 0, slice: 0, phase: 'Switching', machines: [] }] } },
     'a slice that switches has a permit',

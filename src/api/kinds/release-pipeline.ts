@@ -144,7 +144,6 @@ export const releasePipeline = defineKind({
   spec,
   status,
   columns: [
-    { name: 'Stages', type: 'string', jsonPath: '.spec.stages[*].name' },
     { name: 'On failure', type: 'string', jsonPath: '.spec.onFailure' },
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
