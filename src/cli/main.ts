@@ -5,4 +5,10 @@ import { run } from './program.ts'
 // The reader of a pipe may leave early (`kubenode … | head`); that is no error.
 process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
 
+// A program of the local fleet ends when the one that started it is gone, also after a kill -9.
+if (process.env['KUBENODE_UNTIL_STDIN_ENDS'] !== undefined) {
+  process.stdin.on('end', () => process.kill(process.pid, 'SIGTERM')).resume()
+  process.stdin.on('error', () => process.kill(process.pid, 'SIGTERM'))
+}
+
 process.exitCode = await run(process.argv.slice(2), processIo())

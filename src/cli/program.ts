@@ -1,5 +1,6 @@
 // The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
 import { Command, CommanderError } from 'commander'
+import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
 import * as lint from './commands/lint.ts'
@@ -7,7 +8,7 @@ import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [artifact, completion, lint, version]
+const COMMANDS = [apiserver, artifact, completion, lint, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

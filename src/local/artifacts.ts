@@ -1,0 +1,38 @@
+// Packs the components that the fleet brings into the artifact folder of the local fleet, and holds them to their signed statements.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { createValidator } from '#api/validate.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
+
+export const TRUST_FILE = 'trust.json'
+
+/** `components` is fleet/components of the commit at hand. Packing is reproducible, so the digests must be those that were signed. */
+export async function provideArtifacts(components: string, artifacts: string, pack: Pack): Promise<number> {
+  const validator = createValidator()
+  const statements = readdirSync(components)
+    .filter((f) => f.endsWith('.json'))
+    .sort()
+  for (const file of statements) {
+    const statement = validator.parse(machineComponent, JSON.parse(readFileSync(join(components, file), 'utf8')))
+    const { component, version, artifacts: list = [] } = statement.spec
+    const source = join(components, component, version)
+    // What lies elsewhere is fetched from there by the agents.
+    if (!existsSync(source)) continue
+    for (const { url, sha256 } of list) {
+      const target = join(artifacts, url)
+      mkdirSync(dirname(target), { recursive: true })
+      const packed = await pack(source, target)
+      if (packed.sha256 !== sha256) {
+        throw new KubeNodeError(
+          'KN1207',
+          `cannot provide ${component} ${version}: ${source} packs to ${packed.sha256.slice(0, 12)}…, ${file} was signed for ${sha256.slice(0, 12)}…; pack and sign it again with kubenode artifact`,
+        )
+      }
+    }
+  }
+  copyFileSync(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  return statements.length
+}

@@ -1,0 +1,120 @@
+// An identity of its own for each program: a client certificate that the cluster itself signs, kept in a kubeconfig file. None of them is the admin.
+import { X509Certificate, webcrypto } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { Pkcs10CertificateRequestGenerator, cryptoProvider } from '@peculiar/x509'
+import { stringify } from 'yaml'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'defender'] as const
+export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
+
+export const userOf = (identity: ProgramIdentity): string => `kubenode:${identity}`
+
+const requests: ResourceType = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  namespaced: false,
+}
+const SIGNER = 'kubernetes.io/kube-apiserver-client'
+const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
+/** Renewed at every start once half of its life is over. */
+const LIFE_SECONDS = 365 * 24 * 3_600
+const SIGN_WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 50
+
+export interface Cluster {
+  readonly name: string
+  readonly server: string
+  /** PEM. */
+  readonly ca: string
+}
+
+/** True when the file still names this cluster and its certificate is far from its end. */
+function isFresh(path: string, cluster: Cluster, now: number): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
+    const cert = config.clientCertificate?.cert
+    if (config.server !== cluster.server || cert === undefined || !('data' in cert)) return false
+    const sameCa = config.ca !== undefined && 'data' in config.ca && config.ca.data.trim() === cluster.ca.trim()
+    return sameCa && new X509Certificate(cert.data).validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
+  } catch {
+    return false
+  }
+}
+
+async function keyAndRequest(user: string): Promise<{ key: string; request: string }> {
+  cryptoProvider.set(webcrypto as unknown as Crypto)
+  const keys = await webcrypto.subtle.generateKey(KEY, true, ['sign', 'verify'])
+  const csr = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [{ utf8String: user }] }],
+    keys: keys as unknown as CryptoKeyPair,
+    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+  })
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+  const key = `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`
+  return { key, request: csr.toString('pem') }
+}
+
+async function signed(admin: KubeClient, name: string, request: string, clock: Clock): Promise<string> {
+  const created = await admin.create(requests, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { generateName: `${name}-` },
+    spec: {
+      request: Buffer.from(request).toString('base64'),
+      signerName: SIGNER,
+      usages: ['client auth', 'digital signature'],
+      expirationSeconds: LIFE_SECONDS,
+    },
+  })
+  const approval = { type: 'Approved', status: 'True', reason: 'LocalFleet', message: 'made by kubenode local up' }
+  await admin.update(requests, { ...created, status: { conditions: [approval] } }, { subresource: 'approval' })
+  const until = clock.monotonic() + SIGN_WITHIN_MS
+  while (clock.monotonic() < until) {
+    const seen: KubeObject | undefined = await admin.get(requests, { name: created.metadata.name ?? '' })
+    const certificate = isObject(seen?.['status']) ? seen['status']['certificate'] : undefined
+    if (typeof certificate === 'string' && certificate !== '') return Buffer.from(certificate, 'base64').toString()
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+  throw new KubeNodeError(
+    'KN1211',
+    `cannot make the identity ${name}: its certificate was not signed within ${SIGN_WITHIN_MS / 1000} s; look at the log of the API server`,
+  )
+}
+
+const b64 = (text: string): string => Buffer.from(text).toString('base64')
+
+function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, key: string): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    contexts: [{ name, context: { cluster: name, user } }],
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': b64(ca) } }],
+    users: [{ name: user, user: { 'client-certificate-data': b64(cert), 'client-key-data': b64(key) } }],
+  })
+}
+
+/** Leaves a kubeconfig of the identity in `path`, made anew only when the one there is no good any more. */
+export async function provideIdentity(
+  admin: KubeClient,
+  cluster: Cluster,
+  identity: ProgramIdentity,
+  path: string,
+  clock: Clock,
+): Promise<void> {
+  if (isFresh(path, cluster, clock.now())) return
+  const { key, request } = await keyAndRequest(userOf(identity))
+  const cert = await signed(admin, `kubenode-${identity}`, request, clock)
+  writeFileSync(`${path}.partial`, kubeconfig(cluster, userOf(identity), cert, key), { mode: 0o600 })
+  renameSync(`${path}.partial`, path)
+}

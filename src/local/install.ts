@@ -1,0 +1,80 @@
+// Puts into a cluster what KubeNode needs there: kinds, namespace, roles, policies. By server-side apply, so that running it again changes nothing.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export const definitions: ResourceType = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+}
+
+const ESTABLISH_WITHIN_MS = 20_000
+const LOOK_EVERY_MS = 50
+
+const isKubeObject = (v: unknown): v is KubeObject =>
+  isObject(v) && typeof v['kind'] === 'string' && isObject(v['metadata'])
+
+/** All objects of the YAML files of a folder, by file name. */
+export function manifestsIn(folder: string): KubeObject[] {
+  return readdirSync(folder)
+    .filter((f) => f.endsWith('.yaml'))
+    .sort()
+    .flatMap((f) => parseAllDocuments(readFileSync(join(folder, f), 'utf8')).map((d): unknown => d.toJS()))
+    .filter(isKubeObject)
+}
+
+/** Plurals of the built-in kinds that are installed; the rest follow the rule. */
+const CLUSTER_SCOPED = new Set([
+  'Namespace',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'CustomResourceDefinition',
+  'PriorityClass',
+])
+const pluralOf = (kind: string): string => `${kind.toLowerCase()}${kind.endsWith('y') ? '' : 's'}`.replace(/y$/, 'ies')
+
+export function typeOf(o: KubeObject): ResourceType {
+  const [group = '', version = group] = o.apiVersion.includes('/') ? o.apiVersion.split('/') : ['', o.apiVersion]
+  return { group, version, kind: o.kind, plural: pluralOf(o.kind), namespaced: !CLUSTER_SCOPED.has(o.kind) }
+}
+
+const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>
+  client.apply(typeOf(o), o, { fieldManager: FIELD_MANAGERS.cli, force: true })
+
+async function untilEstablished(client: KubeClient, name: string, clock: Clock): Promise<void> {
+  const until = clock.monotonic() + ESTABLISH_WITHIN_MS
+  for (;;) {
+    const seen = await client.get(definitions, { name })
+    const conditions: unknown = isObject(seen?.['status']) ? seen['status']['conditions'] : undefined
+    const isTrue = (c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True'
+    if (Array.isArray(conditions) && conditions.some(isTrue)) return
+    if (clock.monotonic() > until)
+      throw new KubeNodeError(
+        'KN1212',
+        `cannot install ${name}: the API server did not establish it within ${ESTABLISH_WITHIN_MS / 1000} s`,
+      )
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+export async function install(client: KubeClient, deploy: string, clock: Clock): Promise<void> {
+  const kinds = manifestsIn(join(deploy, 'crds'))
+  await Promise.all(kinds.map((o) => apply(client, o)))
+  await Promise.all(kinds.map((o) => untilEstablished(client, o.metadata.name ?? '', clock)))
+  const rest = manifestsIn(join(deploy, 'install'))
+  // A namespace has to be there before what lives in it.
+  for (const o of rest.filter((x) => x.kind === 'Namespace')) await apply(client, o)
+  await Promise.all(rest.filter((x) => x.kind !== 'Namespace').map((o) => apply(client, o)))
+}

@@ -1,0 +1,105 @@
+// Keeps the processes of the local fleet alive: starts them, writes what they say to files, starts them again when they end, and ends them all.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+
+export interface Program {
+  /** `test-controllers`: in messages, and the name of its log file. */
+  readonly name: string
+  readonly args: readonly string[]
+}
+
+export interface KeeperOptions {
+  readonly node: string
+  readonly entry: string
+  readonly logs: string
+  readonly env: Readonly<Record<string, string>>
+  readonly clock: Clock
+  /** A process ended that should run; it is started again after `againInMs`. */
+  readonly onEnd: (name: string, how: string, againInMs: number) => void
+}
+
+const FIRST_RESTART_MS = 200
+const LAST_RESTART_MS = 10_000
+/** A process that ran for so long did well; its next end starts counting anew. */
+const GOOD_RUN_MS = 30_000
+/** What a program gets to drain before it is killed. */
+const STOP_MS = 8_000
+
+interface Kept {
+  readonly program: Program
+  child: ChildProcess | undefined
+  failures: number
+  startedAt: number
+}
+
+export class Keeper {
+  readonly #o: KeeperOptions
+  readonly #kept = new Map<string, Kept>()
+  #isStopping = false
+
+  constructor(options: KeeperOptions) {
+    this.#o = options
+  }
+
+  start(program: Program): void {
+    const kept: Kept = { program, child: undefined, failures: 0, startedAt: 0 }
+    this.#kept.set(program.name, kept)
+    this.#spawn(kept)
+  }
+
+  pids(): ReadonlyMap<string, number> {
+    return new Map(
+      [...this.#kept].flatMap(([name, { child }]) => (child?.pid === undefined ? [] : [[name, child.pid]])),
+    )
+  }
+
+  /** Ends the given programs, all at once, and answers when none of them is left. */
+  async stop(names: readonly string[] = [...this.#kept.keys()]): Promise<void> {
+    this.#isStopping = true
+    await Promise.all(names.map((name) => this.#stopOne(this.#kept.get(name))))
+  }
+
+  #spawn(kept: Kept): void {
+    const { node, entry, logs, env, clock } = this.#o
+    const { name, args } = kept.program
+    const log = openSync(join(logs, `${name}.log`), 'a')
+    // Standard input is a pipe that we never write to: its end tells the child that we are gone, also after a kill -9.
+    const child = spawn(node, [entry, ...args], {
+      stdio: ['pipe', log, log],
+      env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },
+      detached: true,
+    })
+    closeSync(log)
+    child.stdin?.on('error', () => undefined)
+    kept.child = child
+    kept.startedAt = clock.monotonic()
+    child.once('error', (e) => this.#ended(kept, child, e.message))
+    child.once('exit', (code, signal) => this.#ended(kept, child, signal ?? `exit ${code}`))
+  }
+
+  #ended(kept: Kept, child: ChildProcess, how: string): void {
+    if (kept.child !== child) return
+    kept.child = undefined
+    if (this.#isStopping) return
+    const ranMs = this.#o.clock.monotonic() - kept.startedAt
+    kept.failures = ranMs > GOOD_RUN_MS ? 1 : kept.failures + 1
+    const againInMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** (kept.failures - 1))
+    this.#o.onEnd(kept.program.name, how, againInMs)
+    this.#o.clock.after(againInMs, () => {
+      if (!this.#isStopping) this.#spawn(kept)
+    })
+  }
+
+  async #stopOne(kept: Kept | undefined): Promise<void> {
+    const child = kept?.child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
+    child.kill('SIGTERM')
+    const hard = this.#o.clock.after(STOP_MS, () => child.kill('SIGKILL'))
+    await ended
+    hard.cancel()
+  }
+}

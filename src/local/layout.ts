@@ -1,0 +1,102 @@
+// Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+
+export const HUB = 'hub'
+/** The business clusters that the shipped fleet declares, in the order of its stages. */
+export const BUSINESS_CLUSTERS = ['test', 'prod'] as const
+export const ALL_CLUSTERS = [HUB, ...BUSINESS_CLUSTERS] as const
+
+/** Changes when a data folder of an older program can no longer be used. */
+export const DATA_FORMAT = 1
+
+export interface FleetState {
+  readonly format: typeof DATA_FORMAT
+  /** Port of each API server; kept, so that kubeconfigs stay good. */
+  readonly ports: Readonly<Record<string, number>>
+}
+
+export interface Layout {
+  readonly root: string
+  readonly lock: string
+  readonly state: string
+  readonly logs: string
+  readonly artifacts: string
+  /** The git repository that the fleet follows. */
+  readonly repository: string
+  readonly cluster: (name: string) => ClusterLayout
+}
+
+export interface ClusterLayout {
+  readonly apiserver: string
+  readonly adminKubeconfig: string
+  readonly nodes: string
+  readonly kubeconfig: (identity: string) => string
+}
+
+export const layoutOf = (root: string): Layout => ({
+  root,
+  lock: join(root, 'lock'),
+  state: join(root, 'fleet.json'),
+  logs: join(root, 'logs'),
+  artifacts: join(root, 'artifacts'),
+  repository: join(root, 'fleet'),
+  cluster: (name) => ({
+    apiserver: join(root, name, 'apiserver'),
+    adminKubeconfig: join(root, name, 'apiserver', 'admin.kubeconfig'),
+    nodes: join(root, name, 'nodes'),
+    kubeconfig: (identity) => join(root, name, `${identity}.kubeconfig`),
+  }),
+})
+
+const isState = (v: unknown): v is FleetState =>
+  isObject(v) &&
+  v['format'] === DATA_FORMAT &&
+  isObject(v['ports']) &&
+  Object.values(v['ports']).every(Number.isInteger)
+
+/** What is remembered in a data folder; undefined in a new one. A folder that is something else is never written to. */
+export function readState(layout: Layout): FleetState | undefined {
+  if (!existsSync(layout.state)) {
+    const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => f !== 'lock') : []
+    if (strangers.length === 0) return undefined
+    throw new KubeNodeError(
+      'KN1203',
+      `cannot use ${layout.root}: it holds ${strangers[0]}, and no fleet.json says that it is ours; choose another folder with --data`,
+    )
+  }
+  let seen: unknown
+  try {
+    seen = JSON.parse(readFileSync(layout.state, 'utf8'))
+  } catch (cause) {
+    throw new KubeNodeError('KN1204', `cannot read ${layout.state}: ${messageOf(cause)}; start anew with --reset`, {
+      cause,
+    })
+  }
+  if (isState(seen)) return seen
+  const format = isObject(seen) ? JSON.stringify(seen['format']) : 'none'
+  throw new KubeNodeError(
+    'KN1202',
+    `cannot use ${layout.root}: it has format ${format}, this program writes ${DATA_FORMAT}; start anew with --reset, or choose another folder with --data`,
+  )
+}
+
+export function writeState(layout: Layout, state: FleetState): void {
+  writeFileSync(`${layout.state}.partial`, `${JSON.stringify(state, null, 2)}\n`)
+  renameSync(`${layout.state}.partial`, layout.state)
+}
+
+export function prepareFolders(layout: Layout): void {
+  try {
+    for (const folder of [layout.root, layout.logs, layout.artifacts]) mkdirSync(folder, { recursive: true })
+    for (const c of ALL_CLUSTERS) mkdirSync(layout.cluster(c).nodes, { recursive: true })
+  } catch (cause) {
+    throw new KubeNodeError(
+      'KN1205',
+      `cannot write below ${layout.root}: ${messageOf(cause)}; choose a folder of yours with --data`,
+      { cause },
+    )
+  }
+}

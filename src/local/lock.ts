@@ -1,0 +1,64 @@
+// One fleet a data folder: the first start holds a lock that ends with its process, however that ends.
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+/** Tells a process from a later one with the same pid. Empty where the system does not say. */
+function startTimeOf(pid: number): string {
+  try {
+    // The name in parentheses may hold spaces; the fields count from its end.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (e) {
+    return (e as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The process that holds the lock, unless it is gone. */
+function holder(path: string): number | undefined {
+  try {
+    const [pid = 0, start = ''] = readFileSync(path, 'utf8').trim().split(' ')
+    const isHeld = isAlive(Number(pid)) && (start === '' || startTimeOf(Number(pid)) === start)
+    return isHeld && Number(pid) > 0 ? Number(pid) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Answers how to give the lock back. */
+export function takeLock(path: string): () => void {
+  for (const isLast of [false, true]) {
+    try {
+      mkdirSync(dirname(path), { recursive: true })
+      const file = openSync(path, 'wx', 0o644)
+      writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
+      closeSync(file)
+      return () => rmSync(path, { force: true })
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
+        throw new KubeNodeError(
+          'KN1205',
+          `cannot write below ${dirname(path)}: ${messageOf(cause)}; choose a folder of yours with --data`,
+          { cause },
+        )
+      }
+      const pid = holder(path)
+      if (pid !== undefined || isLast) {
+        throw new KubeNodeError(
+          'KN1201',
+          `a local fleet runs in ${dirname(path)} already (pid ${pid ?? 'unknown'}); stop it first, or choose another folder with --data`,
+        )
+      }
+      rmSync(path, { force: true })
+    }
+  }
+  throw new Error('unreachable')
+}

@@ -1,0 +1,35 @@
+// Ports of the API servers: chosen free once, remembered, and said clearly when somebody else took one since.
+import { createServer } from 'node:net'
+import { KubeNodeError } from '#lib/errors.ts'
+import { ALL_CLUSTERS } from './layout.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+/** The port that was got, or undefined when it is taken. */
+const tryPort = (port: number): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(undefined))
+    probe.listen(port, LOOPBACK, () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined))
+    })
+  })
+
+export async function portsFor(known: Readonly<Record<string, number>> = {}): Promise<Record<string, number>> {
+  const ports: Record<string, number> = {}
+  for (const name of ALL_CLUSTERS) {
+    const before = known[name]
+    if (before !== undefined && (await tryPort(before)) === undefined) {
+      throw new KubeNodeError(
+        'KN1206',
+        `cannot start the API server of ${name}: its port ${before} is in use by another program; end that, or start anew with --reset`,
+      )
+    }
+    const port = before ?? (await tryPort(0))
+    if (port === undefined)
+      throw new KubeNodeError('KN1206', `cannot start the API server of ${name}: no free port on ${LOOPBACK}`)
+    ports[name] = port
+  }
+  return ports
+}

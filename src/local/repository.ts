@@ -1,0 +1,93 @@
+// The git repository that the local fleet follows: a clone of the commit that is checked out here, in which a newcomer may commit freely.
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+const run = promisify(execFile)
+
+export const BRANCH = 'main'
+/** How many nodes each cluster of the shipped fleet has; `--nodes` commits a change of it. */
+export const SIZE_FILE = 'fleet/clusters/size.json'
+
+const GIT_TIMEOUT_MS = 60_000
+
+/** What git is told always: nothing of the user's hooks, and a name for commits where the user has none. */
+async function git(cwd: string, args: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await run('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
+      cwd,
+      timeout: GIT_TIMEOUT_MS,
+      maxBuffer: 16 * 1024 * 1024,
+    })
+    return stdout.trim()
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new KubeNodeError(
+        'KN1208',
+        'cannot run git: it is not installed; install it, the fleet is changed by commits',
+        { cause },
+      )
+    }
+    throw cause
+  }
+}
+
+export interface Repository {
+  readonly commit: string
+  /** Set when the checkout has changes under fleet/ or rules/ that no commit holds: they are not used. */
+  readonly notice?: string
+}
+
+async function head(source: string): Promise<string> {
+  try {
+    return await git(source, ['rev-parse', '--verify', 'HEAD^{commit}'])
+  } catch (cause) {
+    if (cause instanceof KubeNodeError) throw cause
+    throw new KubeNodeError(
+      'KN1209',
+      `cannot read the fleet from ${source}: it has no git commit (${messageOf(cause).split('\n').at(-1) ?? ''}); clone the repository with git, or run git init && git add -A && git commit there`,
+      { cause },
+    )
+  }
+}
+
+/** Makes the clone once; afterwards it belongs to the newcomer, and only its newest commit is told. */
+export async function provideRepository(source: string, target: string): Promise<Repository> {
+  if (!existsSync(join(target, '.git'))) {
+    const commit = await head(source)
+    await git(source, ['clone', '--quiet', '--no-local', '--depth', '1', '--no-tags', `file://${source}`, target])
+    await git(target, ['checkout', '--quiet', '-B', BRANCH, commit])
+    await git(target, ['remote', 'remove', 'origin'])
+  }
+  await nameForCommits(target)
+  const dirty = await git(source, ['status', '--porcelain', '--', 'fleet', 'rules'])
+  const notice =
+    dirty === ''
+      ? undefined
+      : `changes under fleet/ and rules/ that are not committed are not used (${dirty.split('\n').length} files)`
+  return { commit: await head(target), ...(notice === undefined ? {} : { notice }) }
+}
+
+/** Commits in the clone must not fail for want of a name. */
+async function nameForCommits(target: string): Promise<void> {
+  for (const [key, value] of [
+    ['user.name', 'local fleet'],
+    ['user.email', 'fleet@localhost'],
+  ] as const) {
+    const known = await git(target, ['config', key]).catch(() => '')
+    if (known === '') await git(target, ['config', key, value])
+  }
+}
+
+/** Changes how many nodes each cluster has, the way everything is changed: by a commit. */
+export async function commitSize(target: string, nodes: number): Promise<void> {
+  const path = join(target, SIZE_FILE)
+  const before = JSON.parse(readFileSync(path, 'utf8')) as Record<string, number>
+  const after = Object.fromEntries(Object.keys(before).map((cluster) => [cluster, nodes]))
+  const text = `${JSON.stringify(after, null, 2)}\n`
+  if (readFileSync(path, 'utf8') === text) return
+  writeFileSync(path, text)
+  await git(target, ['commit', '--quiet', '-m', `fleet: ${nodes} nodes a cluster`, '--', SIZE_FILE])
+}
