@@ -6,6 +6,9 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
+import { PolicyAdmission } from './admission/policies.ts'
+import { withCompiledExpressions } from './admission/policy-served.ts'
+import { escalationGuard } from './admission/rbac-escalation.ts'
 import {
   authenticationChain,
   bootstrapTokens,
@@ -20,6 +23,7 @@ import { bootstrap } from './bootstrap/objects.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
+import { startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
 import { builtinServed } from './registry/builtin-served.ts'
@@ -41,6 +45,8 @@ export interface ApiServerOptions {
   readonly port?: number
   /** More names and addresses for a serving certificate that is made here. */
   readonly hosts?: readonly string[]
+  /** The loops of a controller manager: all of them, none, or those named. */
+  readonly loops?: LoopChoice
   readonly log?: Logger
 }
 
@@ -60,7 +66,10 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
   const credentials = options.credentials ?? (await newCredentials(clock.now(), [host, ...(options.hosts ?? [])]))
   const store = new Store(options.storage ?? memoryStorage())
-  const registry = new Registry([...builtinKinds.map(builtinServed), definitionServed()])
+  const registry = new Registry([
+    ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k))),
+    definitionServed(),
+  ])
   const authorizer = new Authorizer(store)
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
@@ -68,7 +77,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     store,
     registry,
     authorizer,
-    admission: new AdmissionChain([]),
+    admission: new AdmissionChain([escalationGuard(authorizer), new PolicyAdmission(store, registry)]),
     clock,
     random,
     uid: randomUUID,
@@ -89,6 +98,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const definitions = new DefinitionController(parts, log)
   await bootstrap(store, { now: clock.now(), uid: randomUUID })
   definitions.start()
+  const loops = startLoops(parts, options.loops ?? 'all', log)
   let url = ''
   return {
     async listen() {
@@ -108,6 +118,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
       http.closeAllConnections()
       await closed
+      await loops.stop()
       await definitions.stop()
       await store.close()
     },

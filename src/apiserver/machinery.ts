@@ -16,3 +16,11 @@ export { compileSchemaRules } from '#schema/cel/rules.ts'
 export { validateRules } from '#schema/cel/run-rules.ts'
 export { createValidator } from '#schema/validate.ts'
 export { coerceEmbedded } from '#schema/coerce.ts'
+export {
+  admissionScope,
+  AdmissionEvaluation,
+  compileAdmission,
+  matchConditions,
+  type AdmissionScope,
+  type MatchCondition,
+} from '#schema/cel/admission.ts'

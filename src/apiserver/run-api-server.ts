@@ -12,6 +12,8 @@ export interface RunOptions {
   readonly data: string
   readonly port: number
   readonly host?: string
+  /** False: a controller manager does what our loops would. */
+  readonly loops?: boolean
   readonly log?: Logger
   /** Ends the server. */
   readonly signal: AbortSignal
@@ -25,10 +27,24 @@ export interface Running {
   readonly ended: Promise<void>
 }
 
-export async function runApiServer({ data, port, host = '127.0.0.1', log, signal }: RunOptions): Promise<Running> {
+export async function runApiServer({
+  data,
+  port,
+  host = '127.0.0.1',
+  loops = true,
+  log,
+  signal,
+}: RunOptions): Promise<Running> {
   const storage = sqliteStorage(join(data, 'objects.db'))
   const credentials = await credentialsIn(join(data, 'pki'), systemClock.now(), [host])
-  const server = await createApiServer({ storage, credentials, host, port, ...(log === undefined ? {} : { log }) })
+  const server = await createApiServer({
+    storage,
+    credentials,
+    host,
+    port,
+    loops: loops ? 'all' : 'none',
+    ...(log === undefined ? {} : { log }),
+  })
   await server.listen()
   const kubeconfig = join(data, 'admin.kubeconfig')
   writeFileSync(kubeconfig, server.adminKubeconfig(), { mode: 0o600 })

@@ -1,6 +1,6 @@
 // Admission registration: webhooks, and policies in CEL with their bindings. What they say is carried out elsewhere.
 import type { KubeObject } from '#schema/object.ts'
-import { invalid, notSupported, required } from './field-problem.ts'
+import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
@@ -90,8 +90,25 @@ function webhookProblems(o: KubeObject): readonly FieldProblem[] {
     if ((client['url'] === undefined) === (client['service'] === undefined)) {
       out.push(required(`${at}.clientConfig`, 'exactly one of url or service is required'))
     }
+    out.push(...urlProblems(client['url'], `${at}.clientConfig.url`))
     return out
   })
+}
+
+const URL_FORM = 'desired format: https://host[/path]'
+
+function urlProblems(url: unknown, field: string): FieldProblem[] {
+  if (url === undefined) return []
+  const parsed = URL.parse(text(url))
+  if (parsed === null) return [invalid(field, url, `url must be a valid URL; ${URL_FORM}`)]
+  const scheme = parsed.protocol.slice(0, -1)
+  const out: FieldProblem[] = []
+  if (scheme !== 'https') out.push(invalid(field, scheme, `'https' is the only allowed URL scheme; ${URL_FORM}`))
+  if (parsed.host === '') out.push(invalid(field, parsed.host, `host must be specified; ${URL_FORM}`))
+  if (parsed.username !== '') out.push(invalid(field, parsed.username, 'user information is not permitted in the URL'))
+  if (parsed.hash !== '') out.push(invalid(field, parsed.hash.slice(1), 'fragments are not permitted in the URL'))
+  if (parsed.search !== '') out.push(invalid(field, parsed.search.slice(1), 'query parameters are not permitted in the URL'))
+  return out
 }
 
 const webhookKind = (
@@ -273,8 +290,26 @@ export const validatingAdmissionPolicyBinding: BuiltinKind = {
         ),
       )
     }
-    return out
+    return [...out, ...paramRefProblems(spec['paramRef'])]
   },
+}
+
+/** Parameters are found by name or by selector, and the policy says what none means. */
+function paramRefProblems(paramRef: unknown): FieldProblem[] {
+  if (paramRef === undefined) return []
+  const p = fields(paramRef)
+  const both = text(p['name']) !== '' && p['selector'] !== undefined
+  const neither = text(p['name']) === '' && p['selector'] === undefined
+  const exclusive = 'name and selector are mutually exclusive'
+  const action = p['parameterNotFoundAction']
+  return [
+    ...(both ? [forbidden('spec.paramRef.name', exclusive), forbidden('spec.paramRef.selector', exclusive)] : []),
+    ...(neither ? [required('spec.paramRef', 'one of name or selector must be specified')] : []),
+    ...(action === undefined ? [required('spec.paramRef.parameterNotFoundAction')] : []),
+    ...(action === undefined || action === 'Deny' || action === 'Allow'
+      ? []
+      : [notSupported('spec.paramRef.parameterNotFoundAction', action, ['Deny', 'Allow'])]),
+  ]
 }
 
 export const admissionKinds = [

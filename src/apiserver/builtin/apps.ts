@@ -6,6 +6,7 @@ import type { FieldProblem } from './field-problem.ts'
 import { fields, number, shown, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind, Column } from './kind.ts'
 import { podTemplate } from './pod-spec.ts'
+import { replicaCountProblems } from './status-counts.ts'
 import { claimSpec, templateMeta } from './pod-volumes.ts'
 import {
   always,
@@ -119,6 +120,7 @@ export const deployment: BuiltinKind = {
   },
   prepareForCreate: (o) => ({ ...o, status: {} }),
   validate: (o, old) => [...workloadProblems(o, old, 'deployment'), ...strategyProblems(o)],
+  validateStatus: (o) => replicaCountProblems(o, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
 }
 
 function strategyProblems(o: KubeObject): FieldProblem[] {

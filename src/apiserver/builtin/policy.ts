@@ -1,7 +1,7 @@
 // Pod disruption budgets and priority classes.
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { forbidden, invalid } from './field-problem.ts'
+import { forbidden, invalid, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { number, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
@@ -99,7 +99,16 @@ export const podDisruptionBudget: BuiltinKind = {
     ...o,
     status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 },
   }),
-  validate: validateBudget,
+  validate: (o) => [...validateBudget(o), ...evictionPolicyProblems(o)],
+}
+
+const EVICTION_POLICIES = ['AlwaysAllow', 'IfHealthyBudget']
+
+function evictionPolicyProblems(o: KubeObject): FieldProblem[] {
+  const policy = specOf(o)['unhealthyPodEvictionPolicy']
+  return policy === undefined || EVICTION_POLICIES.includes(text(policy))
+    ? []
+    : [notSupported('spec.unhealthyPodEvictionPolicy', policy, EVICTION_POLICIES)]
 }
 
 /** Above this, only the classes of the system itself. */

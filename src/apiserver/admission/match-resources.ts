@@ -1,0 +1,68 @@
+// Whether a policy, a binding or a webhook is meant for a request: by operation, resource, name, namespace and labels.
+import type { KubeObject } from '#schema/object.ts'
+import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import type { Store } from '../storage/store.ts'
+import type { AdmissionRequest } from './chain.ts'
+import { fields, listOfFields, word } from './compiled-policy.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+const texts = (v: unknown): readonly string[] => (Array.isArray(v) ? v.map(String) : [])
+const has = (list: readonly string[], value: string): boolean => list.includes('*') || list.includes(value)
+
+export interface MatchOptions {
+  /** A binding without rules means all that its policy means. */
+  readonly emptyRulesMatch: boolean
+}
+
+export function matchesResources(
+  match: Fields,
+  request: AdmissionRequest,
+  store: Store,
+  { emptyRulesMatch }: MatchOptions,
+): boolean {
+  const rules = listOfFields(match['resourceRules'])
+  if (listOfFields(match['excludeResourceRules']).some((r) => ruleMatches(r, request))) return false
+  if (!(rules.length === 0 && emptyRulesMatch) && !rules.some((r) => ruleMatches(r, request))) return false
+  return namespaceMatches(match['namespaceSelector'], request, store) && objectMatches(match['objectSelector'], request)
+}
+
+export function ruleMatches(rule: Fields, { operation, served, subresource, name }: AdmissionRequest): boolean {
+  const { group, version, plural, namespaced } = served.type
+  const scope = word(rule['scope']) || '*'
+  const names = texts(rule['resourceNames'])
+  return (
+    has(texts(rule['operations']), operation) &&
+    has(texts(rule['apiGroups']), group) &&
+    has(texts(rule['apiVersions']), version) &&
+    (scope === '*' || (scope === 'Namespaced') === namespaced) &&
+    texts(rule['resources']).some((r) => resourceMatches(r, plural, subresource)) &&
+    (names.length === 0 || names.includes(name))
+  )
+}
+
+function resourceMatches(pattern: string, plural: string, subresource: string): boolean {
+  const [resource = '', sub] = pattern.split('/')
+  if (pattern === '*/*') return true
+  if (resource !== '*' && resource !== plural) return false
+  return sub === undefined ? subresource === '' : sub === '*' || sub === subresource
+}
+
+const isEmptySelector = (s: unknown): boolean => s === undefined || Object.keys(fields(s)).length === 0
+
+function namespaceMatches(
+  selector: unknown,
+  { served, namespace, object, old }: AdmissionRequest,
+  store: Store,
+): boolean {
+  if (isEmptySelector(selector)) return true
+  const matcher = selectorMatcher(fields(selector) as LabelSelector)
+  if (served.resource === '/namespaces') return matcher((object ?? old)?.metadata.labels)
+  if (namespace === '') return true
+  return matcher(store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value.metadata.labels)
+}
+
+function objectMatches(selector: unknown, { object, old }: AdmissionRequest): boolean {
+  if (isEmptySelector(selector)) return true
+  const matcher = selectorMatcher(fields(selector) as LabelSelector)
+  return [object, old].some((o: KubeObject | undefined) => o !== undefined && matcher(o.metadata.labels))
+}

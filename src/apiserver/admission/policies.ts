@@ -1,0 +1,194 @@
+// ValidatingAdmissionPolicies with their bindings, asked about every write once it is otherwise fine.
+import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#schema/resource.ts'
+import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
+import type { Registry } from '../registry/registry.ts'
+import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import type { Store } from '../storage/store.ts'
+import { forbidden, Refusal } from '../status/refusal.ts'
+import type { AdmissionLink, AdmissionRequest } from './chain.ts'
+import { compilePolicy, fields, word, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
+import { matchesResources } from './match-resources.ts'
+
+const GROUP = 'admissionregistration.k8s.io'
+const POLICIES = `${GROUP}/validatingadmissionpolicies`
+const BINDINGS = `${GROUP}/validatingadmissionpolicybindings`
+/** Policies do not judge what could repair a wrong policy. */
+const EXEMPT = new Set([
+  POLICIES,
+  BINDINGS,
+  `${GROUP}/validatingwebhookconfigurations`,
+  `${GROUP}/mutatingwebhookconfigurations`,
+])
+
+interface Bound {
+  readonly policy: CompiledPolicy
+  readonly binding: KubeObject
+}
+
+export class PolicyAdmission implements AdmissionLink {
+  readonly #store: Store
+  readonly #registry: Registry
+  #bound: readonly Bound[] | undefined
+
+  constructor(store: Store, registry: Registry) {
+    this.#store = store
+    this.#registry = registry
+    const forget = () => {
+      this.#bound = undefined
+    }
+    for (const resource of [POLICIES, BINDINGS])
+      store.collection(resource).watch({ namespace: undefined, name: undefined }, forget)
+  }
+
+  active = (): boolean => this.#all().length > 0
+
+  #all(): readonly Bound[] {
+    if (this.#bound !== undefined) return this.#bound
+    const policies = new Map(
+      Array.from(this.#store.collection(POLICIES).list(undefined), (s) => [s.name, compilePolicy(s.value)]),
+    )
+    this.#bound = Array.from(this.#store.collection(BINDINGS).list(undefined), (s) => s.value).flatMap((binding) => {
+      const policy = policies.get(word(fields(binding['spec'])['policyName']))
+      return policy === undefined ? [] : [{ policy, binding }]
+    })
+    return this.#bound
+  }
+
+  validate = (request: AdmissionRequest): void => {
+    if (EXEMPT.has(request.served.resource)) return
+    for (const bound of this.#all()) this.#judge(bound, request)
+  }
+
+  #judge(bound: Bound, request: AdmissionRequest): void {
+    const { policy, binding } = bound
+    const spec = fields(binding['spec'])
+    if (!matchesResources(fields(policy.spec['matchConstraints']), request, this.#store, { emptyRulesMatch: false }))
+      return
+    if (!matchesResources(fields(spec['matchResources']), request, this.#store, { emptyRulesMatch: true })) return
+    const params = this.#params(bound, request)
+    if ('missing' in params) {
+      if (fields(spec['paramRef'])['parameterNotFoundAction'] !== 'Allow')
+        this.#deny(bound, request, { reason: 'Invalid', message: params.missing })
+      return
+    }
+    for (const param of params.found) this.#evaluate(bound, request, param)
+  }
+
+  #evaluate(bound: Bound, request: AdmissionRequest, params: KubeObject | null): void {
+    const { policy } = bound
+    const evaluation = new AdmissionEvaluation(policy.scope, {
+      object: request.object ?? null,
+      oldObject: request.old ?? null,
+      request: requestFacts(request),
+      namespaceObject: this.#namespaceOf(request),
+      params,
+    })
+    const matched = matchConditions(policy.conditions, evaluation)
+    if ('error' in matched)
+      return policy.ignoresFailure
+        ? undefined
+        : this.#deny(bound, request, { reason: 'Invalid', message: matched.error })
+    if (!matched.matches) return
+    for (const v of policy.validations) {
+      const result = evaluation.run(v.program)
+      if (!result.ok) {
+        if (!policy.ignoresFailure) this.#deny(bound, request, { reason: 'Invalid', message: result.error })
+      } else if (result.value !== true)
+        this.#deny(bound, request, { reason: v.reason, message: messageOf(v, evaluation) })
+    }
+  }
+
+  #namespaceOf({ namespace }: AdmissionRequest): KubeObject | null {
+    return namespace === ''
+      ? null
+      : (this.#store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value ?? null)
+  }
+
+  #params(
+    { policy, binding }: Bound,
+    { namespace }: AdmissionRequest,
+  ): { readonly found: readonly (KubeObject | null)[] } | { readonly missing: string } {
+    const kind = fields(policy.spec['paramKind'])
+    if (policy.spec['paramKind'] === undefined) return { found: [null] }
+    const ref = fields(fields(binding['spec'])['paramRef'])
+    const served = this.#registry.findKind(word(kind['apiVersion']), word(kind['kind']))
+    if (served === undefined)
+      return {
+        missing: `failed to find resource referenced by paramKind: '${word(kind['apiVersion'])}, Kind=${word(kind['kind'])}'`,
+      }
+    const where = served.type.namespaced ? word(ref['namespace']) || namespace : ''
+    const name = word(ref['name'])
+    if (name !== '') {
+      const found = this.#store.get({ resource: served.resource, namespace: where, name })?.value
+      return found === undefined
+        ? { missing: 'no params found for policy binding with `Deny` parameterNotFoundAction' }
+        : { found: [found] }
+    }
+    const matcher = selectorMatcher(fields(ref['selector']) as LabelSelector)
+    const found = [...this.#store.collection(served.resource).list(served.type.namespaced ? where : undefined)]
+      .map((s) => s.value)
+      .filter((o) => matcher(o.metadata.labels))
+    return found.length === 0
+      ? { missing: 'no params found for policy binding with `Deny` parameterNotFoundAction' }
+      : { found }
+  }
+
+  /** What the binding asks for: a refusal, a warning, or a line for the audit that we do not keep. */
+  #deny(
+    { policy, binding }: Bound,
+    request: AdmissionRequest,
+    { reason, message }: { readonly reason: string; readonly message: string },
+  ): void {
+    const actions = fields(binding['spec'])['validationActions']
+    const list = Array.isArray(actions) ? actions : []
+    const which = `ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.metadata.name ?? ''}'`
+    if (list.includes('Warn')) request.warn(`Validation failed for ${which}: ${message}`)
+    if (!list.includes('Deny')) return
+    const text = `${which} denied request: ${message}`
+    const { group, plural } = request.served.type
+    const { status } = forbidden({ group, plural }, request.name, text)
+    throw new Refusal({
+      ...status,
+      reason,
+      code: CODES[reason] ?? 422,
+      details: { ...status.details, causes: [{ message: text }] },
+    })
+  }
+}
+
+const CODES: Readonly<Record<string, number | undefined>> = {
+  Unauthorized: 401,
+  Forbidden: 403,
+  Invalid: 422,
+  RequestEntityTooLarge: 413,
+}
+
+function messageOf(v: CompiledValidation, evaluation: AdmissionEvaluation): string {
+  if (v.messageProgram !== undefined) {
+    const result = evaluation.run(v.messageProgram)
+    if (result.ok && typeof result.value === 'string' && result.value.trim() !== '' && !result.value.includes('\n'))
+      return result.value.trim()
+  }
+  return v.message === '' ? `failed expression: ${v.expression}` : v.message
+}
+
+function requestFacts({ served, subresource, name, namespace, operation, user, dryRun }: AdmissionRequest): unknown {
+  const { group, version, kind, plural } = served.type
+  const ofKind = { group, version, kind }
+  const ofResource = { group, version, resource: plural }
+  return {
+    kind: ofKind,
+    resource: ofResource,
+    subResource: subresource,
+    requestKind: ofKind,
+    requestResource: ofResource,
+    requestSubResource: subresource,
+    name,
+    namespace,
+    operation,
+    userInfo: { username: user.name, uid: user.uid ?? '', groups: user.groups, extra: user.extra ?? {} },
+    dryRun,
+    options: { apiVersion: apiVersionOf({ group: 'meta.k8s.io', version: 'v1' }) },
+  }
+}
