@@ -52,11 +52,11 @@ function isFresh(path: string, cluster: Cluster, now: number): boolean {
 }
 
 async function keyAndRequest(user: string): Promise<{ key: string; request: string }> {
-  cryptoProvider.set(webcrypto as unknown as Crypto)
+  cryptoProvider.set(webcrypto)
   const keys = await webcrypto.subtle.generateKey(KEY, true, ['sign', 'verify'])
   const csr = await Pkcs10CertificateRequestGenerator.create({
-    name: [{ CN: [{ utf8String: user }] }],
-    keys: keys as unknown as CryptoKeyPair,
+    name: [{ CN: [user] }],
+    keys,
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
   })
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
