@@ -1,16 +1,76 @@
 // The loops of a controller manager that a cluster cannot do without, each of which can be left to a real one.
 import type { Logger } from '#lib/log.ts'
 import type { ServerParts } from '../handlers/context.ts'
+import { countBudgets } from './budgets.ts'
+import { signCertificates } from './certificates.ts'
+import { aggregateRoles } from './cluster-roles.ts'
+import { collectGarbage } from './garbage.ts'
+import { startLoop, type Loop, type LoopSpec } from './loop.ts'
+import { settleNamespaces } from './namespaces.ts'
+import { watchNodes } from './nodes.ts'
+import { prune } from './pruning.ts'
 
-export const LOOPS = ['garbage', 'namespaces', 'pruning', 'certificates', 'nodes', 'budgets'] as const
+export const LOOPS = ['garbage', 'namespaces', 'pruning', 'certificates', 'nodes', 'budgets', 'roles'] as const
 export type LoopName = (typeof LOOPS)[number]
 export type LoopChoice = 'all' | 'none' | readonly LoopName[]
 
-export interface Loop {
-  /** Resolves when what is under way is done. */
+const SOON_MS = 50
+const MINUTE_MS = 60_000
+const SECOND_MS = 1_000
+
+function specOf(name: LoopName, parts: ServerParts): LoopSpec {
+  const spec = (
+    settleMs: number,
+    everyMs: number,
+    resources: readonly string[],
+    look: (parts: ServerParts) => Promise<void>,
+  ): LoopSpec => ({
+    name,
+    settleMs,
+    everyMs,
+    resources,
+    look: () => look(parts),
+  })
+  switch (name) {
+    case 'garbage':
+      // woken by deletions and owners of any kind: see startLoops
+      return spec(200, 5 * MINUTE_MS, [], collectGarbage)
+    case 'namespaces':
+      return spec(SOON_MS, MINUTE_MS, ['/namespaces'], settleNamespaces)
+    case 'pruning':
+      return spec(MINUTE_MS, MINUTE_MS, [], prune)
+    case 'certificates':
+      return spec(SOON_MS, MINUTE_MS, ['certificates.k8s.io/certificatesigningrequests'], signCertificates)
+    case 'nodes':
+      return spec(5 * SECOND_MS, 5 * SECOND_MS, [], watchNodes)
+    case 'budgets':
+      return spec(SOON_MS, MINUTE_MS, ['policy/poddisruptionbudgets', '/pods'], countBudgets)
+    case 'roles':
+      return spec(SOON_MS, MINUTE_MS, ['rbac.authorization.k8s.io/clusterroles'], aggregateRoles)
+    default:
+      throw new Error(`no loop ${String(name)}`)
+  }
+}
+
+export interface Loops {
   stop(): Promise<void>
 }
 
-export function startLoops(_parts: ServerParts, _choice: LoopChoice, _log: Logger): Loop {
-  return { stop: () => Promise.resolve() }
+export function startLoops(parts: ServerParts, choice: LoopChoice, log: Logger): Loops {
+  const names = choice === 'all' ? LOOPS : choice === 'none' ? [] : choice
+  const loops = new Map(names.map((name): [LoopName, Loop] => [name, startLoop(parts, log, specOf(name, parts))]))
+  const garbage = loops.get('garbage')
+  const namespaces = loops.get('namespaces')
+  const unwatch = parts.store.onChange(({ type, object }) => {
+    const meta = object.value.metadata
+    const ending = type === 'DELETED' || meta.deletionTimestamp !== undefined
+    if (ending || (type === 'ADDED' && meta.ownerReferences !== undefined)) garbage?.wake()
+    if (ending && object.namespace !== '') namespaces?.wake()
+  })
+  return {
+    async stop() {
+      unwatch()
+      await Promise.all([...loops.values()].map((l) => l.stop()))
+    },
+  }
 }

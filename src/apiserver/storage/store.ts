@@ -40,6 +40,7 @@ export class Store {
   #issued: number
   #committed: number
   readonly #onCommit = new Set<() => void>()
+  readonly #onChange = new Set<(event: StoreEvent) => void>()
 
   constructor(backend: StorageBackend) {
     this.#backend = backend
@@ -94,6 +95,12 @@ export class Store {
     const revision = ++this.#issued
     const { value, bytes } = encode(revision)
     return this.#enqueue('DELETED', new Stored(at, revision, bytes, value), seen, undefined)
+  }
+
+  /** Called for each committed change of any resource. */
+  onChange(listener: (event: StoreEvent) => void): () => void {
+    this.#onChange.add(listener)
+    return () => void this.#onChange.delete(listener)
   }
 
   /** Called after each group of commits. */
@@ -154,6 +161,7 @@ export class Store {
     if (newest === (event.type === 'DELETED' ? undefined : event.object)) this.#inFlight.delete(key)
     this.#committed = event.revision
     this.collection(event.object.resource).apply(event)
+    for (const listener of this.#onChange) listener(event)
     resolve({ done: event.object })
   }
 }

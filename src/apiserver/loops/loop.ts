@@ -1,0 +1,60 @@
+// One loop: looks again some time after something it cares about has changed, and now and then anyway; never twice at once.
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Timer } from '#lib/clock.ts'
+import type { ServerParts } from '../handlers/context.ts'
+
+export interface LoopSpec {
+  readonly name: string
+  /** Resources whose changes wake it. */
+  readonly resources: readonly string[]
+  /** After a change, so that a burst is one look. */
+  readonly settleMs: number
+  /** Without a change. */
+  readonly everyMs: number
+  readonly look: () => Promise<void>
+}
+
+export interface Loop {
+  /** Looks again soon. */
+  wake(): void
+  /** Resolves when what is under way is done. */
+  stop(): Promise<void>
+}
+
+export function startLoop({ store, clock }: ServerParts, log: Logger, spec: LoopSpec): Loop {
+  let timer: Timer | undefined
+  let due = Infinity
+  let running: Promise<void> | undefined
+  let stopped = false
+  const scheduleIn = (ms: number) => {
+    const at = clock.monotonic() + ms
+    if (stopped || at >= due) return
+    timer?.cancel()
+    due = at
+    timer = clock.after(ms, run)
+  }
+  const run = () => {
+    due = Infinity
+    if (running !== undefined) return scheduleIn(spec.settleMs)
+    running = spec
+      .look()
+      .catch((e: unknown) => log.error('loop failed', { loop: spec.name, reason: messageOf(e) }))
+      .finally(() => {
+        running = undefined
+        scheduleIn(spec.everyMs)
+      })
+  }
+  const wake = () => scheduleIn(spec.settleMs)
+  const stops = spec.resources.map((r) => store.collection(r).watch({ namespace: undefined, name: undefined }, wake))
+  scheduleIn(spec.settleMs)
+  return {
+    wake,
+    async stop() {
+      stopped = true
+      timer?.cancel()
+      for (const stop of stops) stop()
+      await running
+    },
+  }
+}
