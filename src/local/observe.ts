@@ -1,0 +1,45 @@
+// Reads what the summary shows. A cluster that does not answer is a finding, not an error.
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { release } from '#api/kinds/release.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { ClusterSeen, FleetSeen, HubSeen } from './summary.ts'
+
+const READ_TIMEOUT_MS = 3_000
+
+const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<T>): Promise<readonly T[]> =>
+  (await client.list(type, { timeoutMs: READ_TIMEOUT_MS })).items
+
+async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
+  try {
+    const [machines, machineSets, sets, jobs] = await Promise.all([
+      all(client, machine),
+      all(client, machineSet),
+      all(client, machineComponentSet),
+      all(client, remedyOperationJob),
+    ])
+    return { name, isReachable: true, machines, machineSets, sets, jobs }
+  } catch {
+    return { name, isReachable: false, machines: [], machineSets: [], sets: [], jobs: [] }
+  }
+}
+
+async function hubSeen(client: KubeClient): Promise<HubSeen> {
+  try {
+    return { isReachable: true, releases: await all(client, release) }
+  } catch {
+    return { isReachable: false, releases: [] }
+  }
+}
+
+export async function observeFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeClient>): Promise<FleetSeen> {
+  const [hubState, ...rest] = await Promise.all([
+    hubSeen(hub),
+    ...[...clusters].map(([name, client]) => seenOf(name, client)),
+  ])
+  return { hub: hubState, clusters: rest }
+}

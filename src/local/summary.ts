@@ -1,0 +1,121 @@
+// What the local fleet looks like right now, in a few lines that a person can watch. Pure: objects in, lines out.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+
+/** What was read of a business cluster; undefined parts could not be read. */
+export interface ClusterSeen {
+  readonly name: string
+  readonly isReachable: boolean
+  readonly machines: readonly Machine[]
+  readonly machineSets: readonly MachineSet[]
+  readonly sets: readonly MachineComponentSet[]
+  readonly jobs: readonly RemedyOperationJob[]
+}
+
+export interface HubSeen {
+  readonly isReachable: boolean
+  readonly releases: readonly Release[]
+}
+
+export interface FleetSeen {
+  readonly hub: HubSeen
+  readonly clusters: readonly ClusterSeen[]
+}
+
+const isTrue = (
+  o: {
+    readonly status?:
+      | { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+      | undefined
+  },
+  type: string,
+): boolean => o.status?.conditions?.some((c) => c.type === type && c.status === 'True') ?? false
+
+const declared = (c: ClusterSeen): number => c.machineSets.reduce((n, s) => n + s.spec.replicas, 0)
+const readyMachines = (c: ClusterSeen): number => c.machines.filter((m) => m.status?.phase === 'Ready').length
+const openJobs = (c: ClusterSeen): readonly RemedyOperationJob[] => c.jobs.filter((j) => j.status?.phase !== 'Done')
+
+/** `beacon 1.1.0 ×3, 1.0.0 ×2`, of what is in use, by component. */
+export function componentsLine(machines: readonly Machine[]): string {
+  const counts = new Map<string, Map<string, number>>()
+  for (const m of machines)
+    for (const c of m.status?.components ?? []) {
+      const versions = counts.get(c.name) ?? new Map<string, number>()
+      const version = c.version ?? 'none'
+      versions.set(version, (versions.get(version) ?? 0) + 1)
+      counts.set(c.name, versions)
+    }
+  const parts = [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, versions]) => {
+      const each = [...versions].sort(([, a], [, b]) => b - a).map(([version, n]) => `${version} ×${n}`)
+      return `${name} ${each.join(', ')}`
+    })
+  return parts.join('   ')
+}
+
+function rolloutLine(set: MachineComponentSet): string | undefined {
+  const waves = (set.status?.waves ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
+  const [wave] = waves
+  if (wave !== undefined) {
+    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}`
+  }
+  const blocked = set.status?.revisions?.blocked ?? []
+  if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
+  return set.status?.waitingFor === undefined ? undefined : `waits for ${set.status.waitingFor.predicate}`
+}
+
+function clusterLines(c: ClusterSeen): string[] {
+  if (!c.isReachable) return [`${c.name.padEnd(6)} does not answer`]
+  const rollouts = c.sets.map(rolloutLine).filter((l) => l !== undefined)
+  const repairs = openJobs(c)
+  return [
+    `${c.name.padEnd(6)} ${readyMachines(c)}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd(),
+    ...rollouts.map((l) => `       rollout  ${l}`),
+    ...repairs
+      .slice(0, 3)
+      .map((j) => `       repair   ${j.spec.node.name}: ${j.spec.remedierRef.name}, ${j.status?.phase ?? 'Pending'}`),
+    ...(repairs.length > 3 ? [`       repair   and ${repairs.length - 3} more`] : []),
+  ]
+}
+
+const newest = (releases: readonly Release[]): Release | undefined =>
+  releases.toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))[0]
+
+function releaseLine(hub: HubSeen): string {
+  if (!hub.isReachable) return 'hub    does not answer'
+  const release = newest(hub.releases)
+  if (release === undefined) return 'hub    no release yet'
+  const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
+  const waits = release.status?.waitingFor === undefined ? '' : `   waits for ${release.status.waitingFor.predicate}`
+  return `hub    commit ${release.spec.commit.slice(0, 8)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
+}
+
+export const summaryLines = ({ hub, clusters }: FleetSeen): readonly string[] => [
+  releaseLine(hub),
+  ...clusters.flatMap(clusterLines),
+]
+
+/** Why the fleet is not yet as git says; empty when it is. */
+export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
+  const release = hub.releases.find((r) => r.spec.commit === commit) ?? newest(hub.releases)
+  const out: string[] = []
+  if (release === undefined) out.push('no release was made of the commit yet')
+  else if (release.status?.phase !== 'Succeeded')
+    out.push(`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}`)
+  for (const c of clusters) {
+    if (!c.isReachable) {
+      out.push(`${c.name} does not answer`)
+      continue
+    }
+    if (declared(c) === 0) out.push(`${c.name} has no MachineSet yet`)
+    if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
+    for (const s of c.sets)
+      if (!isTrue(s, 'Ready')) out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out`)
+    if (openJobs(c).length > 0) out.push(`${c.name}: ${openJobs(c).length} repairs are open`)
+  }
+  return out
+}
