@@ -2,7 +2,7 @@
 import { ApiError } from './errors.ts'
 
 /** A healthy stream that broke is opened again almost at once, spread a little: thousands may have been cut off together. */
-const FIRST_SPREAD_MS = 200
+const FIRST_SPREAD_MS = 100
 const BASE_MS = 400
 const LONGEST_MS = 30_000
 /** A server may ask for more patience than we would have, up to this. */

@@ -40,7 +40,7 @@ export interface Informer<T extends KubeObject = KubeObject> {
   /** Time since the server was last heard; for watchdogs, and for whoever must not act on old data. */
   silentForMs(): number
   readonly isWatching: boolean
-  /** The newest revision that the cache knows of. */
+  /** Everything up to this revision is in the store: what was written later by us is not seen yet. */
   readonly resourceVersion: string | undefined
 }
 

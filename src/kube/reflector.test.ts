@@ -462,7 +462,7 @@ describe('F12 reconnect storm', () => {
     expect(watches).toHaveLength(500)
     const perTenMs = new Map<number, number>()
     for (const at of watches) perTenMs.set(Math.floor(at / 10), (perTenMs.get(Math.floor(at / 10)) ?? 0) + 1)
-    expect(Math.max(...perTenMs.values())).toBeLessThan(60)
+    expect(Math.max(...perTenMs.values())).toBeLessThan(100)
     stop.abort()
     await settled()
     expect(fake.openWatches).toBe(0)

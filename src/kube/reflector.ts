@@ -60,7 +60,7 @@ const HEALTHY_MS = 10_000
 /** A server that stays behind what we saw was set back for good (restored from a backup): after this its word counts again. */
 const ACCEPT_OLDER_AFTER_MS = 600_000
 /** A server that forgot its history forgot it for everybody: lists are dear, so they come spread out. */
-const RELIST_SPREAD_MS = 1_000
+const RELIST_SPREAD_MS = 500
 /** Continue tokens that expired in a row; then the list is asked for in one piece. */
 const MAX_EXPIRED_PAGES = 2
 
@@ -72,6 +72,8 @@ export class Reflector<T extends KubeObject> {
   readonly #silentMs: number
   #failures = 0
   #expiredPages = 0
+  /** Lists since a watch last brought anything. */
+  #fruitlessLists = 0
   #behindSince: number | undefined
   /** When the server last said anything. */
   #heardAt: number
@@ -97,8 +99,9 @@ export class Reflector<T extends KubeObject> {
     return this.#connected
   }
 
+  /** Everything up to here is in the store. */
   get resourceVersion(): string | undefined {
-    return this.#replica.highest
+    return this.#replica.complete
   }
 
   /** Resolves when the signal aborts; never rejects. */
@@ -132,14 +135,23 @@ export class Reflector<T extends KubeObject> {
   }
 
   #afterFailure(error: unknown): number {
+    if (isGone(error) && this.#replica.resumeAt !== undefined) return this.#afterGone(error)
     this.#failures++
-    if (isGone(error) && this.#replica.resumeAt !== undefined) {
-      if (this.#replica.resumeLater()) return 0
-      this.#notice({ kind: 'Gone' })
-      this.#replica.forgetResumePoint()
-    }
+    return this.#retryIn(error, backoffMs(this.#failures, this.#o.random.next(), error))
+  }
+
+  /** History that is forgotten once is no failure of the server; history that is forgotten again right after a list is. */
+  #afterGone(error: unknown): number {
+    if (this.#replica.resumeLater()) return 0
+    this.#notice({ kind: 'Gone' })
+    this.#replica.forgetResumePoint()
     const spread = this.#o.random.next()
-    const retryInMs = backoffMs(this.#failures, spread, error) + (isGone(error) ? RELIST_SPREAD_MS * spread : 0)
+    if (this.#fruitlessLists === 0) return this.#retryIn(error, RELIST_SPREAD_MS * spread)
+    this.#failures++
+    return this.#retryIn(error, backoffMs(this.#failures + 1, spread, error))
+  }
+
+  #retryIn(error: unknown, retryInMs: number): number {
     this.#notice({ kind: 'Failed', error, failures: this.#failures, retryInMs })
     return retryInMs
   }
@@ -157,6 +169,7 @@ export class Reflector<T extends KubeObject> {
     }
     await this.#o.onChanges(this.#replica.endList(page.resourceVersion))
     this.#expiredPages = 0
+    this.#fruitlessLists++
     this.#behindSince = undefined
     this.#listedAt = this.#o.clock.monotonic()
     this.#notice({ kind: 'Listed', objects: this.#o.store.size, pages, resourceVersion: page.resourceVersion })
@@ -228,6 +241,7 @@ export class Reflector<T extends KubeObject> {
         this.#heard()
         this.#connected = true
         this.#failures = 0
+        this.#fruitlessLists = 0
         events++
         const changes = this.#replica.event(event)
         const held = changes.length === 0 ? undefined : this.#o.onChanges(changes)
@@ -240,7 +254,7 @@ export class Reflector<T extends KubeObject> {
       throw stop.signal.reason instanceof Silence ? stop.signal.reason : e
     } finally {
       this.#connected = false
-      if (clock.monotonic() - startedAt >= HEALTHY_MS) this.#failures = 0
+      if (clock.monotonic() - startedAt >= HEALTHY_MS) this.#failures = this.#fruitlessLists = 0
       dog.cancel()
       signal.removeEventListener('abort', onAbort)
     }

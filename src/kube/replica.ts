@@ -22,6 +22,7 @@ export class Replica<T extends KubeObject> {
   /** Revisions of the last events, in the order in which they came. */
   #recent: string[] = []
   #highest: string | undefined
+  #complete: string | undefined
   #overlaps = true
   #listed: Set<string> | undefined
   /** The server was set back: what it says counts although it is older. */
@@ -35,6 +36,11 @@ export class Replica<T extends KubeObject> {
   /** The newest revision that is known of. */
   get highest(): string | undefined {
     return this.#highest
+  }
+
+  /** Everything up to here is in the store. Stands still while a list is under way: of what it lists, only a part is there. */
+  get complete(): string | undefined {
+    return this.#complete
   }
 
   /** Where a watch goes on, a little before the last event; undefined when a list is needed. */
@@ -88,6 +94,7 @@ export class Replica<T extends KubeObject> {
     for (const key of this.#store.keys()) if (!listed.has(key)) this.#drop(key, resourceVersion, changes)
     this.#listed = undefined
     this.#acceptOlder = false
+    this.#complete = this.#highest
     this.#recent = [resourceVersion]
     this.#overlaps = true
     return changes
@@ -107,6 +114,7 @@ export class Replica<T extends KubeObject> {
     this.#recent.push(revision)
     if (this.#recent.length > OVERLAP) this.#recent.shift()
     this.#highest = newerOf(this.#highest, revision)
+    this.#complete = this.#highest
     return changes
   }
 
@@ -114,6 +122,7 @@ export class Replica<T extends KubeObject> {
   #bookmark(revision: string): void {
     if (isOlder(revision, this.#highest)) return
     this.#highest = revision
+    this.#complete = revision
     this.#recent = [revision]
     this.#overlaps = true
   }

@@ -140,9 +140,21 @@ async function textOf(req: IncomingMessage): Promise<string> {
 async function stream(res: ServerResponse, lines: AsyncIterable<string>): Promise<void> {
   res.writeHead(200, { 'content-type': 'application/json' })
   res.flushHeaders()
-  for await (const line of lines)
-    if (!res.write(line) && !res.destroyed) await Promise.race([once(res, 'drain'), once(res, 'close')])
+  for await (const line of lines) if (!res.write(line) && !res.destroyed) await writable(res)
   res.end()
+}
+
+/** Resolves when there is room again, or when nobody reads any more. */
+function writable(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.off('drain', done)
+      res.off('close', done)
+      resolve()
+    }
+    res.on('drain', done)
+    res.on('close', done)
+  })
 }
 
 const json = (res: ServerResponse, status: number, value: unknown): void => send(res, status, JSON.stringify(value))

@@ -11,6 +11,8 @@ export interface FakeKind {
   readonly mergeOnly?: boolean
   /** Has a status subresource: writes of the main resource leave status alone, and the other way round. */
   readonly status?: boolean
+  /** What becomes of a status that comes with a create: Nodes keep theirs, pods begin as Pending, all others lose it. */
+  readonly statusOnCreate?: 'kept' | { readonly [field: string]: unknown }
   readonly scale?: { readonly specPath: string; readonly statusPath?: string }
   /** Paths beyond metadata.name and metadata.namespace that field selectors may use. */
   readonly selectableFields?: readonly string[]
@@ -58,6 +60,8 @@ export const builtinKinds: readonly FakeKind[] = ROWS.map(
     mergeOnly: true,
     ...(builtinSchemas[kind] === undefined ? {} : { schema: builtinSchemas[kind] }),
     ...(SCALABLE.has(kind) ? { scale: { specPath: '.spec.replicas', statusPath: '.status.replicas' } } : {}),
+    ...(kind === 'Node' ? { statusOnCreate: 'kept' as const } : {}),
+    ...(kind === 'Pod' ? { statusOnCreate: { phase: 'Pending', qosClass: 'BestEffort' } } : {}),
     ...(kind === 'Pod' ? { selectableFields: ['spec.nodeName', 'status.phase'] } : {}),
     ...(kind === 'Node' ? { selectableFields: ['spec.unschedulable'] } : {}),
   }),

@@ -108,7 +108,8 @@ export function created(kind: FakeKind, input: KubeObject, stamp: Stamp): KubeOb
       generation: 1,
     },
   }
-  if (kind.status) delete out['status']
+  if (typeof kind.statusOnCreate === 'object') out['status'] = kind.statusOnCreate
+  else if (kind.status && kind.statusOnCreate !== 'kept') delete out['status']
   return out as unknown as KubeObject
 }
 
