@@ -1,0 +1,200 @@
+// Carries out what was planned for a MachineSet. The cache decided; before anything is made or removed its ground is looked at again, on the server.
+import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { assertNever } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import { ApiError } from '#kube/errors.ts'
+import type { KubeClient, ListPage } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { formatSelector } from '#kube/selector.ts'
+import { type PermitRequest, permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import { type MachineSetAction, removable } from './plan.ts'
+import { type Seen, aliveOf, isInService, isReady, nameOf, uidOf, understood } from './seen.ts'
+
+export interface MachineSetTools {
+  readonly client: KubeClient
+  readonly random: Random
+  readonly now: () => number
+}
+
+const fieldManager = FIELD_MANAGERS.machineSet
+/** A removal takes seconds to minutes; the lease is renewed while it lasts. */
+const PERMIT_LEASE_SECONDS = 120
+
+export async function act(
+  tools: MachineSetTools,
+  action: MachineSetAction,
+  seen: Seen,
+  { signal }: ReconcileContext,
+): Promise<ActionOutcome> {
+  const { client } = tools
+  const permits = { client, fieldManager, signal }
+  switch (action.kind) {
+    case 'Adopt':
+      return withFresh(tools, seen, signal, (fresh) => {
+        const { set } = fresh
+        return updateExactly(client, machineType, owned(action.machine, set), { fieldManager })
+      })
+    case 'Release':
+      return updateExactly(client, machineType, released(action.machine, seen.set), { fieldManager })
+    case 'Create':
+      return withFresh(tools, seen, signal, (fresh) => createMissing(tools, fresh, action.count, signal))
+    case 'RequestPermit':
+      return requestPermit(permits, action.permit, requestFor(seen.set, action.machine, action.reason)).then(
+        existsIsDone,
+      )
+    case 'RenewPermit':
+      return renewPermit(permits, action.permit, tools.now())
+    case 'ReportPermit':
+      return reportResults(permits, action.permit, { [action.target]: action.result })
+    case 'Delete':
+      return withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
+    default:
+      return assertNever(action)
+  }
+}
+
+/** Asking twice under one name is asking once. */
+const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+
+/** The set and its machines as the server has them now; nothing is done when the set is another one than was decided about. */
+async function withFresh(
+  { client }: MachineSetTools,
+  seen: Seen,
+  signal: AbortSignal,
+  then: (fresh: Seen) => Promise<ActionOutcome>,
+): Promise<ActionOutcome> {
+  const read = await outcomeOf(async () => {
+    const set = await client.get(machineSet, { name: nameOf(seen.set) }, { signal })
+    if (set === undefined) return undefined
+    return { set, machines: await listMachines(client, set, signal) }
+  })
+  if (read.kind !== 'Applied') return read
+  if (read.object === undefined) return outdated('the set is gone')
+  const { set, machines } = read.object
+  const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
+  if (!isSame || set.metadata.deletionTimestamp !== undefined) return outdated('the set changed')
+  return then({ ...seen, set, machines })
+}
+
+async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
+  const read = understood(set)
+  if (read.kind === 'Invalid') return []
+  const labelSelector = formatSelector(read.selector)
+  const machines: Machine[] = []
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const page: ListPage<Machine> = await client.list(machineType, {
+      labelSelector,
+      limit: 500,
+      signal,
+      ...(next !== '' && { continue: next }),
+    })
+    machines.push(...page.items)
+    next = page.continue
+  }
+  return machines
+}
+
+/** As many as the server really lacks, and never more than were planned. */
+async function createMissing(
+  { client, random }: MachineSetTools,
+  fresh: Seen,
+  most: number,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const missing = fresh.set.spec.replicas - aliveOf(fresh).length
+  for (let i = 0; i < Math.min(missing, most); i++) {
+    if (signal.aborted) return { kind: 'NotTried' }
+    const made = await outcomeOf(() =>
+      client.create(machineType, newMachine(fresh.set, random), { fieldManager, signal }),
+    )
+    if (made.kind === 'Exists') return outdated('the name is taken')
+    if (made.kind !== 'Applied') return made
+  }
+  return { kind: 'Applied', object: undefined }
+}
+
+async function remove(
+  { client }: MachineSetTools,
+  fresh: Seen,
+  { machine, permit }: Extract<MachineSetAction, { readonly kind: 'Delete' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const alive = aliveOf(fresh)
+  const now = alive.find((m) => uidOf(m) === uidOf(machine))
+  if (now === undefined || alive.length <= fresh.set.spec.replicas) return outdated('there are not too many any more')
+  if (isReady(now) && removable(fresh, alive) <= 0) return outdated('too many machines are unavailable')
+  if (isInService(now)) {
+    if (permit === undefined) return outdated('the machine is in service now')
+    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    if (read.kind !== 'Applied') return read
+    if (permitAnswer(read.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is not Granted any more')
+  }
+  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+}
+
+const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+  outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
+    ? { kind: 'Applied', object: undefined }
+    : outcome
+
+const ownerReference = (set: MachineSet) => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: machineSet.kind,
+  name: nameOf(set),
+  uid: uidOf(set),
+  controller: true,
+  blockOwnerDeletion: true,
+})
+
+const owned = (m: Machine, set: MachineSet): Machine => ({
+  ...m,
+  metadata: { ...m.metadata, ownerReferences: [...(m.metadata.ownerReferences ?? []), ownerReference(set)] },
+})
+
+const released = (m: Machine, set: MachineSet): Machine => ({
+  ...m,
+  metadata: { ...m.metadata, ownerReferences: (m.metadata.ownerReferences ?? []).filter((o) => o.uid !== uidOf(set)) },
+})
+
+const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
+const SUFFIX = 5
+
+/** Letters without vowels make no words; five of them are told apart by eye. */
+const suffix = (random: Random): string => Array.from({ length: SUFFIX }, () => random.pick([...LETTERS])).join('')
+
+function newMachine(set: MachineSet, random: Random): Machine {
+  const { template } = set.spec
+  const commit = set.metadata.annotations?.[ANNOTATIONS.commit]
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Machine',
+    metadata: {
+      name: `${nameOf(set)}-${suffix(random)}`,
+      ...(template.metadata?.labels !== undefined && { labels: template.metadata.labels }),
+      ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
+      finalizers: [FINALIZERS.machine],
+      ownerReferences: [ownerReference(set)],
+    },
+    spec: template.spec,
+  }
+}
+
+function requestFor(set: MachineSet, m: Machine, reason: string): PermitRequest {
+  const commit = set.metadata.annotations?.[ANNOTATIONS.commit]
+  return {
+    operations: ['ScaleIn'],
+    targets: [{ kind: 'Machine', name: nameOf(m), uid: uidOf(m) }],
+    requester: { manager: fieldManager, kind: machineSet.kind, name: nameOf(set), uid: uidOf(set) },
+    reason: `scale-in of ${nameOf(set)}: ${reason}`.slice(0, 200),
+    ...(commit !== undefined && { commit }),
+    leaseSeconds: PERMIT_LEASE_SECONDS,
+  }
+}

@@ -1,0 +1,61 @@
+// Reads a MachineSet and what belongs to it from the caches. Throws while a cache is incomplete or silent: a set that cannot count does nothing.
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
+import { type Seen, ownerOf, uidOf, understood } from './seen.ts'
+
+export interface MachineSetCaches {
+  readonly sets: SharedInformer<MachineSet>
+  readonly machines: SharedInformer<Machine>
+  readonly permits: SharedInformer<OperationPermit>
+}
+
+const BY_OWNER = 'machineset/owner'
+const BY_REQUESTER = 'machineset/requester'
+/** The one key under which machines without an owner are found. */
+const NOBODY = ''
+
+export const requestingSet = ({ spec }: OperationPermit): string | undefined =>
+  spec.requester.kind === machineSet.kind ? spec.requester.name : undefined
+
+export function cachesOf(informers: Informers): MachineSetCaches {
+  return {
+    sets: informers.of(machineSet),
+    machines: informers.of(machineType, { indexes: { [BY_OWNER]: (m) => [ownerOf(m)?.uid ?? NOBODY] } }),
+    permits: informers.of(operationPermit, {
+      indexes: {
+        [BY_REQUESTER]: (p) => (p.spec.requester.kind === machineSet.kind ? [p.spec.requester.uid ?? ''] : []),
+      },
+    }),
+  }
+}
+
+export function observe({ sets, machines, permits }: MachineSetCaches, name: string): Seen | undefined {
+  requireFresh([sets, machines, permits])
+  const set = sets.get(name)
+  if (set === undefined) return undefined
+  const read = understood(set)
+  const free = machines.byIndex(BY_OWNER, NOBODY)
+  return {
+    set,
+    machines: [
+      ...machines.byIndex(BY_OWNER, uidOf(set)),
+      ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
+    ],
+    permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
+  }
+}
+
+/** The sets that a change of this machine concerns: its owner, or whoever may take it in. */
+export function setsOf({ sets }: MachineSetCaches, m: Machine): readonly string[] {
+  const owner = ownerOf(m)
+  if (owner !== undefined) return owner.kind === machineSet.kind ? [owner.name] : []
+  return sets.list().flatMap((set) => {
+    const read = understood(set)
+    const takes = read.kind === 'Selector' && matchesSelector(read.selector, m.metadata.labels)
+    return takes && set.metadata.name !== undefined ? [set.metadata.name] : []
+  })
+}

@@ -1,0 +1,59 @@
+// The MachineSet controller: observe, plan, act, status, wired; and what wakes it.
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { Controller } from '#runtime/controller.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import { reconcileWith } from '#runtime/reconcile-with.ts'
+import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import { act } from './act.ts'
+import { cachesOf, observe, requestingSet, setsOf } from './observe.ts'
+import { type MachineSetAction, plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+import { type MachineSetStatus, statusOf } from './status.ts'
+
+const fieldManager = FIELD_MANAGERS.machineSet
+
+export const machineSetModule: ControllerModule = { name: 'machineset', setup }
+
+function setup(context: ControllerContext): RunningModule {
+  const { client, clock, random, log, metrics, events } = context
+  const caches = cachesOf(context.informers)
+  const tools = { client, random, now: () => clock.now() }
+  const controller = new Controller({
+    name: 'machineset',
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('machineset'),
+    allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
+    reconcile: reconcileWith<Seen, undefined, MachineSetAction, MachineSetStatus>({
+      clock,
+      config: () => undefined,
+      observe: async (key) => observe(caches, key),
+      plan,
+      act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
+      status: (seen, planned) =>
+        seen.set.metadata.deletionTimestamp === undefined ? statusOf(seen, planned, clock.now()) : undefined,
+      writeStatus: async (status, { set }) =>
+        jsonEqual(set.status, status)
+          ? undefined
+          : updateExactly(client, machineSet, { ...set, status }, { subresource: 'status', fieldManager }),
+      onPlan: ({ notices }, key) => {
+        const set = caches.sets.get(key)
+        for (const { reason, message } of notices)
+          if (set !== undefined) events.record(set, { type: 'Normal', reason, action: 'Scale', note: message })
+      },
+    }),
+  })
+  const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
+  caches.sets.onChange((before, now) => void wake((now ?? before)?.metadata.name))
+  caches.machines.onChange((before, now) => {
+    for (const m of [before, now]) if (m !== undefined) for (const name of setsOf(caches, m)) wake(name)
+  })
+  caches.permits.onChange((before, now) => {
+    const permit = now ?? before
+    if (permit !== undefined) wake(requestingSet(permit))
+  })
+  return { controllers: [controller] }
+}

@@ -1,0 +1,78 @@
+// What one look at a MachineSet sees, and the words in which its plan speaks of machines. Pure.
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { findCondition, isConditionTrue } from '#kube/conditions.ts'
+import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import { messageOf } from '#lib/errors.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+
+export interface Seen {
+  readonly set: MachineSet
+  /** Those that the set owns, and those that match its selector and have no owner. */
+  readonly machines: readonly Machine[]
+  /** Permits that this set asked for. */
+  readonly permits: readonly OperationPermit[]
+}
+
+export const uidOf = (o: { readonly metadata: { readonly uid?: string } }): string => o.metadata.uid ?? ''
+export const nameOf = (o: { readonly metadata: { readonly name?: string } }): string => o.metadata.name ?? ''
+
+export const ownerOf = (machine: Machine) => machine.metadata.ownerReferences?.find((o) => o.controller === true)
+export const isOwned = (machine: Machine, set: MachineSet): boolean => ownerOf(machine)?.uid === uidOf(set)
+export const isDeleting = (machine: Machine): boolean => machine.metadata.deletionTimestamp !== undefined
+
+/** Machines of the set that are there to stay. */
+export const aliveOf = ({ set, machines }: Seen): readonly Machine[] =>
+  machines.filter((m) => isOwned(m, set) && !isDeleting(m))
+
+export const isReady = (m: Machine): boolean => isConditionTrue(m.status?.conditions, 'Ready')
+
+const NOT_YET: ReadonlySet<string | undefined> = new Set(['Pending', 'Provisioning', 'Joining', 'Installing'])
+
+/** Whether somebody may rely on it. One that became a node counts, unless we know that it never took work: unknown blocks. */
+export function isInService(m: Machine): boolean {
+  const { phase, nodeRef } = m.status ?? {}
+  if (phase === undefined || phase === 'Failed') return nodeRef !== undefined
+  return !NOT_YET.has(phase)
+}
+
+/** Known to be silent; a machine of which nothing is known yet is not. */
+export const isSilent = (m: Machine): boolean =>
+  findCondition(m.status?.conditions, 'AgentReachable')?.status === 'False' || m.status?.phase === 'Lost'
+
+export const readySinceMs = (m: Machine): number | undefined => {
+  const ready = findCondition(m.status?.conditions, 'Ready')
+  return ready?.status === 'True' ? Date.parse(ready.lastTransitionTime) : undefined
+}
+
+export type Understood =
+  | { readonly kind: 'Selector'; readonly selector: Selector }
+  | { readonly kind: 'Invalid'; readonly problem: string }
+
+/** A selector that is empty, or that the template does not satisfy, would make machines for ever. */
+export function understood({ spec }: MachineSet): Understood {
+  try {
+    const selector = selectorOf(spec.selector)
+    if (selector.length === 0)
+      return { kind: 'Invalid', problem: 'spec.selector is empty and would take every machine' }
+    if (!matchesSelector(selector, spec.template.metadata?.labels))
+      return { kind: 'Invalid', problem: 'spec.template.metadata.labels do not match spec.selector' }
+    if (spec.template.spec.provider === undefined)
+      return { kind: 'Invalid', problem: 'spec.template.spec.provider is missing: nobody would make the machines' }
+    return { kind: 'Selector', selector }
+  } catch (e) {
+    return { kind: 'Invalid', problem: messageOf(e) }
+  }
+}
+
+/** Permits of the set that name this machine, the newest last. */
+export const permitsFor = ({ permits }: Seen, machine: Machine): readonly OperationPermit[] =>
+  permits.filter((p) => p.spec.targets.some((t) => t.uid === uidOf(machine)))
+
+/** The one that is still being decided or in force. */
+export const openPermit = (seen: Seen, machine: Machine): OperationPermit | undefined =>
+  permitsFor(seen, machine).find((p) => {
+    const { kind } = permitAnswer(p, uidOf(machine))
+    return kind === 'Granted' || kind === 'Waiting'
+  })

@@ -1,0 +1,127 @@
+// The status of a MachineSet that follows from what was seen and planned. Pure; equal worlds give equal statuses.
+import type { Reason } from '#api/catalogue.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import { formatSelector } from '#kube/selector.ts'
+import { timestamp } from '#lib/clock.ts'
+import { AVAILABLE_AFTER_MS, type MachineSetPlan } from './plan.ts'
+import { type Seen, aliveOf, isDeleting, isOwned, isReady, readySinceMs, understood } from './seen.ts'
+
+export type MachineSetStatus = NonNullable<MachineSet['status']>
+
+interface Counts {
+  readonly replicas: number
+  readonly ready: number
+  readonly available: number
+  readonly deleting: number
+  readonly wanted: number
+}
+
+export function statusOf(seen: Seen, plan: MachineSetPlan, now: number): MachineSetStatus {
+  const { set } = seen
+  const counts = countsOf(seen, now)
+  const read = understood(set)
+  const problem = read.kind === 'Invalid' ? read.problem : undefined
+  const generation = set.metadata.generation
+  const wanted = conditionsOf(counts, plan, problem).map((c) => ({
+    ...c,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  }))
+  const isComplete =
+    problem === undefined &&
+    counts.replicas === counts.wanted &&
+    counts.ready === counts.wanted &&
+    counts.deleting === 0
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase: problem !== undefined ? 'Blocked' : isComplete ? 'Complete' : 'Progressing',
+    replicas: counts.replicas,
+    readyReplicas: counts.ready,
+    availableReplicas: counts.available,
+    deletingReplicas: counts.deleting,
+    ...(read.kind === 'Selector' && { selector: formatSelector(read.selector) }),
+    ...waitingFor(seen, plan, now),
+    conditions: setConditions(set.status?.conditions, wanted, now),
+  }
+}
+
+function countsOf(seen: Seen, now: number): Counts {
+  const alive = aliveOf(seen)
+  const isAvailable = (since: number | undefined) => since !== undefined && since + AVAILABLE_AFTER_MS <= now
+  return {
+    replicas: alive.length,
+    ready: alive.filter(isReady).length,
+    available: alive.filter((m) => isAvailable(readySinceMs(m))).length,
+    deleting: seen.machines.filter((m) => isOwned(m, seen.set) && isDeleting(m)).length,
+    wanted: seen.set.spec.replicas,
+  }
+}
+
+/** The moment is kept for as long as it waits for the same. */
+function waitingFor({ set }: Seen, { waiting }: MachineSetPlan, now: number): Pick<MachineSetStatus, 'waitingFor'> {
+  if (waiting === undefined) return {}
+  const before = set.status?.waitingFor
+  const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
+  return { waitingFor: { ...waiting, seen: waiting.seen.slice(0, 200), unblock: waiting.unblock.slice(0, 200), since } }
+}
+
+const condition = (type: string, holds: boolean, reason: Reason, message: string): WantedCondition => ({
+  type,
+  status: holds ? 'True' : 'False',
+  reason,
+  message,
+})
+
+function conditionsOf(
+  counts: Counts,
+  { waiting, freeze }: MachineSetPlan,
+  problem: string | undefined,
+): WantedCondition[] {
+  const { replicas, ready, wanted, deleting } = counts
+  const isReached = ready >= wanted && replicas === wanted
+  const reached: readonly [Reason, string] = isReached
+    ? ['ReplicasReached', `${ready} of ${wanted} machines are Ready`]
+    : ['ReplicasShort', `${ready} of ${wanted} machines are Ready, ${replicas} exist`]
+  const isMoving = problem === undefined && (replicas !== wanted || deleting > 0 || ready < wanted)
+  return [
+    condition(
+      'Ready',
+      problem === undefined && isReached,
+      problem === undefined ? reached[0] : 'InvalidSpec',
+      problem ?? reached[1],
+    ),
+    isMoving
+      ? condition(
+          'Reconciling',
+          true,
+          waiting === undefined ? 'Progressing' : waitingReason(waiting),
+          waiting?.seen ?? reached[1],
+        )
+      : condition('Reconciling', false, problem === undefined ? 'AsDeclared' : 'InvalidSpec', 'nothing is under way'),
+    problem === undefined
+      ? condition('Stalled', false, 'AsDeclared', 'nothing needs a person')
+      : condition('Stalled', true, 'InvalidSpec', problem),
+    condition(
+      'Available',
+      counts.available >= wanted,
+      counts.available >= wanted ? 'ReplicasReached' : 'ReplicasShort',
+      `${counts.available} of ${wanted} machines are available`,
+    ),
+    freeze === undefined
+      ? condition('ScalingFrozen', false, 'AsDeclared', 'machines may be made and removed')
+      : condition('ScalingFrozen', true, freeze.reason, freeze.message),
+  ]
+}
+
+function waitingReason({ predicate }: NonNullable<MachineSetPlan['waiting']>): Reason {
+  switch (predicate) {
+    case 'PermitGranted':
+      return 'PermitRequested'
+    case 'PermitDenied':
+      return 'PermitDenied'
+    case 'WithinUnavailable':
+      return 'BudgetExhausted'
+    default:
+      return predicate satisfies never
+  }
+}
