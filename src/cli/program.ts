@@ -4,11 +4,13 @@ import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
 import * as lint from './commands/lint.ts'
+import * as local from './commands/local.ts'
+import * as runRoles from './commands/run.ts'
 import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [apiserver, artifact, completion, lint, version]
+const COMMANDS = [apiserver, artifact, completion, lint, local, runRoles, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

@@ -1,0 +1,78 @@
+// `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
+import type { Command } from 'commander'
+import { isAbsolute, join, resolve } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
+import type { Io } from '../io.ts'
+
+interface Options {
+  readonly data?: string
+  readonly nodes?: string
+  readonly reset?: boolean
+  readonly check?: boolean
+}
+
+const MAX_LOCAL_NODES = 50
+
+function nodesOf(text: string | undefined): { nodes: number } | Record<string, never> {
+  if (text === undefined) return {}
+  const nodes = Number(text)
+  if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_LOCAL_NODES) {
+    throw new KubeNodeError('KN1214', `cannot make ${text} nodes a cluster: give a number from 1 to ${MAX_LOCAL_NODES}`)
+  }
+  return { nodes }
+}
+
+export function register(program: Command, io: Io): void {
+  const local = program.command('local').description('a whole fleet on this machine')
+  local
+    .command('up')
+    .description(
+      'start a hub and two clusters with nodes, follow a git repository, show what happens; Ctrl-C stops all',
+    )
+    .option('--data <dir>', 'folder that holds everything; .kubenode in the checkout when left out')
+    .option('--nodes <n>', 'nodes in each cluster; made by a commit')
+    .option('--reset', 'forget what was there before')
+    .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
+    .action(async (options: Options) => {
+      const root = resolve(import.meta.dirname, '../../..')
+      const [{ up }, { createScreen }, { packFolder }, { clientOf, connectionOf, serverOf }, { shutdownOn }] =
+        await Promise.all([
+          import('#local/up.ts'),
+          import('#local/screen.ts'),
+          import('../artifact/pack.ts'),
+          import('../run/connect.ts'),
+          import('#runtime/shutdown.ts'),
+        ])
+      const data =
+        options.data === undefined
+          ? join(root, '.kubenode')
+          : isAbsolute(options.data)
+            ? options.data
+            : join(io.cwd, options.data)
+      const shutdown = shutdownOn(process, (code) => process.exit(code))
+      const result = await up({
+        root,
+        data,
+        reset: options.reset ?? false,
+        check: options.check ?? false,
+        ...nodesOf(options.nodes),
+        node: process.execPath,
+        screen: createScreen((t) => io.err(t), { isTerminal: io.isTerminal, columns: process.stderr.columns }),
+        pack: packFolder,
+        connect: async (file) => {
+          const connection = await connectionOf(file)
+          return { client: clientOf(connection.config, 'kubenode-local'), ...serverOf(connection) }
+        },
+        signal: shutdown.signal,
+      })
+      if (shutdown.signal.aborted) throw new Exit(EXIT_INTERRUPTED)
+      if (options.check) {
+        io.out(
+          `${JSON.stringify({ ready: result.isReady, ready_s: result.readyMs === undefined ? null : result.readyMs / 1_000 })}\n`,
+        )
+        for (const reason of result.isReady ? [] : result.unmet) io.err(`${reason}\n`)
+        if (!result.isReady) throw new Exit(EXIT_DIFFERENT)
+      }
+    })
+}

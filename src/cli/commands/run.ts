@@ -1,0 +1,98 @@
+// `kubenode run --roles …`: the long-running parts of KubeNode, each role under a leader of its own.
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { KubeNodeError } from '#lib/errors.ts'
+import { EXIT_ERROR, Exit } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { printable } from '../exit.ts'
+
+interface Options {
+  readonly roles: string
+  readonly kubeconfig: string
+  readonly context?: string
+  readonly cluster?: string
+  readonly nodes?: string
+  readonly artifactBase?: string
+  readonly trust?: string
+  readonly metricsPort: string
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
+}
+
+/** Locally one process stands by for nobody: it may notice sooner that its predecessor is gone. */
+const root = new URL('../../../', import.meta.url).pathname
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('run')
+    .description('run parts of KubeNode against a cluster: sync, controllers, defender')
+    .requiredOption('--roles <list>', 'roles, joined by commas')
+    .requiredOption('--kubeconfig <file>', 'the cluster, and who we are there')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
+    .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')
+    .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
+    .option('--trust <file>', 'trust document that agents start from')
+    .addOption(
+      new Option(
+        '--metrics-port <n>',
+        'port of /metrics, /healthz and /readyz on loopback; 0 takes a free one',
+      ).default('0'),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least important line that is logged')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
+    .action(async (options: Options) => {
+      const [
+        { ROLE_NAMES, agentEntry, roleNamed },
+        { runRole },
+        { clientOf, connectionOf, serverOf },
+        { pinoLogger },
+        { shutdownOn },
+      ] = await Promise.all([
+        import('../run/roles.ts'),
+        import('../run/role.ts'),
+        import('../run/connect.ts'),
+        import('#lib/log-pino.ts'),
+        import('#runtime/shutdown.ts'),
+      ])
+      const names = options.roles.split(',').map((r) => {
+        const known = ROLE_NAMES.find((n) => n === r.trim())
+        if (known === undefined)
+          throw new KubeNodeError(
+            'KN1303',
+            `cannot run the role ${JSON.stringify(r)}: there are ${ROLE_NAMES.join(', ')}`,
+          )
+        return known
+      })
+      const connection = await connectionOf(options.kubeconfig, options.context)
+      for (const w of connection.warnings) io.err(`${printable(w)}\n`)
+      const { server, ca } = serverOf(connection)
+      const log = pinoLogger({ level: options.logLevel })
+      const shutdown = shutdownOn(process, (code) => process.exit(code))
+      const config = {
+        cluster: options.cluster ?? connection.context,
+        server,
+        ca,
+        ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
+        artifactBase: options.artifactBase ?? '',
+        trust: options.trust ?? '',
+        agent: [process.execPath, agentEntry(root)] as const,
+      }
+      const ended = await Promise.all(
+        names.map((name) =>
+          runRole(roleNamed(name, config), {
+            client: clientOf(connection.config, `kubenode-${name}`),
+            leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
+            log,
+            metricsPort: Number(options.metricsPort),
+            signal: shutdown.signal,
+          }),
+        ),
+      )
+      const failed = ended.find((e) => e.reason === 'FailedToStart')
+      if (failed?.error !== undefined) throw failed.error
+      if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
+    })
+}

@@ -1,0 +1,44 @@
+// Turns a kubeconfig file into a client. A file that holds nothing but data needs no library; anything more goes through client-node.
+import { readFileSync } from 'node:fs'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+
+export interface Connection {
+  readonly config: ConnectionConfig
+  readonly context: string
+  readonly warnings: readonly string[]
+}
+
+export async function connectionOf(file: string, context?: string): Promise<Connection> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new KubeNodeError(
+      'KN1301',
+      `cannot read the kubeconfig ${file}: ${messageOf(cause)}; name one with --kubeconfig`,
+      { cause },
+    )
+  }
+  if (safeKubeconfigProblems(text).length === 0) {
+    return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
+  }
+  const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
+  return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
+}
+
+export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
+  new HttpKubeClient(config, { userAgent })
+
+/** PEM of the CA of a connection, and its address: what others are told in order to reach the same server. */
+export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
+  const { server, ca } = config
+  if (ca === undefined)
+    throw new KubeNodeError(
+      'KN1302',
+      `cannot tell hosts how to trust ${server}: the kubeconfig names no certificate authority; add certificate-authority-data`,
+    )
+  return { server, ca: 'data' in ca ? ca.data : readFileSync(ca.file, 'utf8') }
+}

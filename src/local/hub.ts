@@ -1,0 +1,54 @@
+// What the hub is told by hand, since git cannot know it: how to reach each cluster, and which repository to follow.
+import { readFileSync } from 'node:fs'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { BRANCH } from './repository.ts'
+import { BUSINESS_CLUSTERS } from './layout.ts'
+import type { Layout } from './layout.ts'
+
+const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+
+/** Named by `kubeconfigSecretRef` of the Clusters in fleet/clusters. */
+export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
+export const KUBECONFIG_KEY = 'kubeconfig'
+
+const how = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
+/** A commit in the local repository is seen within this time. */
+const INTERVAL = '2s'
+
+export async function declareHub(
+  hub: KubeClient,
+  layout: Layout,
+  kubeconfigOf: (cluster: string) => string,
+): Promise<void> {
+  for (const name of BUSINESS_CLUSTERS) {
+    await hub.apply(
+      secrets,
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: kubeconfigSecretName(name), namespace: SYSTEM_NAMESPACE },
+        data: { [KUBECONFIG_KEY]: readFileSync(kubeconfigOf(name)).toString('base64') },
+      },
+      how,
+    )
+  }
+  await hub.apply(
+    fleetSource,
+    {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'FleetSource',
+      metadata: { name: 'fleet', namespace: SYSTEM_NAMESPACE },
+      spec: {
+        url: `file://${layout.repository}`,
+        ref: { branch: BRANCH },
+        interval: INTERVAL,
+        verify: { mode: 'None' },
+        tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
+      },
+    },
+    how,
+  )
+}

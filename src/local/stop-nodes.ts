@@ -1,0 +1,16 @@
+// Ends the agents of process nodes and all that they run, and leaves their folders: the next start of the fleet wakes them again.
+import { existsSync, readdirSync } from 'node:fs'
+import { systemClock } from '#lib/clock.ts'
+import { endAll } from '#providers/process/end.ts'
+import { nodeLayout } from '#providers/process/layout.ts'
+
+export async function stopNodes(folders: readonly string[]): Promise<void> {
+  const nodes = folders
+    .filter((f) => existsSync(f))
+    .flatMap((f) =>
+      readdirSync(f, { withFileTypes: true })
+        .filter((e) => e.isDirectory())
+        .map((e) => nodeLayout(f, e.name)),
+    )
+  await Promise.all(nodes.map((node) => endAll(node, undefined, systemClock)))
+}

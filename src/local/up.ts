@@ -1,0 +1,240 @@
+// The one-command local fleet: a hub and two business clusters on this machine, made of the same programs that production runs.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { provideArtifacts, TRUST_FILE } from './artifacts.ts'
+import type { Pack } from './artifacts.ts'
+import { declareHub } from './hub.ts'
+import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
+import type { ProgramIdentity } from './identities.ts'
+import { install } from './install.ts'
+import { Keeper } from './keeper.ts'
+import {
+  ALL_CLUSTERS,
+  BUSINESS_CLUSTERS,
+  DATA_FORMAT,
+  HUB,
+  layoutOf,
+  prepareFolders,
+  readState,
+  writeState,
+} from './layout.ts'
+import type { Layout } from './layout.ts'
+import { takeLock } from './lock.ts'
+import { observeFleet } from './observe.ts'
+import { portsFor } from './ports.ts'
+import { commitSize, provideRepository } from './repository.ts'
+import type { Screen } from './screen.ts'
+import { stopNodes } from './stop-nodes.ts'
+import { summaryLines, unmet } from './summary.ts'
+
+export interface UpOptions {
+  /** The checkout whose program this is. */
+  readonly root: string
+  readonly data: string
+  readonly reset: boolean
+  readonly nodes?: number
+  /** Ends once the fleet is as git says, or could not become so in time. */
+  readonly check: boolean
+  readonly node: string
+  readonly screen: Screen
+  readonly pack: Pack
+  /** A client of the cluster that this kubeconfig file names. */
+  readonly connect: (
+    kubeconfig: string,
+  ) => Promise<{ readonly client: KubeClient; readonly server: string; readonly ca: string }>
+  readonly signal: AbortSignal
+}
+
+const LOOK_EVERY_MS = 500
+const SERVER_WITHIN_MS = 20_000
+/** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
+const CHECK_WITHIN_MS = 240_000
+
+export interface UpResult {
+  readonly isReady: boolean
+  readonly readyMs: number | undefined
+  readonly unmet: readonly string[]
+}
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
+export async function up(options: UpOptions): Promise<UpResult> {
+  const layout = layoutOf(options.data)
+  const unlock = takeLock(layout.lock)
+  const keeper = new Keeper({
+    node: options.node,
+    entry: join(options.root, 'src/cli/main.ts'),
+    logs: layout.logs,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+    clock: systemClock,
+    onEnd: (name, how, againInMs) =>
+      options.screen.say(
+        `${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${join(layout.logs, `${name}.log`)}`,
+      ),
+  })
+  try {
+    return await run(layout, keeper, options)
+  } finally {
+    options.screen.end()
+    // Programs first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
+    const names = [...keeper.pids().keys()]
+    await keeper.stop(names.filter((n) => !n.endsWith('-apiserver')))
+    await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+    await keeper.stop()
+    unlock()
+  }
+}
+
+async function run(layout: Layout, keeper: Keeper, options: UpOptions): Promise<UpResult> {
+  const { screen, signal } = options
+  const began = systemClock.monotonic()
+  const since = () => seconds(systemClock.monotonic() - began)
+  if (options.reset) await reset(layout)
+  const state = readState(layout)
+  prepareFolders(layout)
+  const ports = await portsFor(state?.ports)
+  writeState(layout, { format: DATA_FORMAT, ports })
+
+  for (const name of ALL_CLUSTERS) {
+    const { apiserver } = layout.cluster(name)
+    keeper.start({ name: `${name}-apiserver`, args: ['apiserver', '--data', apiserver, '--port', String(ports[name])] })
+  }
+  const { commit, notice } = await provideRepository(options.root, layout.repository)
+  if (notice !== undefined) screen.say(`note: ${notice}`)
+  if (options.nodes !== undefined) await commitSize(layout.repository, options.nodes)
+  const components = await provideArtifacts(join(layout.repository, 'fleet/components'), layout.artifacts, options.pack)
+  screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
+
+  const clients = new Map<string, KubeClient>()
+  await Promise.all(
+    ALL_CLUSTERS.map(async (name) => {
+      const cluster = layout.cluster(name)
+      const { client, server, ca } = await serverUp(cluster.adminKubeconfig, options)
+      clients.set(name, client)
+      await install(client, join(options.root, 'deploy'), systemClock)
+      await Promise.all(
+        PROGRAM_IDENTITIES.map((identity) =>
+          provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
+        ),
+      )
+    }),
+  )
+  screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
+
+  const hub = clients.get(HUB)
+  if (hub === undefined) throw new Error('unreachable')
+  await declareHub(hub, layout, (name) => layout.cluster(name).kubeconfig('sync'))
+  startPrograms(layout, keeper)
+  screen.say(`${since()}  sync, controllers and defenders are started`)
+
+  const business = new Map(
+    BUSINESS_CLUSTERS.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
+  )
+  return await watch({ hub, business, layout, options, began, signal })
+}
+
+/** An agent's own folder must not be deleted under it. */
+async function reset(layout: Layout): Promise<void> {
+  await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+  readState(layout) // refuses a folder that is not ours
+  for (const name of ALL_CLUSTERS) rmSync(join(layout.root, name), { recursive: true, force: true })
+  for (const path of [layout.state, layout.logs, layout.artifacts, layout.repository])
+    rmSync(path, { recursive: true, force: true })
+}
+
+async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
+  const until = systemClock.monotonic() + SERVER_WITHIN_MS
+  for (;;) {
+    try {
+      const connection = await connect(kubeconfig)
+      const { status } = await connection.client.raw({ method: 'GET', path: '/readyz', timeoutMs: 2_000 })
+      if (status === 200) return connection
+    } catch (cause) {
+      if (systemClock.monotonic() > until) {
+        throw new KubeNodeError(
+          'KN1213',
+          `cannot reach the API server of ${kubeconfig}: ${messageOf(cause)}; look at its log`,
+          { cause },
+        )
+      }
+    }
+    await systemClock.sleep(50, signal)
+  }
+}
+
+function startPrograms(layout: Layout, keeper: Keeper): void {
+  const role = (cluster: string, name: ProgramIdentity, more: readonly string[] = []) =>
+    keeper.start({
+      name: `${cluster}-${name}`,
+      args: [
+        'run',
+        '--roles',
+        name,
+        '--kubeconfig',
+        layout.cluster(cluster).kubeconfig(name),
+        '--cluster',
+        cluster,
+        ...more,
+      ],
+    })
+  role(HUB, 'sync')
+  for (const name of BUSINESS_CLUSTERS) {
+    role(name, 'defender')
+    role(name, 'controllers', [
+      '--nodes',
+      layout.cluster(name).nodes,
+      '--artifact-base',
+      `file://${layout.artifacts}/`,
+      '--trust',
+      join(layout.artifacts, TRUST_FILE),
+    ])
+  }
+}
+
+interface Watching {
+  readonly hub: KubeClient
+  readonly business: ReadonlyMap<string, KubeClient>
+  readonly layout: Layout
+  readonly options: UpOptions
+  readonly began: number
+  readonly signal: AbortSignal
+}
+
+async function watch({ hub, business, layout, options, began, signal }: Watching): Promise<UpResult> {
+  const { screen, check } = options
+  let readyMs: number | undefined
+  let missing: readonly string[] = ['nothing was seen yet']
+  while (!signal.aborted) {
+    const seen = await observeFleet(hub, business)
+    const { commit } = await provideRepository(options.root, layout.repository)
+    missing = unmet(seen, commit)
+    if (missing.length === 0 && readyMs === undefined) {
+      readyMs = systemClock.monotonic() - began
+      screen.show(summaryLines(seen))
+      screen.say(`ready after ${seconds(readyMs)}`)
+      if (!check) for (const line of thingsToTry(layout)) screen.say(line)
+    }
+    if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS)) break
+    screen.show(summaryLines(seen))
+    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+  }
+  return { isReady: readyMs !== undefined, readyMs, unmet: missing }
+}
+
+function thingsToTry(layout: Layout): readonly string[] {
+  const test = layout.cluster('test').adminKubeconfig
+  return [
+    '',
+    'kubeconfigs:',
+    ...ALL_CLUSTERS.map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
+    'three things to try:',
+    `  kubectl --kubeconfig ${test} get machines.kubenode.io,nodes`,
+    `  bin/kubenode why machinecomponentset/base --kubeconfig ${test}`,
+    `  edit ${join(layout.repository, 'fleet/clusters/versions.json')}, then git -C ${layout.repository} commit -am 'beacon 1.1.0', and watch`,
+    'Ctrl-C stops every process; the next start goes on from here.',
+    '',
+  ]
+}
