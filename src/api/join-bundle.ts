@@ -1,4 +1,5 @@
 // What a new host is told so that its agent can join: where the API server is, whom to trust, and a token good for one machine and a few minutes.
+import type { SignedTrust, TrustAnchor } from './trust/trust-document.ts'
 
 export interface JoinBundle {
   readonly server: string
@@ -11,6 +12,6 @@ export interface JoinBundle {
   readonly cluster: string
   /** Relative artifact URLs are resolved against it. */
   readonly artifactBase: string
-  /** Path of the signed trust document or key file on the host's side. */
-  readonly trustedKeys: string
+  /** Whose components may be installed; with the current document, where there is one. */
+  readonly trust: TrustAnchor | { readonly anchor: TrustAnchor; readonly document: SignedTrust }
 }

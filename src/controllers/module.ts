@@ -16,7 +16,7 @@ export interface ControllersConfig {
   readonly cluster: string
   readonly providers: Readonly<Record<string, Provider>>
   /** What hosts are told at join, beside their own name and token. */
-  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trustedKeys'>
+  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
 }
 
 export interface ControllerContext {

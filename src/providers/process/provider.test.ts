@@ -51,7 +51,7 @@ const bundle = (machine: string, token = 'abcdef.0123456789abcdef'): JoinBundle 
   node: machine,
   cluster: 'test',
   artifactBase: 'file:///artifacts/',
-  trustedKeys: '/keys.json',
+  trust: { sequence: 1, threshold: 1, keys: [] },
 })
 const request = (machine: string, clientToken = `uid-${machine}`, token?: string) => ({
   clientToken,
