@@ -1,11 +1,11 @@
 // An identity of its own for each program: a client certificate that the cluster itself signs, kept in a kubeconfig file. None of them is the admin.
-import { X509Certificate, webcrypto } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { Pkcs10CertificateRequestGenerator, cryptoProvider } from '@peculiar/x509'
 import { stringify } from 'yaml'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -24,7 +24,6 @@ const requests: ResourceType = {
   namespaced: false,
 }
 const SIGNER = 'kubernetes.io/kube-apiserver-client'
-const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
 /** Renewed at every start once half of its life is over. */
 const LIFE_SECONDS = 365 * 24 * 3_600
 const SIGN_WITHIN_MS = 15_000
@@ -49,19 +48,6 @@ function isFresh(path: string, cluster: Cluster, now: number): boolean {
   } catch {
     return false
   }
-}
-
-async function keyAndRequest(user: string): Promise<{ key: string; request: string }> {
-  cryptoProvider.set(webcrypto)
-  const keys = await webcrypto.subtle.generateKey(KEY, true, ['sign', 'verify'])
-  const csr = await Pkcs10CertificateRequestGenerator.create({
-    name: [{ CN: [user] }],
-    keys,
-    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-  })
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
-  const key = `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`
-  return { key, request: csr.toString('pem') }
 }
 
 async function signed(admin: KubeClient, name: string, request: string, clock: Clock): Promise<string> {
@@ -113,7 +99,8 @@ export async function provideIdentity(
   clock: Clock,
 ): Promise<void> {
   if (isFresh(path, cluster, clock.now())) return
-  const { key, request } = await keyAndRequest(userOf(identity))
+  const key = await newPrivateKey()
+  const request = await signingRequest(key, { commonName: userOf(identity) })
   const cert = await signed(admin, `kubenode-${identity}`, request, clock)
   writeFileSync(`${path}.partial`, kubeconfig(cluster, userOf(identity), cert, key), { mode: 0o600 })
   renameSync(`${path}.partial`, path)
