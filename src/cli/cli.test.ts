@@ -93,7 +93,7 @@ describe('completion', () => {
 
   test.each([
     [[''], ['apiserver', 'completion', 'lint', 'version']],
-    [['l'], ['lint']],
+    [['li'], ['lint']],
     [
       ['completion', ''],
       ['bash', 'fish', 'zsh'],
