@@ -15,6 +15,7 @@ import {
   withDefault,
 } from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
+import { objectMeta } from '../meta/object-meta.ts'
 
 export const localReference: BuiltinSchema = struct(
   'LocalObjectReference',
@@ -89,27 +90,7 @@ export const claimSpec: BuiltinSchema = struct('PersistentVolumeClaimSpec', {
   volumeAttributesClassName: pointer(str),
 })
 
-/** The metadata of a template: what of ObjectMeta a person sets there. */
-export const templateMeta: BuiltinSchema = struct('ObjectMeta', {
-  name: str,
-  generateName: str,
-  namespace: str,
-  labels: mapOf(str),
-  annotations: mapOf(str),
-  finalizers: listOf(str, { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }),
-  ownerReferences: mapList(
-    ['uid'],
-    struct('OwnerReference', {
-      apiVersion: always(str),
-      kind: always(str),
-      name: always(str),
-      uid: always(str),
-      controller: pointer(bool),
-      blockOwnerDeletion: pointer(bool),
-    }),
-  ),
-  creationTimestamp: { type: 'string', format: 'date-time', 'x-go-field': 'pointer' },
-})
+export { objectMeta as templateMeta } from '../meta/object-meta.ts'
 
 /** The path volume sources that only name something and how to mount it. */
 const PLAIN_SOURCES: { readonly [field: string]: BuiltinSchema } = {
@@ -221,7 +202,7 @@ export const volume: BuiltinSchema = struct('Volume', {
     defaultMode: withDefault(pointer(int32), DEFAULT_MODE),
   }),
   ephemeral: source('EphemeralVolumeSource', {
-    volumeClaimTemplate: source('PersistentVolumeClaimTemplate', { metadata: templateMeta, spec: always(claimSpec) }),
+    volumeClaimTemplate: source('PersistentVolumeClaimTemplate', { metadata: objectMeta, spec: always(claimSpec) }),
   }),
   image: source('ImageVolumeSource', { reference: str, pullPolicy: str }),
   ...PLAIN_SOURCES,

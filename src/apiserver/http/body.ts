@@ -54,6 +54,8 @@ export async function readValue(body: Buffer, media: string, typeName: string): 
       return fromJson(body.toString('utf8'), typeName)
     case 'application/yaml':
       return fromYaml(body.toString('utf8'), typeName)
+    case 'application/vnd.kubernetes.protobuf':
+      return fromProtobuf(body)
     default:
       throw unsupportedBody()
   }
@@ -97,6 +99,17 @@ function unrecognized(typeName: string, error: string, text: string): Error {
 const SHOWN_CHARACTERS = 30
 const shortened = (text: string): string =>
   text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)} ...`
+
+/** Loaded when the first such body comes. */
+async function fromProtobuf(body: Buffer): Promise<ReadObject> {
+  const { decodeProtobuf, ProtobufError } = await import('../codec/protobuf.ts')
+  try {
+    return { value: decodeProtobuf(body), duplicates: [] }
+  } catch (e) {
+    if (e instanceof ProtobufError || e instanceof SyntaxError) throw badRequest(e.message)
+    throw e
+  }
+}
 
 async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
   const { value, duplicates, error } = await parseYaml(text)

@@ -46,9 +46,6 @@ const fields = {
 
 export const objectMeta: BuiltinSchema = struct('ObjectMeta', fields)
 
-/** metadata inside pod templates: the same struct. */
-export const templateMeta: BuiltinSchema = objectMeta
-
 /** The schema of a whole object from the schema of its own fields. */
 export const wholeSchema = (kind: string, own: BuiltinSchema): BuiltinSchema => ({
   ...own,

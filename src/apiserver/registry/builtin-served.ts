@@ -95,11 +95,11 @@ const AGE: TableColumn = {
 /** A kind without columns of its own shows what every object has. */
 function columnsOf(columns: readonly Column[] | undefined): readonly TableColumn[] {
   if (columns === undefined) return [NAME, CREATED]
-  const own = columns.map((c) => ({
-    ...c,
-    format: c.format ?? '',
-    description: c.description ?? '',
-    priority: c.priority ?? 0,
-  }))
-  return own[0]?.format === 'name' ? own : [NAME, ...own]
+  const own = columns.map((c): TableColumn => {
+    // every kind has these two, in the same words
+    if (c.name === 'Name' && c.format === 'name') return { ...NAME, priority: c.priority ?? 0 }
+    if (c.name === 'Age') return AGE
+    return { ...c, format: c.format ?? '', description: c.description ?? '', priority: c.priority ?? 0 }
+  })
+  return own.some((c) => c.format === 'name') ? own : [NAME, ...own]
 }
