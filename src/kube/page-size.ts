@@ -7,7 +7,7 @@ export const MAX_PAGE = 500
 export const FIRST_PAGE = 100
 const MIN_PAGE = 20
 /** Bytes of JSON a page; parsing holds about three times this for a moment. */
-const PAGE_BYTES = 1_000_000
+const PAGE_BYTES = 700_000
 const SAMPLES = 8
 
 export function nextPageSize(page: readonly KubeObject[]): number {

@@ -64,6 +64,12 @@ const RELIST_SPREAD_MS = 500
 /** Continue tokens that expired in a row; then the list is asked for in one piece. */
 const MAX_EXPIRED_PAGES = 2
 
+interface NextPage {
+  readonly token: string | undefined
+  readonly size: number
+  readonly resourceVersion: string
+}
+
 class Silence extends Error {}
 
 export class Reflector<T extends KubeObject> {
@@ -157,23 +163,31 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    let page = await this.#page(signal, undefined, FIRST_PAGE)
-    this.#checkTime(page.resourceVersion)
-    this.#replica.beginList(page.resourceVersion, this.#mayGoBack())
-    let pages = 1
-    for (;;) {
-      await this.#o.onChanges(this.#replica.page(page.items))
-      if (page.continue === undefined) break
-      page = await this.#page(signal, page.continue, nextPageSize(page.items))
+    let next: NextPage = { token: undefined, size: FIRST_PAGE, resourceVersion: '' }
+    let pages = 0
+    do {
+      next = await this.#takePage(signal, next, pages === 0)
       pages++
-    }
-    await this.#o.onChanges(this.#replica.endList(page.resourceVersion))
+    } while (next.token !== undefined)
+    const { resourceVersion } = next
+    await this.#o.onChanges(this.#replica.endList(resourceVersion))
     this.#expiredPages = 0
     this.#fruitlessLists++
     this.#behindSince = undefined
     this.#listedAt = this.#o.clock.monotonic()
-    this.#notice({ kind: 'Listed', objects: this.#o.store.size, pages, resourceVersion: page.resourceVersion })
+    this.#notice({ kind: 'Listed', objects: this.#o.store.size, pages, resourceVersion })
     this.#o.onListed()
+  }
+
+  /** Nothing of a page outlives this call but what is cached: a page that waits for the next one doubles the memory of a list. */
+  async #takePage(signal: AbortSignal, { token, size }: NextPage, isFirst: boolean): Promise<NextPage> {
+    const page = await this.#page(signal, token, size)
+    if (isFirst) {
+      this.#checkTime(page.resourceVersion)
+      this.#replica.beginList(page.resourceVersion, this.#mayGoBack())
+    }
+    await this.#o.onChanges(this.#replica.page(page.items))
+    return { token: page.continue, size: nextPageSize(page.items), resourceVersion: page.resourceVersion }
   }
 
   async #page(signal: AbortSignal, token: string | undefined, size: number): Promise<ListPage<T>> {

@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '#schema/object.ts'
+import type { WatchEvent } from './client.ts'
+import { Delivery } from './delivery.ts'
+import { nextPageSize } from './page-size.ts'
+import { Replica, type Change } from './replica.ts'
+import { compareResourceVersions, newerOf } from './resource-version.ts'
+import { Store } from './store.ts'
+
+const object = (name: string, revision: number, uid = 'u'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, uid, resourceVersion: String(revision) },
+})
+
+/** What a server does to three objects: the log of events, and what is there at the end. */
+const histories = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.boolean()), { maxLength: 20 }).map((steps) => {
+  const there = new Map<string, KubeObject>()
+  const log: WatchEvent[] = []
+  for (const [i, [name, remove]] of steps.entries()) {
+    const old = there.get(name)
+    const uid = old?.metadata.uid ?? `${name}-${i}`
+    const now = object(name, i + 2, uid)
+    if (remove && old !== undefined) {
+      there.delete(name)
+      log.push({ type: 'DELETED', object: now })
+    } else {
+      there.set(name, now)
+      log.push({ type: old === undefined ? 'ADDED' : 'MODIFIED', object: now })
+    }
+  }
+  return { log, there }
+})
+
+const contents = (store: Store): string[] =>
+  store
+    .list()
+    .map((o) => `${o.metadata.name}@${o.metadata.resourceVersion}`)
+    .sort()
+
+describe('F7 what of a stream is news', () => {
+  it('any order and any repetition of the same events ends in the same state', () => {
+    const disturbed = histories.chain(({ log, there }) =>
+      fc.record({
+        there: fc.constant(there),
+        events: fc.shuffledSubarray([...log, ...log], { minLength: log.length * 2, maxLength: log.length * 2 }),
+      }),
+    )
+    fc.assert(
+      fc.property(disturbed, ({ events, there }) => {
+        const store = new Store()
+        const replica = new Replica(store, (o) => o)
+        replica.beginList('1', false)
+        replica.endList('1')
+        for (const e of events) replica.event(e)
+        expect(contents(store)).toEqual(
+          [...there.values()].map((o) => `${o.metadata.name}@${o.metadata.resourceVersion}`).sort(),
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('the changes that are told add up to the store', () => {
+    fc.assert(
+      fc.property(histories, fc.array(fc.nat(19), { maxLength: 10 }), ({ log }, repeats) => {
+        const store = new Store()
+        const replica = new Replica(store, (o) => o)
+        const told = new Map<string, string | undefined>()
+        const take = (changes: readonly Change<KubeObject>[]) => {
+          for (const { key, old, now } of changes) {
+            expect(told.get(key)).toBe(old?.metadata.resourceVersion)
+            told.set(key, now?.metadata.resourceVersion)
+          }
+        }
+        for (const [i, e] of log.entries()) {
+          take(replica.event(e))
+          const again = repeats.includes(i) ? log[Math.floor(i / 2)] : undefined
+          if (again !== undefined) take(replica.event(again))
+        }
+        expect(
+          [...told]
+            .filter(([, rv]) => rv !== undefined)
+            .map(([name, rv]) => `${name}@${rv}`)
+            .sort(),
+        ).toEqual(contents(store))
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('a bookmark that is behind the last event moves nothing back', () => {
+    const replica = new Replica(new Store(), (o: KubeObject) => o)
+    replica.event({ type: 'ADDED', object: object('a', 9) })
+    replica.event({ type: 'BOOKMARK', resourceVersion: '5', initialEventsEnd: false })
+    expect([replica.highest, replica.resumeAt]).toEqual(['9', '9'])
+    replica.event({ type: 'BOOKMARK', resourceVersion: '12', initialEventsEnd: false })
+    expect([replica.highest, replica.resumeAt]).toEqual(['12', '12'])
+  })
+
+  it('while a list is under way, the cache is not said to be complete up to it', () => {
+    const replica = new Replica(new Store(), (o: KubeObject) => o)
+    replica.beginList('50', false)
+    replica.page([object('a', 40)])
+    expect([replica.complete, replica.highest]).toEqual([undefined, '50'])
+    replica.endList('50')
+    expect(replica.complete).toBe('50')
+  })
+
+  it('resource versions are ordered as numbers of any length', () => {
+    expect([
+      compareResourceVersions('9', '10'),
+      compareResourceVersions('90071992547409931', '90071992547409930'),
+      compareResourceVersions('x', '1'),
+    ]).toEqual([-1, 1, undefined])
+    expect([newerOf('10', '9'), newerOf('9', '10'), newerOf(undefined, '1')]).toEqual(['10', '10', '1'])
+  })
+})
+
+describe('F6 what a slow handler is told', () => {
+  it('adds up to the last state, with each end of an object told before its successor', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, fc.nat(5), async ({ log, there }, pace) => {
+        const store = new Store()
+        const replica = new Replica(store, (o) => o)
+        const uids = new Map<string, string | undefined>()
+        const delivery = new Delivery<KubeObject>(
+          async (old, now) => {
+            const key = (now ?? old)?.metadata.name ?? ''
+            expect(uids.get(key)).toBe(old?.metadata.uid)
+            uids.set(key, now?.metadata.uid)
+            await Promise.resolve()
+          },
+          {},
+          (e) => {
+            throw e
+          },
+        )
+        for (const [i, e] of log.entries()) {
+          for (const change of replica.event(e)) delivery.push(change)
+          if (i % (pace + 1) === 0) await Promise.resolve()
+        }
+        await delivery.drained()
+        expect([...uids].filter(([, uid]) => uid !== undefined).length).toBe(there.size)
+        for (const [name, o] of there) expect(uids.get(name)).toBe(o.metadata.uid)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('pages', () => {
+  it('are smaller the heavier the objects, and never without end', () => {
+    const weighing = (bytes: number) =>
+      Array.from({ length: 40 }, (_, i) => ({ ...object(`n${i}`, i), pad: 'x'.repeat(bytes) }))
+    const sizes = [10, 3_000, 15_000, 1_000_000].map((bytes) => nextPageSize(weighing(bytes)))
+    expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
+    expect([sizes[0], sizes.at(-1), nextPageSize([])]).toEqual([500, 20, 500])
+  })
+})
