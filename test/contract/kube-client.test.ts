@@ -8,21 +8,35 @@ import { serveFake } from '#test/support/kube-server.ts'
 
 const newFake = () => new FakeKube({ clock: systemClock, random: seededRandom(1) })
 
-kubeClientContract('the fake', async () => ({
-  client: newFake().client({ actor: 'test' }),
-  namespace: 'default',
-  close: async () => undefined,
-}))
+kubeClientContract(
+  'the fake',
+  async () => {
+    const fake = newFake()
+    return {
+      client: fake.client({ actor: 'test' }),
+      namespace: 'default',
+      forgetHistory: async () => fake.compact(),
+      close: async () => undefined,
+    }
+  },
+  true,
+)
 
-kubeClientContract('HTTPS over the fake', async () => {
-  const server = await serveFake(newFake())
-  const client = new HttpKubeClient(await server.config())
-  return {
-    client,
-    namespace: 'default',
-    close: async () => {
-      client.close()
-      await server.close()
-    },
-  }
-})
+kubeClientContract(
+  'HTTPS over the fake',
+  async () => {
+    const fake = newFake()
+    const server = await serveFake(fake)
+    const client = new HttpKubeClient(await server.config())
+    return {
+      client,
+      namespace: 'default',
+      forgetHistory: async () => fake.compact(),
+      close: async () => {
+        client.close()
+        await server.close()
+      },
+    }
+  },
+  true,
+)
