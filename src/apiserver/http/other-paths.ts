@@ -55,7 +55,7 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
       return text('ok')
     case 'openapi': {
       const { openApi } = await import('../openapi/answers.ts')
-      return openApi(o, segments.slice(1)) ?? PAGE_NOT_FOUND
+      return openApi(registry, request.headers.accept, segments.slice(1)) ?? PAGE_NOT_FOUND
     }
     case '':
     case undefined:
