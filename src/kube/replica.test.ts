@@ -125,23 +125,24 @@ describe('F6 what a slow handler is told', () => {
         const store = new Store()
         const replica = new Replica(store, (o) => o)
         const uids = new Map<string, string | undefined>()
+        const failures: unknown[] = []
         const delivery = new Delivery<KubeObject>(
           async (old, now) => {
             const key = (now ?? old)?.metadata.name ?? ''
             expect(uids.get(key)).toBe(old?.metadata.uid)
+            if (old !== undefined && now !== undefined) expect(now.metadata.uid).toBe(old.metadata.uid)
             uids.set(key, now?.metadata.uid)
             await Promise.resolve()
           },
           {},
-          (e) => {
-            throw e
-          },
+          (e) => failures.push(e),
         )
         for (const [i, e] of log.entries()) {
           for (const change of replica.event(e)) delivery.push(change)
           if (i % (pace + 1) === 0) await Promise.resolve()
         }
         await delivery.drained()
+        expect(failures).toEqual([])
         expect([...uids].filter(([, uid]) => uid !== undefined).length).toBe(there.size)
         for (const [name, o] of there) expect(uids.get(name)).toBe(o.metadata.uid)
       }),
