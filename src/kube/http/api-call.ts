@@ -1,0 +1,141 @@
+// What the calls of the client port are in terms of HTTP: method, path and body in, what their answers mean out. Pure.
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import {
+  apiVersionOf,
+  collectionPath,
+  objectPath,
+  qualifiedPlural,
+  type ObjectKey,
+  type ResourceType,
+} from '#schema/resource.ts'
+import type { CallOptions, DeleteOptions, ListPage } from '../client.ts'
+import { ConnectionError } from '../errors.ts'
+
+export const JSON_TYPE = 'application/json'
+
+/** What one call is, before it becomes bytes. */
+export interface ApiCall {
+  readonly method: string
+  /** "update", "list" … for messages. */
+  readonly action: string
+  readonly target: string
+  readonly path: string
+  readonly type: ResourceType | undefined
+  readonly isCollection: boolean
+  readonly subresource: string | undefined
+  readonly isWatch: boolean
+  readonly body: string | undefined
+  readonly contentType: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly options: CallOptions
+}
+
+export const keyOf = (o: KubeObject): ObjectKey => ({ namespace: o.metadata.namespace, name: o.metadata.name ?? '' })
+
+export function targetOf(type: ResourceType, key: ObjectKey): string {
+  return [qualifiedPlural(type), ...(key.namespace === undefined ? [] : [key.namespace]), key.name].join('/')
+}
+
+export function objectCall(
+  method: string,
+  action: string,
+  type: ResourceType,
+  key: ObjectKey,
+  options: CallOptions,
+  subresource: string | undefined,
+  search = '',
+): ApiCall {
+  const scoped = type.namespaced ? { ...key, namespace: key.namespace ?? 'default' } : { name: key.name }
+  const target = targetOf(type, scoped)
+  if (key.name === '') throw new ConnectionError('KN2014', `cannot ${action} ${target}: the name is empty`, 'no')
+  return {
+    method,
+    action,
+    target: subresource === undefined ? target : `${target} (${subresource})`,
+    path: `${objectPath(type, scoped, subresource)}${search}`,
+    type,
+    isCollection: false,
+    subresource,
+    isWatch: false,
+    body: undefined,
+    contentType: undefined,
+    headers: {},
+    options,
+  }
+}
+
+export function collectionCall(
+  method: string,
+  action: string,
+  type: ResourceType,
+  namespace: string | undefined,
+  search: string,
+  options: CallOptions,
+): ApiCall {
+  const at = namespace === '' ? undefined : namespace
+  return {
+    method,
+    action,
+    target: at === undefined ? qualifiedPlural(type) : `${qualifiedPlural(type)} in ${at}`,
+    path: `${collectionPath(type, at)}${search}`,
+    type,
+    isCollection: true,
+    subresource: undefined,
+    isWatch: false,
+    body: undefined,
+    contentType: undefined,
+    headers: {},
+    options,
+  }
+}
+
+export const withBody = (call: ApiCall, body: unknown, contentType = JSON_TYPE): ApiCall => ({
+  ...call,
+  body: JSON.stringify(body),
+  contentType,
+})
+
+export const deleteBody = (o: DeleteOptions) => ({
+  apiVersion: 'v1',
+  kind: 'DeleteOptions',
+  ...(o.preconditions === undefined ? {} : { preconditions: o.preconditions }),
+  ...(o.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: o.gracePeriodSeconds }),
+  ...(o.propagationPolicy === undefined ? {} : { propagationPolicy: o.propagationPolicy }),
+  ...(o.dryRun ? { dryRun: ['All'] } : {}),
+})
+
+/** A server answers with a Status when the object is gone and with the object when something still holds it. */
+export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
+  if (!isObject(answer) || !isObject(answer['metadata'])) return 'Deleted'
+  const { finalizers, deletionGracePeriodSeconds: grace } = answer['metadata']
+  const isHeld = (Array.isArray(finalizers) && finalizers.length > 0) || (typeof grace === 'number' && grace > 0)
+  return isHeld ? 'Deleting' : 'Deleted'
+}
+
+/** Items of built-in kinds come without kind and apiVersion in lists; every reader wants them. */
+export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknown, call: ApiCall): ListPage<T> {
+  if (!isObject(body) || !isObject(body['metadata']) || !(body['items'] === null || Array.isArray(body['items'])))
+    throw notUnderstood(call, 'no list')
+  const items = (body['items'] ?? []) as Record<string, unknown>[]
+  const apiVersion = apiVersionOf(type)
+  for (const item of items) {
+    item['kind'] ??= type.kind
+    item['apiVersion'] ??= apiVersion
+  }
+  const { resourceVersion, continue: next, remainingItemCount } = body['metadata']
+  return {
+    items: items as unknown as readonly T[],
+    resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',
+    ...(typeof next === 'string' && next !== '' ? { continue: next } : {}),
+    ...(typeof remainingItemCount === 'number' ? { remainingItemCount } : {}),
+  }
+}
+
+export const notUnderstood = (call: ApiCall, seen: string, cause?: unknown) =>
+  new ConnectionError(
+    'KN2006',
+    `cannot ${call.action} ${call.target}: the answer is ${seen}; check that the address is an API server and not a proxy's login page`,
+    call.method === 'GET' ? 'no' : 'unknown',
+    cause,
+  )
