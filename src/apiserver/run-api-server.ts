@@ -1,11 +1,9 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
 import { writeFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
-import { createApiServer } from './api-server.ts'
-import { credentialsIn } from './auth/credentials.ts'
-import { sqliteStorage } from './storage/sqlite.ts'
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -35,6 +33,13 @@ export async function runApiServer({
   log,
   signal,
 }: RunOptions): Promise<Running> {
+  // some two hundred small files: compiled once, they load in a third of the time from then on
+  enableCompileCache(join(data, 'cache'))
+  const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([
+    import('./api-server.ts'),
+    import('./auth/credentials.ts'),
+    import('./storage/sqlite.ts'),
+  ])
   const storage = sqliteStorage(join(data, 'objects.db'))
   const credentials = await credentialsIn(join(data, 'pki'), systemClock.now(), [host])
   const server = await createApiServer({
@@ -49,7 +54,7 @@ export async function runApiServer({
   const kubeconfig = join(data, 'admin.kubeconfig')
   writeFileSync(kubeconfig, server.adminKubeconfig(), { mode: 0o600 })
   const ended = new Promise<void>((resolve, reject) => {
-    const stop = () => server.close().then(resolve, reject)
+    const stop = () => void server.close().then(resolve, reject)
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })

@@ -1,6 +1,6 @@
 // Whether a policy, a binding or a webhook is meant for a request: by operation, resource, name, namespace and labels.
 import type { KubeObject } from '#schema/object.ts'
-import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import { selectorMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'
 import { fields, listOfFields, word } from './compiled-policy.ts'
@@ -55,7 +55,7 @@ function namespaceMatches(
   store: Store,
 ): boolean {
   if (isEmptySelector(selector)) return true
-  const matcher = selectorMatcher(fields(selector) as LabelSelector)
+  const matcher = selectorMatcher(fields(selector))
   if (served.resource === '/namespaces') return matcher((object ?? old)?.metadata.labels)
   if (namespace === '') return true
   return matcher(store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value.metadata.labels)
@@ -63,6 +63,6 @@ function namespaceMatches(
 
 function objectMatches(selector: unknown, { object, old }: AdmissionRequest): boolean {
   if (isEmptySelector(selector)) return true
-  const matcher = selectorMatcher(fields(selector) as LabelSelector)
+  const matcher = selectorMatcher(fields(selector))
   return [object, old].some((o: KubeObject | undefined) => o !== undefined && matcher(o.metadata.labels))
 }

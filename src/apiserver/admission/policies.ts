@@ -3,7 +3,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
-import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
+import { selectorMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
@@ -125,8 +125,10 @@ export class PolicyAdmission implements AdmissionLink {
         ? { missing: 'no params found for policy binding with `Deny` parameterNotFoundAction' }
         : { found: [found] }
     }
-    const matcher = selectorMatcher(fields(ref['selector']) as LabelSelector)
-    const found = [...this.#store.collection(served.resource).list(served.type.namespaced ? where : undefined)]
+    const matcher = selectorMatcher(fields(ref['selector']))
+    const found = this.#store
+      .collection(served.resource)
+      .snapshot(served.type.namespaced ? where : undefined)
       .map((s) => s.value)
       .filter((o) => matcher(o.metadata.labels))
     return found.length === 0

@@ -1,8 +1,9 @@
 // Makes certificates: our own authority, the serving certificate, client certificates, and answers to signing requests.
 // The library is loaded on first use only: a server that finds its files on disk never needs it.
 import { randomBytes } from 'node:crypto'
+import type * as Library from '@peculiar/x509'
 
-type X509 = typeof import('@peculiar/x509')
+type X509 = typeof Library
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000
@@ -197,10 +198,12 @@ export async function signRequest(
 ): Promise<string> {
   const lib = await x509()
   const request = new lib.Pkcs10CertificateRequest(requestPem)
-  const flags = usages.reduce((all, u) => {
+  const flags = usages.reduce<Library.KeyUsageFlags | undefined>((all, u) => {
     const name = KEY_USAGES[u]
-    return name === undefined ? all : all | Number(lib.KeyUsageFlags[name])
-  }, 0)
+    if (name === undefined) return all
+    const flag = lib.KeyUsageFlags[name]
+    return all === undefined ? flag : all | flag
+  }, undefined)
   const extended = usages.map((u) => EXTENDED_USAGES[u]).filter((u) => u !== undefined)
   const san = alternativeNames(lib, request)
   return sign(authority, {
@@ -208,7 +211,7 @@ export async function signRequest(
     publicKey: await request.publicKey.export(),
     validity,
     extensions: (l) => [
-      ...(flags === 0 ? [] : [new l.KeyUsagesExtension(flags, true)]),
+      ...(flags === undefined ? [] : [new l.KeyUsagesExtension(flags, true)]),
       ...(extended.length === 0 ? [] : [new l.ExtendedKeyUsageExtension(extended)]),
       ...(san === null ? [] : [san]),
     ],

@@ -42,7 +42,7 @@ export async function newCredentials(now: number, hosts: readonly string[]): Pro
     }),
   ])
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return { authority, server, admin, tokenKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
+  return { authority, server, admin, tokenKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
 }
 
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const

@@ -107,7 +107,8 @@ function urlProblems(url: unknown, field: string): FieldProblem[] {
   if (parsed.host === '') out.push(invalid(field, parsed.host, `host must be specified; ${URL_FORM}`))
   if (parsed.username !== '') out.push(invalid(field, parsed.username, 'user information is not permitted in the URL'))
   if (parsed.hash !== '') out.push(invalid(field, parsed.hash.slice(1), 'fragments are not permitted in the URL'))
-  if (parsed.search !== '') out.push(invalid(field, parsed.search.slice(1), 'query parameters are not permitted in the URL'))
+  if (parsed.search !== '')
+    out.push(invalid(field, parsed.search.slice(1), 'query parameters are not permitted in the URL'))
   return out
 }
 

@@ -48,7 +48,11 @@ export const hasCondition = (o: KubeObject, type: string): boolean =>
 function state(o: KubeObject): string {
   const types = conditionsOf(o).map((c) => c['type'])
   const word = types.includes('Denied') ? 'Denied' : types.includes('Approved') ? 'Approved' : 'Pending'
-  const more = [word, ...(types.includes('Failed') ? ['Failed'] : []), ...(at(o, 'status')['certificate'] === undefined ? [] : ['Issued'])]
+  const more = [
+    word,
+    ...(types.includes('Failed') ? ['Failed'] : []),
+    ...(at(o, 'status')['certificate'] === undefined ? [] : ['Issued']),
+  ]
   return more.join(',')
 }
 
@@ -61,7 +65,13 @@ function specProblems(o: KubeObject): FieldProblem[] {
   const signer = String(spec['signerName'] ?? '')
   if (signer === '') out.push(required('spec.signerName'))
   else if (!/^[a-z0-9.-]+\/[^/]+(\/[^/]+)*$/.test(signer) || !signer.split('/')[0]?.includes('.'))
-    out.push(invalid('spec.signerName', signer, 'must be a fully qualified domain and path of the form \'example.com/signer-name\''))
+    out.push(
+      invalid(
+        'spec.signerName',
+        signer,
+        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+      ),
+    )
   const usages = Array.isArray(spec['usages']) ? spec['usages'].map(String) : []
   if (usages.length === 0) out.push(required('spec.usages'))
   for (const [i, u] of usages.entries()) {
@@ -70,7 +80,13 @@ function specProblems(o: KubeObject): FieldProblem[] {
   }
   const seconds = spec['expirationSeconds']
   if (typeof seconds === 'number' && seconds < SHORTEST_SECONDS)
-    out.push(invalid('spec.expirationSeconds', seconds, `may not specify a duration less than ${SHORTEST_SECONDS} seconds (10 minutes)`))
+    out.push(
+      invalid(
+        'spec.expirationSeconds',
+        seconds,
+        `may not specify a duration less than ${SHORTEST_SECONDS} seconds (10 minutes)`,
+      ),
+    )
   return out
 }
 
@@ -95,7 +111,9 @@ export function conditionProblems(o: KubeObject, old: KubeObject, approval: bool
   for (const c of before) {
     const kept = now.some((n) => n['type'] === c['type'])
     if (!kept && (c['type'] === 'Approved' || c['type'] === 'Denied' || c['type'] === 'Failed'))
-      out.push(forbidden('status.conditions', `updates may not remove a condition of type ${JSON.stringify(c['type'])}`))
+      out.push(
+        forbidden('status.conditions', `updates may not remove a condition of type ${JSON.stringify(c['type'])}`),
+      )
   }
   if (!approval) {
     for (const type of ['Approved', 'Denied'])
@@ -106,7 +124,13 @@ export function conditionProblems(o: KubeObject, old: KubeObject, approval: bool
 }
 
 export const certificateSigningRequest: BuiltinKind = {
-  type: { group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest', plural: 'certificatesigningrequests', namespaced: false },
+  type: {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    kind: 'CertificateSigningRequest',
+    plural: 'certificatesigningrequests',
+    namespaced: false,
+  },
   singular: 'certificatesigningrequest',
   shortNames: ['csr'],
   subresources: ['approval', 'status'],
@@ -171,7 +195,8 @@ export const certificateSigningRequest: BuiltinKind = {
   ],
   validateStatus: (o, old) => [
     ...conditionProblems(o, old, false),
-    ...(at(old, 'status')['certificate'] !== undefined && at(o, 'status')['certificate'] !== at(old, 'status')['certificate']
+    ...(at(old, 'status')['certificate'] !== undefined &&
+    at(o, 'status')['certificate'] !== at(old, 'status')['certificate']
       ? [invalid('status.certificate', at(o, 'status')['certificate'] ?? '', 'updates may not change certificate')]
       : []),
   ],

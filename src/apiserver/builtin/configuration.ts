@@ -83,7 +83,10 @@ function typeProblems(o: KubeObject): FieldProblem[] {
   const missing = (NEEDED[type] ?? []).filter((k) => data[k] === undefined).map((k) => required(`data[${k}]`))
   if (type === 'kubernetes.io/basic-auth' && data['username'] === undefined && data['password'] === undefined)
     missing.push(required('data[username]'), required('data[password]'))
-  if (type === 'kubernetes.io/service-account-token' && (o.metadata.annotations?.['kubernetes.io/service-account.name'] ?? '') === '')
+  if (
+    type === 'kubernetes.io/service-account-token' &&
+    (o.metadata.annotations?.['kubernetes.io/service-account.name'] ?? '') === ''
+  )
     missing.push(required('metadata.annotations[kubernetes.io/service-account.name]'))
   return missing
 }
@@ -94,13 +97,18 @@ function withStringData(o: Draft): Draft {
   if (!isObject(given)) return o
   const { stringData: _, ...rest } = o
   const encoded = Object.entries(given).map(([k, v]) => [k, Buffer.from(String(v)).toString('base64')])
-  return { ...rest, data: { ...mapAt(o, 'data'), ...Object.fromEntries(encoded) } } as Draft
+  return { ...rest, data: { ...mapAt(o, 'data'), ...Object.fromEntries(encoded) } }
 }
 
 export const secret: BuiltinKind = {
   type: { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
   singular: 'secret',
-  schema: struct('Secret', { data: mapOf(bytes), stringData: mapOf(str), type: withDefault(str, 'Opaque'), immutable: pointer(bool) }),
+  schema: struct('Secret', {
+    data: mapOf(bytes),
+    stringData: mapOf(str),
+    type: withDefault(str, 'Opaque'),
+    immutable: pointer(bool),
+  }),
   columns: [
     nameColumn,
     text('Type', (o) => String(o['type'] ?? '')),
@@ -110,7 +118,10 @@ export const secret: BuiltinKind = {
   selectableFields: { type: (o) => String(o['type'] ?? '') },
   applyDefaults: withStringData,
   validate(o, old) {
-    const decoded = Object.values(mapAt(o, 'data')).reduce<number>((n, v) => n + Math.floor((String(v).length * 3) / 4), 0)
+    const decoded = Object.values(mapAt(o, 'data')).reduce<number>(
+      (n, v) => n + Math.floor((String(v).length * 3) / 4),
+      0,
+    )
     return [
       ...(old !== undefined && o['type'] !== old['type'] ? [immutable('type', o['type'])] : []),
       ...dataProblems(o, 'data'),

@@ -17,4 +17,9 @@ export const ageColumn: Column = {
   cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
 }
 
-export const text = (name: string, cell: Column['cell'], priority = 0): Column => ({ name, type: 'string', cell, priority })
+export const text = (name: string, cell: Column['cell'], priority = 0): Column => ({
+  name,
+  type: 'string',
+  cell,
+  priority,
+})

@@ -76,7 +76,12 @@ function fromCore(o: KubeObject): KubeObject {
 function namespaceProblems(o: KubeObject, involved: Fields): FieldProblem[] {
   const namespace = word(involved['namespace'])
   const own = o.metadata.namespace ?? ''
-  if (namespace === '') return own === 'default' || own === 'kube-system' ? [] : own === '' ? [] : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
+  if (namespace === '')
+    return own === 'default' || own === 'kube-system'
+      ? []
+      : own === ''
+        ? []
+        : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
   return namespace === own ? [] : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
 }
 
@@ -87,7 +92,8 @@ function newFormProblems(o: KubeObject): FieldProblem[] {
   if (word(o['reportingInstance']) === '') out.push(required('reportingInstance'))
   if (word(o['action']) === '') out.push(required('action'))
   if (word(o['reason']) === '') out.push(required('reason'))
-  if (!['Normal', 'Warning'].includes(word(o['type']))) out.push(invalid('type', '', `has invalid value: ${word(o['type'])}`))
+  if (!['Normal', 'Warning'].includes(word(o['type'])))
+    out.push(invalid('type', '', `has invalid value: ${word(o['type'])}`))
   return out
 }
 
@@ -115,14 +121,18 @@ const since = (t: unknown, now: number): string => {
 }
 
 const firstOf = (o: KubeObject): unknown => o['firstTimestamp'] ?? o['eventTime'] ?? o['deprecatedFirstTimestamp']
-const lastOf = (o: KubeObject): unknown => at(o, 'series')['lastObservedTime'] ?? o['lastTimestamp'] ?? o['deprecatedLastTimestamp'] ?? firstOf(o)
+const lastOf = (o: KubeObject): unknown =>
+  at(o, 'series')['lastObservedTime'] ?? o['lastTimestamp'] ?? o['deprecatedLastTimestamp'] ?? firstOf(o)
 const objectText = (o: KubeObject): string => {
   const ref = { ...at(o, 'regarding'), ...at(o, 'involvedObject') }
   return `${word(ref['kind']).toLowerCase()}/${word(ref['name'])}`
 }
 const sourceText = (o: KubeObject): string => {
   const s = { ...at(o, 'deprecatedSource'), ...at(o, 'source') }
-  const parts = [word(s['component']) || word(o['reportingComponent']) || word(o['reportingController']), word(s['host']) || word(o['reportingInstance'])]
+  const parts = [
+    word(s['component']) || word(o['reportingComponent']) || word(o['reportingController']),
+    word(s['host']) || word(o['reportingInstance']),
+  ]
   return parts.filter((p) => p !== '').join(', ')
 }
 
@@ -135,7 +145,12 @@ const columns: readonly Column[] = [
   text('Source', sourceText, 1),
   text('Message', (o) => (word(o['message']) || word(o['note'])).trim()),
   { name: 'First Seen', type: 'string', priority: 1, cell: (o, now) => since(firstOf(o), now) },
-  { name: 'Count', type: 'string', priority: 1, cell: (o) => Number(at(o, 'series')['count'] ?? o['count'] ?? o['deprecatedCount'] ?? 1) },
+  {
+    name: 'Count',
+    type: 'string',
+    priority: 1,
+    cell: (o) => Number(at(o, 'series')['count'] ?? o['count'] ?? o['deprecatedCount'] ?? 1),
+  },
   { name: 'Name', type: 'string', format: 'name', priority: 1, cell: (o) => o.metadata.name ?? '' },
 ]
 
@@ -164,7 +179,9 @@ export const coreEvent: BuiltinKind = {
   }),
   columns,
   selectableFields: {
-    ...Object.fromEntries(involvedFields.map((f) => [`involvedObject.${f}`, (o: KubeObject) => word(at(o, 'involvedObject')[f])])),
+    ...Object.fromEntries(
+      involvedFields.map((f) => [`involvedObject.${f}`, (o: KubeObject) => word(at(o, 'involvedObject')[f])]),
+    ),
     reason: (o) => word(o['reason']),
     reportingComponent: (o) => word(o['reportingComponent']),
     source: (o) => word(at(o, 'source')['component']) || word(o['reportingComponent']),
@@ -196,7 +213,9 @@ export const newEvent: BuiltinKind = {
   }),
   columns,
   selectableFields: {
-    ...Object.fromEntries(involvedFields.map((f) => [`regarding.${f}`, (o: KubeObject) => word(at(o, 'regarding')[f])])),
+    ...Object.fromEntries(
+      involvedFields.map((f) => [`regarding.${f}`, (o: KubeObject) => word(at(o, 'regarding')[f])]),
+    ),
     reason: (o) => word(o['reason']),
     reportingController: (o) => word(o['reportingController']),
     type: (o) => word(o['type']),

@@ -24,13 +24,18 @@ export const lease: BuiltinKind = {
       }),
     ),
   }),
-  columns: [nameColumn, text('Holder', (o) => (isObject(o['spec']) ? String(o['spec']['holderIdentity'] ?? '') : '')), ageColumn],
+  columns: [
+    nameColumn,
+    text('Holder', (o) => (isObject(o['spec']) ? String(o['spec']['holderIdentity'] ?? '') : '')),
+    ageColumn,
+  ],
   validate(o) {
     const spec = isObject(o['spec']) ? o['spec'] : {}
     const out: FieldProblem[] = []
     const seconds = spec['leaseDurationSeconds']
     const transitions = spec['leaseTransitions']
-    if (typeof seconds === 'number' && seconds <= 0) out.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
+    if (typeof seconds === 'number' && seconds <= 0)
+      out.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
     if (typeof transitions === 'number' && transitions < 0)
       out.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
     const strategy = spec['strategy']

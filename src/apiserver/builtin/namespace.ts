@@ -37,7 +37,13 @@ export const namespace: BuiltinKind = {
         phase: str,
         conditions: mapList(
           ['type'],
-          struct('NamespaceCondition', { type: always(str), status: always(str), lastTransitionTime: always(time), reason: str, message: str }),
+          struct('NamespaceCondition', {
+            type: always(str),
+            status: always(str),
+            lastTransitionTime: always(time),
+            reason: str,
+            message: str,
+          }),
         ),
       }),
     ),
@@ -53,7 +59,8 @@ export const namespace: BuiltinKind = {
   validateStatus(o) {
     const phase = phaseOf(o)
     const dying = o.metadata.deletionTimestamp !== undefined
-    if (!dying && phase !== 'Active') return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")]
+    if (!dying && phase !== 'Active')
+      return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")]
     if (dying && phase !== 'Terminating')
       return [invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")]
     return []

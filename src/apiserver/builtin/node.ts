@@ -5,7 +5,21 @@ import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
-import { always, bool, int32, int64, listOf, mapList, mapOf, pointer, quantity, setOf, str, struct, time } from './shape.ts'
+import {
+  always,
+  bool,
+  int32,
+  int64,
+  listOf,
+  mapList,
+  mapOf,
+  pointer,
+  quantity,
+  setOf,
+  str,
+  struct,
+  time,
+} from './shape.ts'
 import { labelValueProblems, qualifiedNameProblems } from '../meta/names.ts'
 
 const taint = struct('Taint', { key: always(str), value: str, effect: always(str), timeAdded: time })
@@ -45,7 +59,11 @@ const condition = struct('NodeCondition', {
   message: str,
 })
 
-const handlerFeatures = struct('NodeRuntimeHandlerFeatures', { recursiveReadOnlyMounts: pointer(bool), userNamespaces: pointer(bool) }, { 'x-go-field': 'pointer' })
+const handlerFeatures = struct(
+  'NodeRuntimeHandlerFeatures',
+  { recursiveReadOnlyMounts: pointer(bool), userNamespaces: pointer(bool) },
+  { 'x-go-field': 'pointer' },
+)
 
 const status = struct('NodeStatus', {
   capacity: mapOf(quantity),
@@ -65,7 +83,9 @@ const status = struct('NodeStatus', {
     { assigned: configSource, active: configSource, lastKnownGood: configSource, error: str },
     { 'x-go-field': 'pointer' },
   ),
-  runtimeHandlers: listOf(struct('NodeRuntimeHandler', { name: { ...str, 'x-go-field': 'always' }, features: handlerFeatures })),
+  runtimeHandlers: listOf(
+    struct('NodeRuntimeHandler', { name: { ...str, 'x-go-field': 'always' }, features: handlerFeatures }),
+  ),
   features: struct('NodeFeatures', { supplementalGroupsPolicy: pointer(bool) }, { 'x-go-field': 'pointer' }),
   declaredFeatures: listOf(str),
 })
@@ -89,7 +109,8 @@ function pairedCidrs(o: Draft, old: KubeObject | undefined): Draft {
   const many = Array.isArray(s['podCIDRs']) ? s['podCIDRs'] : []
   if (one === undefined && many.length === 0) return o
   if (one === undefined) return { ...o, spec: { ...s, podCIDR: many[0] } }
-  const moved = many.length === 0 || (old !== undefined && one !== spec(old)['podCIDR'] && jsonEqual(many, spec(old)['podCIDRs']))
+  const moved =
+    many.length === 0 || (old !== undefined && one !== spec(old)['podCIDR'] && jsonEqual(many, spec(old)['podCIDRs']))
   return moved ? { ...o, spec: { ...s, podCIDRs: [one] } } : o
 }
 
@@ -104,7 +125,9 @@ function tainted(o: Draft): Draft {
 
 function withAllocatable(o: Draft): Draft {
   const s = statusOf(o)
-  return s['allocatable'] === undefined && s['capacity'] !== undefined ? { ...o, status: { ...s, allocatable: s['capacity'] } } : o
+  return s['allocatable'] === undefined && s['capacity'] !== undefined
+    ? { ...o, status: { ...s, allocatable: s['capacity'] } }
+    : o
 }
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
@@ -120,7 +143,13 @@ function taintProblems(o: KubeObject): FieldProblem[] {
     if (effect === '') out.push(required(`${at}.effect`))
     else if (!EFFECTS.includes(effect)) out.push(notSupported(`${at}.effect`, effect, EFFECTS))
     const both = `${key}/${effect}`
-    if (seen.has(both)) out.push({ type: 'FieldValueDuplicate', field: at, badValue: t, detail: 'taints must be unique by key and effect pair' })
+    if (seen.has(both))
+      out.push({
+        type: 'FieldValueDuplicate',
+        field: at,
+        badValue: t,
+        detail: 'taints must be unique by key and effect pair',
+      })
     seen.add(both)
     return out
   })
@@ -129,7 +158,11 @@ function taintProblems(o: KubeObject): FieldProblem[] {
 function cidrProblems(o: KubeObject): FieldProblem[] {
   const many = spec(o)['podCIDRs']
   const list = Array.isArray(many) ? many.map(String) : []
-  return list.flatMap((c, i) => (isCidr(c) ? [] : [invalid(`spec.podCIDRs[${i}]`, c, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)')]))
+  return list.flatMap((c, i) =>
+    isCidr(c)
+      ? []
+      : [invalid(`spec.podCIDRs[${i}]`, c, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)')],
+  )
 }
 
 function isCidr(text: string): boolean {
@@ -146,7 +179,8 @@ function changeProblems(o: KubeObject, old: KubeObject): FieldProblem[] {
     out.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'))
   if (was['providerID'] !== undefined && was['providerID'] !== is['providerID'])
     out.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'))
-  if (was['externalID'] !== undefined && was['externalID'] !== is['externalID']) out.push(immutable('spec.externalID', is['externalID']))
+  if (was['externalID'] !== undefined && was['externalID'] !== is['externalID'])
+    out.push(immutable('spec.externalID', is['externalID']))
   return out
 }
 

@@ -6,7 +6,6 @@ import {
   int64,
   labelSelector,
   listOf,
-  mapList,
   mapOf,
   pointer,
   quantity,

@@ -39,13 +39,17 @@ function ruleProblems(r: Fields, field: string, namespaced: boolean): FieldProbl
   const resources = textsAt(r, 'resources')
   if (textsAt(r, 'verbs').length === 0) out.push(required(`${field}.verbs`, 'verbs must contain at least one value'))
   if (urls.length > 0) {
-    if (namespaced) out.push(invalid(`${field}.nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'))
+    if (namespaced)
+      out.push(invalid(`${field}.nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'))
     if (groups.length + resources.length + textsAt(r, 'resourceNames').length > 0)
-      out.push(invalid(`${field}.nonResourceURLs`, urls, 'rules cannot apply to both regular resources and non-resource URLs'))
+      out.push(
+        invalid(`${field}.nonResourceURLs`, urls, 'rules cannot apply to both regular resources and non-resource URLs'),
+      )
     return out
   }
   if (groups.length === 0) out.push(required(`${field}.apiGroups`, 'resource rules must supply at least one api group'))
-  if (resources.length === 0) out.push(required(`${field}.resources`, 'resource rules must supply at least one resource'))
+  if (resources.length === 0)
+    out.push(required(`${field}.resources`, 'resource rules must supply at least one resource'))
   return out
 }
 
@@ -82,13 +86,15 @@ export const clusterRole: BuiltinKind = {
 /** Groups that subjects and references are taken to mean. */
 function withGroups(o: Draft): Draft {
   const ref = isObject(o['roleRef']) ? o['roleRef'] : {}
-  const subjects = listAt(o, 'subjects').map((s) => ((s['kind'] === 'User' || s['kind'] === 'Group') && s['apiGroup'] === undefined ? { ...s, apiGroup: GROUP } : s))
+  const subjects = listAt(o, 'subjects').map((s) =>
+    (s['kind'] === 'User' || s['kind'] === 'Group') && s['apiGroup'] === undefined ? { ...s, apiGroup: GROUP } : s,
+  )
   const { subjects: _, ...rest } = o
   return {
     ...rest,
     ...(subjects.length === 0 ? {} : { subjects }),
     roleRef: { ...ref, apiGroup: ref['apiGroup'] === '' || ref['apiGroup'] === undefined ? GROUP : ref['apiGroup'] },
-  } as Draft
+  }
 }
 
 function bindingProblems(o: KubeObject, old: KubeObject | undefined, kinds: readonly string[]): FieldProblem[] {
@@ -97,9 +103,19 @@ function bindingProblems(o: KubeObject, old: KubeObject | undefined, kinds: read
   if (ref['apiGroup'] !== GROUP) out.push(notSupported('roleRef.apiGroup', ref['apiGroup'], [GROUP]))
   if (!kinds.includes(String(ref['kind']))) out.push(notSupported('roleRef.kind', ref['kind'], kinds))
   if ((ref['name'] ?? '') === '') out.push(required('roleRef.name'))
-  out.push(...listAt(o, 'subjects').flatMap((s, i) => subjectProblems(s, `subjects[${i}]`, o.metadata.namespace !== undefined)))
+  out.push(
+    ...listAt(o, 'subjects').flatMap((s, i) =>
+      subjectProblems(s, `subjects[${i}]`, o.metadata.namespace !== undefined),
+    ),
+  )
   if (old !== undefined && !jsonEqual(old['roleRef'], ref))
-    out.push(invalid('roleRef', new StructValue({ APIGroup: ref['apiGroup'], Kind: ref['kind'], Name: ref['name'] }), 'cannot change roleRef'))
+    out.push(
+      invalid(
+        'roleRef',
+        new StructValue({ APIGroup: ref['apiGroup'], Kind: ref['kind'], Name: ref['name'] }),
+        'cannot change roleRef',
+      ),
+    )
   return out
 }
 
@@ -125,12 +141,16 @@ function subjectProblems(s: Fields, field: string, namespaced: boolean): FieldPr
 const names = (o: KubeObject, kind: string): string =>
   listAt(o, 'subjects')
     .filter((s) => s['kind'] === kind)
-    .map((s) => (kind === 'ServiceAccount' ? `${String(s['namespace'] ?? '')}/${String(s['name'])}` : String(s['name'])))
+    .map((s) =>
+      kind === 'ServiceAccount' ? `${String(s['namespace'] ?? '')}/${String(s['name'])}` : String(s['name']),
+    )
     .join(', ')
 
 const bindingColumns = [
   nameColumn,
-  text('Role', (o) => (isObject(o['roleRef']) ? `${String(o['roleRef']['kind'])}/${String(o['roleRef']['name'])}` : '')),
+  text('Role', (o) =>
+    isObject(o['roleRef']) ? `${String(o['roleRef']['kind'])}/${String(o['roleRef']['name'])}` : '',
+  ),
   ageColumn,
   text('Users', (o) => names(o, 'User'), 1),
   text('Groups', (o) => names(o, 'Group'), 1),

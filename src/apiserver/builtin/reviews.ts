@@ -4,7 +4,10 @@ import { always, bool, int64, listOf, mapOf, pointer, str, struct, time } from '
 
 const selectorAttributes = struct(
   'FieldSelectorAttributes',
-  { rawSelector: str, requirements: listOf(struct('Requirement', { key: always(str), operator: always(str), values: listOf(str) })) },
+  {
+    rawSelector: str,
+    requirements: listOf(struct('Requirement', { key: always(str), operator: always(str), values: listOf(str) })),
+  },
   { 'x-go-field': 'pointer' },
 )
 const resourceAttributes = struct(
@@ -25,7 +28,9 @@ const resourceAttributes = struct(
 const nonResourceAttributes = struct('NonResourceAttributes', { path: str, verb: str }, { 'x-go-field': 'pointer' })
 const userFields = { user: str, groups: listOf(str), extra: mapOf(listOf(str)), uid: str }
 
-const accessStatus = always(struct('SubjectAccessReviewStatus', { allowed: always(bool), denied: bool, reason: str, evaluationError: str }))
+const accessStatus = always(
+  struct('SubjectAccessReviewStatus', { allowed: always(bool), denied: bool, reason: str, evaluationError: str }),
+)
 
 interface ReviewFacts {
   readonly group: string
@@ -52,15 +57,30 @@ const rules = (nonResource: boolean): BuiltinSchema =>
   listOf(
     struct(nonResource ? 'NonResourceRule' : 'ResourceRule', {
       verbs: always(listOf(str)),
-      ...(nonResource ? { nonResourceURLs: listOf(str) } : { apiGroups: listOf(str), resources: listOf(str), resourceNames: listOf(str) }),
+      ...(nonResource
+        ? { nonResourceURLs: listOf(str) }
+        : { apiGroups: listOf(str), resources: listOf(str), resourceNames: listOf(str) }),
     }),
   )
 
 const userInfo = struct('UserInfo', { username: str, uid: str, groups: listOf(str), extra: mapOf(listOf(str)) })
 
 export const reviewKinds = [
-  review({ group: AUTHORIZATION, kind: 'SubjectAccessReview', plural: 'subjectaccessreviews', spec: fullSpec, status: accessStatus }),
-  review({ group: AUTHORIZATION, kind: 'LocalSubjectAccessReview', plural: 'localsubjectaccessreviews', namespaced: true, spec: fullSpec, status: accessStatus }),
+  review({
+    group: AUTHORIZATION,
+    kind: 'SubjectAccessReview',
+    plural: 'subjectaccessreviews',
+    spec: fullSpec,
+    status: accessStatus,
+  }),
+  review({
+    group: AUTHORIZATION,
+    kind: 'LocalSubjectAccessReview',
+    plural: 'localsubjectaccessreviews',
+    namespaced: true,
+    spec: fullSpec,
+    status: accessStatus,
+  }),
   review({
     group: AUTHORIZATION,
     kind: 'SelfSubjectAccessReview',
@@ -87,7 +107,9 @@ export const reviewKinds = [
     kind: 'TokenReview',
     plural: 'tokenreviews',
     spec: struct('TokenReviewSpec', { token: str, audiences: listOf(str) }),
-    status: always(struct('TokenReviewStatus', { authenticated: bool, user: always(userInfo), audiences: listOf(str), error: str })),
+    status: always(
+      struct('TokenReviewStatus', { authenticated: bool, user: always(userInfo), audiences: listOf(str), error: str }),
+    ),
   }),
   review({
     group: AUTHENTICATION,
@@ -107,7 +129,11 @@ export const tokenRequest: BuiltinKind = {
       struct('TokenRequestSpec', {
         audiences: always(listOf(str)),
         expirationSeconds: pointer(int64),
-        boundObjectRef: struct('BoundObjectReference', { kind: str, apiVersion: str, name: str, uid: str }, { 'x-go-field': 'pointer' }),
+        boundObjectRef: struct(
+          'BoundObjectReference',
+          { kind: str, apiVersion: str, name: str, uid: str },
+          { 'x-go-field': 'pointer' },
+        ),
       }),
     ),
     status: always(struct('TokenRequestStatus', { token: always(str), expirationTimestamp: always(time) })),

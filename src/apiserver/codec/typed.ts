@@ -73,7 +73,7 @@ function makeShape(schema: BuiltinSchema): Shape {
   }
   if (schema.type === 'array') return { t: 'list', items: () => shapeOf(schema.items ?? ANY) }
   const values = schema.additionalProperties
-  if (isObject(values)) return { t: 'map', values: () => shapeOf(values as BuiltinSchema) }
+  if (isObject(values)) return { t: 'map', values: () => shapeOf(values) }
   return { t: 'scalar', scalar: scalarOf(schema) }
 }
 
@@ -203,7 +203,6 @@ function isEmpty(v: unknown): boolean {
   if (v === '' || v === 0 || v === false || v === null) return true
   if (Array.isArray(v)) return v.length === 0
   if (typeof v !== 'object') return false
-  // eslint-disable-next-line no-unreachable-loop -- one key is enough
   for (const _ in v) return false
   return true
 }

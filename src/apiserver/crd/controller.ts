@@ -87,7 +87,7 @@ export class DefinitionController {
     const { store } = this.#parts
     if (!(definition.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER)) return
     const resource = `${word(specOf(definition)['group'])}/${word(namesOf(definition)['plural'])}`
-    for (const s of [...store.collection(resource).list(undefined)]) await removeObject(store, s)
+    for (const s of store.collection(resource).snapshot()) await removeObject(store, s)
     const at = { resource: DEFINITIONS, namespace: '', name: definition.metadata.name ?? '' }
     await storeObject(store, at, (d) => ({
       ...d,

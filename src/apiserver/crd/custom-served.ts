@@ -125,7 +125,7 @@ const definesStatus = (definition: KubeObject, apiVersion: string): boolean =>
 
 function withoutStatus(o: Draft): Draft {
   const { status: _, ...rest } = o
-  return rest as Draft
+  return rest
 }
 
 const PRESERVED: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])

@@ -1,6 +1,5 @@
 // CustomResourceDefinitions as they are served: a built-in kind whose posted schemas are cleaned when they are read.
 import { isObject } from '#lib/json.ts'
-import type { Draft } from '../builtin/kind.ts'
 import { builtinServed } from '../registry/builtin-served.ts'
 import type { Decoded, Served } from '../registry/served.ts'
 import { specOf, versionsOf, type Fields } from './definition.ts'
@@ -17,7 +16,7 @@ function cleaned({ object, unknownFields }: Decoded): Decoded {
   const versions = versionsOf(object).map((v, i) => cleanedVersion(v, `spec.versions[${i}]`, unknown))
   if (versions.length === 0) return { object, unknownFields }
   const spec = { ...specOf(object), versions }
-  return { object: { ...object, spec } as Draft, unknownFields: [...unknownFields, ...unknown] }
+  return { object: { ...object, spec }, unknownFields: [...unknownFields, ...unknown] }
 }
 
 function cleanedVersion(version: Fields, path: string, unknown: string[]): Fields {

@@ -2,7 +2,6 @@
 import { jsonEqual } from '#lib/json.ts'
 import { forbidden, invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { Schema } from '#schema/schema.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
 import { label1035Problems, subdomainProblems } from '../meta/names.ts'
@@ -132,7 +131,7 @@ function versionProblems(o: KubeObject): FieldError[] {
     const at = (part: keyof Hoisted, top: string, own: string) =>
       hoisted[part] ? `spec.${top}` : `spec.versions[${i}].${own}`
     const once = (problems: readonly FieldError[], part: keyof Hoisted) => {
-      const key = `${part}`
+      const key = part
       if (hoisted[part] && seen.has(key)) return
       seen.add(key)
       out.push(...problems)
@@ -171,7 +170,7 @@ function schemaProblems(version: Fields, path: string, i: number): readonly Fiel
   if (schema === undefined) return [required(`spec.versions[${i}].schema.openAPIV3Schema`)]
   const statusSubresource = fields(version['subresources'])['status'] !== undefined
   const structural = structuralProblems(schema, path, { statusSubresource })
-  return structural.length > 0 ? structural : compileSchemaRules(schema as Schema, { path }).problems
+  return structural.length > 0 ? structural : compileSchemaRules(schema, { path }).problems
 }
 
 const SIMPLE_PATH = /^(\.[a-zA-Z_][\w-]*(\[[^\]]*\])?|\.\w[\w-]*)+$/

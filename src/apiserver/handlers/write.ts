@@ -151,7 +151,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   const prefix = object.metadata.generateName ?? ''
   const generates = (object.metadata.name ?? '') === '' && prefix !== ''
   for (let attempt = 1; ; attempt++) {
-    const name = generates ? generatedName(prefix, ctx.random) : (object.metadata.name ?? '')
+    const name = generates ? generatedName(prefix, () => ctx.random()) : (object.metadata.name ?? '')
     const born = withMetadata(
       object,
       bornMetadata(object.metadata, {
@@ -271,7 +271,7 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
   })
   if (change.tracking === 'plain') object = tracked(call, old, object, change.managing)
   const admission = admissionRequest(call, 'UPDATE', options, old)
-  object = ((await parts.admission.mutate({ ...admission, object })) ?? object) as Draft
+  object = (await parts.admission.mutate({ ...admission, object })) ?? object
   object = served.behaviour.canonicalize(prepared(served, object, old, subresource, ctx))
   if (served.generation && subresource !== 'status' && specChanged(object, old, served.subresources.has('status')))
     object = withMetadata(object, { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 })

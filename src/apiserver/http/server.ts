@@ -106,7 +106,6 @@ function send(response: ServerResponse, answer: Answer, warnings: ReadonlySet<st
 /** Quoted text without control characters, in latin1 as headers are. */
 function warningHeader(text: string): string {
   const quoted = text.replace(/[\\"]/g, (c) => `\\${c}`)
-  // eslint-disable-next-line no-control-regex -- they would end the header
   return `299 - "${quoted.replace(/[\u0000-\u001f]/g, ' ').replace(/[^\u0020-\u00ff]/g, '?')}"`
 }
 

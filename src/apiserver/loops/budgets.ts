@@ -15,7 +15,7 @@ const listOf = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(i
 
 export async function countBudgets(parts: ServerParts): Promise<void> {
   const { store, clock } = parts
-  for (const s of [...store.collection('policy/poddisruptionbudgets').list(undefined)]) {
+  for (const s of store.collection('policy/poddisruptionbudgets').snapshot()) {
     const matcher = selectorMatcher(fields(s.value['spec'])['selector'] as LabelSelector | undefined)
     const pods = Array.from(store.collection('/pods').list(s.namespace), (p) => p.value).filter(
       (p) => matcher(p.metadata.labels) && isActive(p),

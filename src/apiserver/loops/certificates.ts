@@ -21,7 +21,7 @@ const fields = (v: unknown): Fields => (isObject(v) ? v : {})
 const texts = (v: unknown): readonly string[] => (Array.isArray(v) ? v.map(String) : [])
 
 export async function signCertificates(parts: ServerParts): Promise<void> {
-  for (const s of [...parts.store.collection(REQUESTS).list(undefined)]) {
+  for (const s of parts.store.collection(REQUESTS).snapshot()) {
     const csr = s.value
     if (
       fields(csr['status'])['certificate'] !== undefined ||

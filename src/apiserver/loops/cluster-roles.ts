@@ -6,7 +6,7 @@ import { selectorMatcher, type LabelSelector } from '../selectors/label-selector
 import { storeObject } from '../storage/internal-write.ts'
 
 export async function aggregateRoles({ store }: ServerParts): Promise<void> {
-  const roles = [...store.collection(`${RBAC}/clusterroles`).list(undefined)]
+  const roles = store.collection(`${RBAC}/clusterroles`).snapshot()
   for (const s of roles) {
     const rule = s.value['aggregationRule']
     if (!isObject(rule) || !Array.isArray(rule['clusterRoleSelectors'])) continue

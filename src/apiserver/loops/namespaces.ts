@@ -11,7 +11,7 @@ const KUBERNETES = 'kubernetes'
 const WORKERS = 50
 
 export async function settleNamespaces(parts: ServerParts): Promise<void> {
-  for (const s of [...parts.store.collection('/namespaces').list(undefined)])
+  for (const s of parts.store.collection('/namespaces').snapshot())
     if (s.value.metadata.deletionTimestamp !== undefined) await empty(parts, s)
 }
 
@@ -21,7 +21,7 @@ async function empty(parts: ServerParts, s: Stored): Promise<void> {
     registry
       .stored()
       .filter((served) => served.type.namespaced)
-      .flatMap((served) => [...store.collection(served.resource).list(s.name)])
+      .flatMap((served) => store.collection(served.resource).snapshot(s.name))
   const found = content()
   for (let i = 0; i < found.length; i += WORKERS)
     await Promise.all(found.slice(i, i + WORKERS).map((o) => deleteQuietly(parts, o, 'Background')))

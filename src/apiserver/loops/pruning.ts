@@ -19,7 +19,7 @@ export async function prune(parts: ServerParts): Promise<void> {
   const { store, clock } = parts
   const now = clock.now()
   const drop = async (resource: string, isOld: (o: KubeObject) => boolean) => {
-    for (const s of [...store.collection(resource).list(undefined)]) if (isOld(s.value)) await removeObject(store, s)
+    for (const s of store.collection(resource).snapshot()) if (isOld(s.value)) await removeObject(store, s)
   }
   await drop('/events', (o) => {
     const last = fieldsOf(o['series'])['lastObservedTime'] ?? o['lastTimestamp'] ?? o['eventTime']

@@ -112,7 +112,7 @@ class SelectorParser {
   #value(key: string): string {
     const t = this.#tokens[this.#at]
     if (t === undefined || t === ',') return ''
-    if (!isWord(t)) throw new SyntaxError(`found '${t}', expected: identifier`)
+    if (SPECIAL.has(t)) throw new SyntaxError(`found '${t}', expected: identifier`)
     this.#at++
     checked(labelValueProblems(t), `values[0][${key}]`, t)
     return t

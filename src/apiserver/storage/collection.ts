@@ -71,6 +71,11 @@ export class Collection {
     this.#tell(this.#everything, event)
   }
 
+  /** All of them as they are now, for who changes objects on the way. */
+  snapshot(namespace?: string): readonly Stored[] {
+    return Array.from(this.list(namespace))
+  }
+
   /** Objects in key order, of one namespace or all, after `afterKey`. */
   *list(namespace: string | undefined, afterKey = ''): Iterable<Stored> {
     const keys = this.#sortedKeys()

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import type { Change, Kept, StorageBackend } from './port.ts'
+import type { Kept, StorageBackend } from './port.ts'
 
 /** Raised when the layout of the tables changes; an older server refuses a newer file. */
 export const DATA_VERSION = 1
@@ -72,7 +72,7 @@ export function sqliteStorage(file: string): StorageBackend {
       const w = worker
       if (w !== undefined) {
         const exited = new Promise((resolve) => w.once('exit', resolve))
-        w.postMessage('close')
+        w.postMessage('close', [])
         await exited
       }
       db.close()

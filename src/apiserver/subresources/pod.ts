@@ -72,9 +72,12 @@ const isReady = (pod: KubeObject): boolean => {
 async function takeFromBudget({ parts }: Call, pod: KubeObject, dryRun: boolean): Promise<void> {
   const { store, clock } = parts
   const namespace = pod.metadata.namespace ?? ''
-  const budgets = [...store.collection(BUDGETS).list(namespace)].filter((b) =>
-    selectorMatcher(fields(b.value['spec'])['selector'] as LabelSelector | undefined)(pod.metadata.labels),
-  )
+  const budgets = store
+    .collection(BUDGETS)
+    .snapshot(namespace)
+    .filter((b) =>
+      selectorMatcher(fields(b.value['spec'])['selector'] as LabelSelector | undefined)(pod.metadata.labels),
+    )
   if (budgets.length > 1)
     throw internal('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.')
   const [budget] = budgets

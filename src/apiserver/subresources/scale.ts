@@ -10,7 +10,7 @@ import { patchedValue, patchKindOf, readPatch } from '../handlers/patch.ts'
 import { changeObject, groupResource, managing, placeOf } from '../handlers/write.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions, type WriteOptions } from '../http/query.ts'
-import { selectorText, type LabelSelector } from '../selectors/label-selector.ts'
+import { selectorText } from '../selectors/label-selector.ts'
 import { badRequest, conflict, internal, invalid, MODIFIED, notFound } from '../status/refusal.ts'
 
 interface Scale {
@@ -28,8 +28,7 @@ function scaleOf(object: KubeObject, paths: ScalePaths, custom: boolean): Scale 
   if (custom && typeof replicas !== 'number')
     throw internal(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`)
   const selector = one(paths.labelSelectorPath)
-  const text =
-    typeof selector === 'string' ? selector : isObject(selector) ? selectorText(selector as LabelSelector) : ''
+  const text = typeof selector === 'string' ? selector : isObject(selector) ? selectorText(selector) : ''
   const status = one(paths.statusReplicasPath)
   return {
     kind: 'Scale',
