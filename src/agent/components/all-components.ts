@@ -1,0 +1,109 @@
+// All components of the node: one worker each, made when the Machine names it or the disk has it, dropped when both have forgotten it.
+import { parseRange, parseVersion } from '#lib/semver.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { componentsFolder } from '../node-dir.ts'
+import type { MachineOrder } from '../machine-order.ts'
+import type { ComponentReport } from '../status/machine-status.ts'
+import type { AskResult, WorkerDeps } from './worker.ts'
+import { ComponentWorker } from './worker.ts'
+
+export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
+  readonly readPermit: (
+    component: string,
+    version: string | undefined,
+    permit: string,
+  ) => ReturnType<WorkerDeps['readPermit']>
+}
+
+export class AllComponents {
+  readonly #deps: AllDeps
+  readonly #workers = new Map<string, ComponentWorker>()
+  #order: MachineOrder | undefined
+
+  constructor(deps: AllDeps) {
+    this.#deps = deps
+    deps.processes.onChange((component) => {
+      this.#workers.get(component)?.wake()
+      deps.onChange()
+    })
+  }
+
+  get workers(): readonly ComponentWorker[] {
+    return [...this.#workers.values()]
+  }
+
+  /** Takes up what the disk has. */
+  async load(): Promise<void> {
+    const { files, dir } = this.#deps
+    for (const component of await files.list(componentsFolder(dir))) {
+      const worker = this.#make(component)
+      await worker.load()
+    }
+    for (const worker of this.#workers.values()) worker.wake()
+  }
+
+  obey(order: MachineOrder): void {
+    this.#order = order
+    for (const { name } of order.components) if (!this.#workers.has(name)) this.#make(name)
+    for (const [name, worker] of this.#workers) {
+      const { name: _name, ...own } = order.components.find((c) => c.name === name) ?? { name: undefined }
+      worker.setOrder('version' in own ? own : undefined)
+    }
+    this.#sweep()
+  }
+
+  async ask(component: string, kind: 'Restart' | 'Reinstall'): Promise<AskResult> {
+    const worker = this.#workers.get(component)
+    return worker === undefined ? { kind: 'Failed', message: `${component} is not installed` } : worker.ask(kind)
+  }
+
+  reports(): readonly ComponentReport[] {
+    return this.workers.flatMap(({ component, record, waiting }) => {
+      const named = this.#order?.components.find((c) => c.name === component)
+      return record === undefined ? [] : [{ record, order: named, waiting }]
+    })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.workers.map((w) => w.close()))
+  }
+
+  #make(component: string): ComponentWorker {
+    const worker = new ComponentWorker(
+      {
+        ...this.#deps,
+        readPermit: (permit) => this.#deps.readPermit(component, worker.record?.target.version, permit),
+        missingRequirement: (spec) => this.#missing(spec),
+        onChange: () => {
+          // What waits for this one may go on.
+          for (const other of this.#workers.values())
+            if (other !== worker && other.record?.state === 'Staged') other.wake()
+          this.#sweep()
+          this.#deps.onChange()
+        },
+      },
+      component,
+    )
+    this.#workers.set(component, worker)
+    return worker
+  }
+
+  #sweep(): void {
+    for (const [name, worker] of this.#workers)
+      if (worker.isIdle) {
+        this.#workers.delete(name)
+        void worker.close()
+      }
+  }
+
+  #missing(spec: MachineComponentSpec): string | undefined {
+    for (const { component, range } of spec.requires ?? []) {
+      const other = this.#workers.get(component)?.record
+      if (other?.current === undefined || other.state !== 'Healthy') return `${component} to be healthy`
+      const [wanted, have] = [parseRange(range), parseVersion(other.current.version)]
+      if (wanted === undefined || have === undefined || !wanted(have))
+        return `${component} ${range}; it is ${other.current.version}`
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,90 @@
+// Brings one artifact to the node: whole and with the promised digest, or not at all.
+import { createHash } from 'node:crypto'
+import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { PARTIAL, makeFolderDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { artifactFile, artifactsFolder, type NodeDir } from '../node-dir.ts'
+import type { Fetcher } from './fetch.ts'
+
+export type Artifact = NonNullable<MachineComponentSpec['artifacts']>[number]
+
+export interface Platform {
+  readonly os: string
+  readonly arch: string
+}
+
+export function artifactFor(spec: MachineComponentSpec, { os, arch }: Platform): Artifact | undefined {
+  const ofOs = (spec.artifacts ?? []).filter((a) => a.os === os)
+  return ofOs.find((a) => a.arch === arch) ?? ofOs.find((a) => a.arch === 'any')
+}
+
+export interface ArtifactDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly fetcher: Fetcher
+}
+
+/** Answers the path of the checked file. What is there from before is hashed again before it is believed. */
+export async function bringArtifact(deps: ArtifactDeps, artifact: Artifact, signal: AbortSignal): Promise<string> {
+  const path = artifactFile(deps.dir, artifact.sha256)
+  if (await isWhole(deps.files, path, artifact)) return path
+  const failures: unknown[] = []
+  for (const place of [artifact.url, ...(artifact.mirrors ?? [])]) {
+    try {
+      await fetchTo(deps, place, artifact, path, signal)
+      return path
+    } catch (e) {
+      if (signal.aborted) throw e
+      failures.push(e)
+    }
+  }
+  // A wrong digest everywhere is final; anything that may pass is worth another try.
+  throw failures.find((e) => !isKubeNodeError(e) || e.retry !== 'never') ?? failures[0]
+}
+
+async function isWhole(files: Files, path: string, { sha256, size }: Artifact): Promise<boolean> {
+  const stat = await files.stat(path)
+  if (stat?.kind !== 'File' || stat.size !== size) return false
+  const hash = createHash('sha256')
+  for await (const chunk of files.stream(path)) hash.update(chunk)
+  return hash.digest('hex') === sha256
+}
+
+async function fetchTo(
+  { files, dir, fetcher }: ArtifactDeps,
+  place: string,
+  { sha256, size }: Artifact,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const partial = `${path}${PARTIAL}`
+  await makeFolderDurably(files, artifactsFolder(dir))
+  await files.remove(partial)
+  await files.remove(path)
+  const hash = createHash('sha256')
+  let got = 0
+  const writer = await files.create(partial, 0o600)
+  try {
+    for await (const chunk of fetcher.open(place, size, signal)) {
+      hash.update(chunk)
+      got += chunk.length
+      await writer.write(chunk)
+    }
+    await writer.sync()
+  } finally {
+    await writer.close()
+  }
+  const digest = hash.digest('hex')
+  if (got !== size || digest !== sha256) {
+    await files.remove(partial)
+    throw new KubeNodeError(
+      'KN8012',
+      `cannot use ${place}: ${got} bytes with digest ${digest.slice(0, 12)}… came instead of ${size} with ${sha256.slice(0, 12)}…; put the artifact that was signed there`,
+      // A cut connection looks like a short file; the digest of a whole one will not change.
+      { retry: got < size ? 'later' : 'never' },
+    )
+  }
+  await files.rename(partial, path)
+  await files.syncFolder(artifactsFolder(dir))
+}

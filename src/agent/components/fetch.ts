@@ -1,0 +1,86 @@
+// Fetches bytes from the places that the agent is configured to trust with a connection, never more than was promised. Whether they are the
+// right bytes is for the digest to say.
+import { createReadStream } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { fileURLToPath } from 'node:url'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+export interface Fetcher {
+  /** `place` is absolute, or below the artifact base. The stream ends with an error when more than `maxBytes` come. */
+  open(place: string, maxBytes: number, signal: AbortSignal): AsyncIterable<Buffer>
+}
+
+export interface FetcherOptions {
+  /** Ends with a slash: `https://…/`, `http://…/`, `file:///…/`. */
+  readonly base: string
+  /** Further origins from which absolute URLs may fetch, such as `https://mirror.example.org`. */
+  readonly allowedOrigins?: readonly string[]
+  readonly idleMs?: number
+}
+
+const MAX_REDIRECTS = 3
+/** Without a byte for so long the place counts as dead. */
+const IDLE_MS = 30_000
+
+const failed = (place: string, why: string, cause?: unknown) =>
+  new KubeNodeError('KN8010', `cannot fetch ${place}: ${why}; it is tried again`, {
+    retry: 'later',
+    ...(cause === undefined ? {} : { cause }),
+  })
+
+export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: FetcherOptions): Fetcher {
+  const root = new URL(base.endsWith('/') ? base : `${base}/`)
+  const resolve = (place: string): URL => {
+    const url = URL.parse(place, root)
+    if (url === null) throw failed(place, 'it is no URL')
+    if (isBelow(url, root) || (url.protocol !== 'file:' && allowedOrigins.includes(url.origin))) return url
+    throw new KubeNodeError(
+      'KN8011',
+      `cannot fetch ${place}: it is neither below the artifact base nor of an allowed origin; add ${url.origin} to the agent's allowed origins`,
+    )
+  }
+  return {
+    async *open(place, maxBytes, signal) {
+      const url = resolve(place)
+      let got = 0
+      try {
+        const body = url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal }) : await get(url)
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          got += chunk.length
+          if (got > maxBytes) throw failed(place, `more than ${maxBytes} bytes came`)
+          yield chunk
+        }
+      } catch (e) {
+        if (signal.aborted) throw signal.reason
+        throw e instanceof KubeNodeError ? e : failed(place, messageOf(e), e)
+      }
+
+      async function get(at: URL): Promise<http.IncomingMessage> {
+        let next = at
+        for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+          const response = await send(next, signal, idleMs)
+          const { statusCode = 0, headers } = response
+          if (statusCode === 200) return response
+          response.destroy()
+          if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined)
+            throw failed(place, `the answer was HTTP ${statusCode}`)
+          next = resolve(new URL(headers.location, next).href)
+        }
+        throw failed(place, `it was redirected more than ${MAX_REDIRECTS} times`)
+      }
+    },
+  }
+}
+
+const isBelow = (url: URL, root: URL): boolean =>
+  url.protocol === root.protocol && url.host === root.host && url.pathname.startsWith(root.pathname)
+
+function send(url: URL, signal: AbortSignal, idleMs: number): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const client = url.protocol === 'https:' ? https : http
+    const request = client.get(url, { signal, headers: { 'accept-encoding': 'identity' } }, resolve)
+    request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)))
+    request.on('error', reject)
+  })
+}

@@ -1,0 +1,76 @@
+// Where the parts of a component lie inside its slot, and which paths on the node lead there. Every such path is a symbolic link through
+// `current`, so one rename switches programs and configuration together.
+import { basename } from 'node:path'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+
+export interface PlacedBinary {
+  /** Inside the archive; undefined when the artifact is the program. */
+  readonly source: string | undefined
+  readonly inSlot: string
+  readonly mode: number
+}
+
+export interface PlacedFile {
+  readonly inSlot: string
+  readonly mode: number
+  readonly template: string
+  readonly path: string
+}
+
+export interface NodeLink {
+  /** As the component says it. */
+  readonly path: string
+  readonly inSlot: string
+}
+
+export interface Layout {
+  /** Set when the whole archive is unpacked. */
+  readonly tree: { readonly strip: number } | undefined
+  readonly binaries: readonly PlacedBinary[]
+  readonly files: readonly PlacedFile[]
+  readonly links: readonly NodeLink[]
+}
+
+export const TREE = 'tree'
+
+const modeOf = (text: string): number => Number.parseInt(text, 8)
+
+/** The path inside the unpacked tree when it lies below it. */
+const below = (path: string, folder: string | undefined): string | undefined =>
+  folder !== undefined && path.startsWith(`${folder.replace(/\/$/, '')}/`)
+    ? path.slice(folder.replace(/\/$/, '').length + 1)
+    : undefined
+
+export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>): Layout {
+  const unpack = spec.install?.unpack
+  const binaries = (spec.install?.binaries ?? []).map((b, n) => ({
+    source: b.source,
+    path: b.path,
+    inSlot: `binaries/${n}/${basename(b.path)}`,
+    mode: modeOf(b.mode),
+  }))
+  const files = (spec.files ?? []).map((f, n) => {
+    const rest = below(f.path, unpack?.path)
+    const inSlot = rest === undefined ? `files/${n}/${basename(f.path)}` : `${TREE}/${rest}`
+    return { path: f.path, inSlot, mode: modeOf(f.mode), template: f.template }
+  })
+  return {
+    tree: unpack === undefined ? undefined : { strip: unpack.strip },
+    binaries,
+    files,
+    links: [
+      ...(unpack === undefined ? [] : [{ path: unpack.path, inSlot: TREE }]),
+      ...binaries.map(({ path, inSlot }) => ({ path, inSlot })),
+      ...files.filter((f) => !f.inSlot.startsWith(`${TREE}/`)).map(({ path, inSlot }) => ({ path, inSlot })),
+    ],
+  }
+}
+
+/** A path that the agent may make a link of; parts that lead elsewhere are refused, whoever signed them. */
+export const isPlainPath = (path: string): boolean =>
+  path.startsWith('/') &&
+  path !== '/' &&
+  path
+    .slice(1)
+    .split('/')
+    .every((p) => p !== '' && p !== '.' && p !== '..')

@@ -1,0 +1,60 @@
+// The paths of a component on the node: symbolic links through `current`. What somebody else put in the way is left there and named.
+import { dirname, join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { currentLink, onNode, type NodeDir } from '../node-dir.ts'
+import type { NodeLink } from './layout.ts'
+
+export interface LinkDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+}
+
+const targetOf = (dir: NodeDir, component: string, link: NodeLink): string =>
+  join(currentLink(dir, component), link.inSlot)
+
+/** Paths that something else holds. */
+export async function foreignPaths(
+  { files, dir }: LinkDeps,
+  component: string,
+  links: readonly NodeLink[],
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const link of links) {
+    const path = onNode(dir, link.path)
+    if ((await files.stat(path)) === undefined) continue
+    const target = await files.readLink(path)
+    if (target?.startsWith(`${currentLink(dir, component)}/`) !== true) found.push(link.path)
+  }
+  return found
+}
+
+export async function makeLinks(deps: LinkDeps, component: string, links: readonly NodeLink[]): Promise<void> {
+  const foreign = await foreignPaths(deps, component, links)
+  const [first] = foreign
+  if (first !== undefined)
+    throw new KubeNodeError(
+      'KN8023',
+      `cannot install ${component}: ${first} is somebody else's; move it away, and it is tried again`,
+      { data: { foreign } },
+    )
+  for (const link of links) {
+    const path = onNode(deps.dir, link.path)
+    await makeFolderDurably(deps.files, dirname(path))
+    await relink(deps.files, path, targetOf(deps.dir, component, link))
+  }
+}
+
+/** Only links of ours go. */
+export async function removeLinks(
+  { files, dir }: LinkDeps,
+  component: string,
+  links: readonly NodeLink[],
+): Promise<void> {
+  for (const link of links) {
+    const path = onNode(dir, link.path)
+    const target = await files.readLink(path)
+    if (target?.startsWith(`${currentLink(dir, component)}/`) === true) await removeDurably(files, path)
+  }
+}

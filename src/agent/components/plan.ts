@@ -1,0 +1,219 @@
+// Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this very pass;
+// what is unknown never disrupts. Crashed processes are started again under the local brake without asking anybody.
+import type { ComponentRecord, Slot, Target } from './record.ts'
+import { isPinned, isSameTarget, isSlotOf } from './record.ts'
+
+export interface ComponentOrder extends Target {
+  readonly switch?: { readonly attempt: number; readonly permit: string }
+}
+
+/** What was read of the permit right now. */
+export type PermitReading =
+  | { readonly kind: 'Granted'; readonly permit: string }
+  | { readonly kind: 'NotGranted'; readonly permit: string; readonly why: string }
+  | { readonly kind: 'Unknown'; readonly permit: string; readonly why: string }
+
+export type ProcessReading = 'NoService' | 'Running' | 'Stopped' | 'Ended' | 'Crashed' | 'Frozen'
+
+export interface ProbeReading {
+  readonly verdict: 'Passing' | 'Failing' | 'Unknown'
+  /** Every probe passed for its whole settle time since the component was started. */
+  readonly isSettled: boolean
+  readonly message?: string
+}
+
+export interface ComponentSeen {
+  /** False until the Machine was read once, now or before a restart: then nothing is taken away. */
+  readonly isOrderKnown: boolean
+  readonly order: ComponentOrder | undefined
+  readonly record: ComponentRecord | undefined
+  readonly process: ProcessReading
+  /** Milliseconds until the local brake lets a crashed or frozen process be started again. */
+  readonly brakeMs: number
+  readonly probes: ProbeReading
+  readonly permit: PermitReading | undefined
+  /** Read in this pass; undefined is unknown. */
+  readonly isNodePending: boolean | undefined
+  /** The first requirement of the staged version that is not met. */
+  readonly missingRequirement: string | undefined
+  /** Milliseconds until staging may be tried again. */
+  readonly stageBackoffMs: number
+  /** What is being fetched right now, beside everything else. */
+  readonly staging: Target | undefined
+  /** Somebody with a permit asked for it. */
+  readonly asked: 'Restart' | 'Reinstall' | undefined
+}
+
+export type ComponentAction =
+  | { readonly kind: 'Stage'; readonly target: Target; readonly reason: string }
+  | { readonly kind: 'ReadPermit'; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'ReadNode'; readonly reason: string }
+  | { readonly kind: 'Switch'; readonly to: Slot; readonly permit: string | undefined; readonly reason: string }
+  | { readonly kind: 'ContinueSwitch'; readonly reason: string }
+  | { readonly kind: 'UseInPlace'; readonly reason: string }
+  | { readonly kind: 'Commit'; readonly reason: string }
+  | { readonly kind: 'RollBack'; readonly reason: string }
+  | { readonly kind: 'Start'; readonly reason: string }
+  | { readonly kind: 'Restart'; readonly reason: string }
+  | { readonly kind: 'Reinstall'; readonly reason: string }
+  | { readonly kind: 'Degrade'; readonly reason: string }
+  | { readonly kind: 'Recover'; readonly reason: string }
+  | { readonly kind: 'Uninstall'; readonly reason: string }
+
+export interface ComponentPlan {
+  readonly action: ComponentAction | undefined
+  /** What it waits for, for people. */
+  readonly waiting?: string
+  readonly requeueAfterMs?: number
+}
+
+/** Permits are read again this often while an order waits for one that is not Granted. */
+const PERMIT_RETRY_MS = 5_000
+
+const act = (action: ComponentAction): ComponentPlan => ({ action })
+const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
+  action: undefined,
+  waiting,
+  ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+})
+
+export function planComponent(seen: ComponentSeen): ComponentPlan {
+  const { record, order } = seen
+  if (record?.open !== undefined) return planOpenSwitch(seen)
+  if (!seen.isOrderKnown) return planHealth(seen) ?? wait('the Machine was never read')
+  if (order === undefined) {
+    if (record === undefined) return wait('the Machine does not name it')
+    return act({ kind: 'Uninstall', reason: 'the Machine does not name it any more' })
+  }
+  // What was asked for under a permit, and what has crashed, comes before what is new.
+  const now = planAsked(seen) ?? planHealth(seen)
+  if (now?.action !== undefined) return now
+  const isNew = record === undefined || !isSameTarget(record.target, order)
+  return soonest(isNew ? planRetarget(seen, order) : planTarget(seen, record, order), now)
+}
+
+function soonest(a: ComponentPlan, b: ComponentPlan | undefined): ComponentPlan {
+  if (a.action !== undefined || b?.requeueAfterMs === undefined) return a
+  return { ...a, requeueAfterMs: Math.min(a.requeueAfterMs ?? b.requeueAfterMs, b.requeueAfterMs) }
+}
+
+function planRetarget(seen: ComponentSeen, order: ComponentOrder): ComponentPlan {
+  if (seen.record !== undefined && isPinned(seen.record, order) && !isSlotOf(seen.record.current, order))
+    return wait(`${order.version} failed here in attempt ${order.attempt}`)
+  return planStaging(seen, targetOf(order), `the Machine names ${order.version}`)
+}
+
+function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Target, reason: string): ComponentPlan {
+  if (staging !== undefined && isSameTarget(staging, target)) return wait('the artifact')
+  if (stageBackoffMs > 0) return wait('fetching failed; it is tried again', stageBackoffMs)
+  return act({ kind: 'Stage', target, reason })
+}
+
+const targetOf = ({ version, config, attempt }: ComponentOrder): Target => ({
+  version,
+  attempt,
+  ...(config === undefined ? {} : { config }),
+})
+
+function planTarget(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
+  switch (record.state) {
+    case 'Fetching':
+      return planStaging(seen, record.target, 'staging did not finish')
+    case 'Staged':
+      return planStaged(seen, record, order)
+    case 'Healthy':
+      return seen.probes.verdict === 'Failing'
+        ? act({ kind: 'Degrade', reason: seen.probes.message ?? 'a probe fails' })
+        : wait('nothing: it is as declared')
+    case 'Degraded':
+      return seen.probes.verdict === 'Passing' && isUp(seen.process)
+        ? act({ kind: 'Recover', reason: 'every probe passes' })
+        : wait('every probe to pass')
+    case 'RolledBack':
+    case 'Failed':
+      return wait('another version, configuration or attempt')
+    case 'Switching':
+    case 'Probing':
+      // Without an open switch the journal was cut between two writes that belong together: look at it as staged.
+      return planStaged(seen, record, order)
+  }
+}
+
+const isUp = (p: ProcessReading): boolean => p === 'Running' || p === 'NoService' || p === 'Ended'
+
+function planStaged(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
+  const { staged, current } = record
+  if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
+  if (current?.digest === staged.digest) return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
+  if (seen.missingRequirement !== undefined) return wait(seen.missingRequirement)
+  if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
+    return planPermitted(seen, staged, order.switch.permit)
+  if (current !== undefined) return wait('the order to switch')
+  return planFirstInstall(seen, staged)
+}
+
+function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {
+  const reading = seen.permit?.permit === permit ? seen.permit : undefined
+  if (reading === undefined) return act({ kind: 'ReadPermit', permit, reason: 'the order names it' })
+  switch (reading.kind) {
+    case 'Granted':
+      return act({ kind: 'Switch', to: staged, permit, reason: `ordered under permit ${permit}` })
+    case 'NotGranted':
+    case 'Unknown':
+      return wait(`permit ${permit}: ${reading.why}`, PERMIT_RETRY_MS)
+  }
+}
+
+function planFirstInstall(seen: ComponentSeen, staged: Slot): ComponentPlan {
+  if (seen.isNodePending === undefined)
+    return act({ kind: 'ReadNode', reason: 'a first install needs no permit on a node that waits for its components' })
+  if (!seen.isNodePending) return wait('the order to switch: the node takes pods already', PERMIT_RETRY_MS)
+  return act({
+    kind: 'Switch',
+    to: staged,
+    permit: undefined,
+    reason: 'first install on a node that takes no pods yet',
+  })
+}
+
+function planAsked({ asked, record }: ComponentSeen): ComponentPlan | undefined {
+  if (asked === undefined || record?.current === undefined) return undefined
+  return act({ kind: asked, reason: 'a repair with a granted permit asked for it' })
+}
+
+/** Keeps what is in use running. */
+function planHealth({ record, process, brakeMs }: ComponentSeen): ComponentPlan | undefined {
+  if (record?.current === undefined) return undefined
+  switch (process) {
+    case 'NoService':
+    case 'Running':
+    case 'Ended':
+      return undefined
+    case 'Stopped':
+      return act({ kind: 'Start', reason: 'it is not running' })
+    case 'Crashed':
+      return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Start', reason: 'it crashed' })
+    case 'Frozen':
+      return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Restart', reason: 'it is frozen' })
+  }
+}
+
+function planOpenSwitch({ record, process, probes }: ComponentSeen): ComponentPlan {
+  if (record?.open?.phase === 'GoingBack')
+    return act({ kind: 'RollBack', reason: record.message ?? 'going back was cut off' })
+  if (record?.open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'a switch was cut off' })
+  if (process === 'Crashed' || process === 'Frozen')
+    return act({
+      kind: 'RollBack',
+      reason: process === 'Crashed' ? 'it crashed after the switch' : 'it froze after the switch',
+    })
+  if (process === 'Stopped') return act({ kind: 'ContinueSwitch', reason: 'it is not running' })
+  switch (probes.verdict) {
+    case 'Failing':
+      return act({ kind: 'RollBack', reason: probes.message ?? 'a probe fails' })
+    case 'Passing':
+      return probes.isSettled ? act({ kind: 'Commit', reason: 'every probe held' }) : wait('the settle time')
+    case 'Unknown':
+      return wait('the probes')
+  }
+}

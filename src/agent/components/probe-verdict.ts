@@ -1,0 +1,52 @@
+// Pure: from the answers of one probe to what may be said of it. A wrong answer counts once it came three times; silence only once the component
+// has had its time to start.
+import type { ProbeReading } from './plan.ts'
+import type { ProbeAnswer } from './probe.ts'
+
+export interface ProbeHistory {
+  readonly settleMs: number
+  /** Clock of durations, all three. */
+  readonly startedAt: number
+  readonly passingSince: number | undefined
+  readonly failures: number
+  readonly last: ProbeAnswer | undefined
+}
+
+/** One wrong answer may be chance. */
+export const FAILURES_THAT_COUNT = 3
+/** Nobody has to answer before this. */
+export const START_MS = 10_000
+
+export const newHistory = (settleMs: number, startedAt: number): ProbeHistory => ({
+  settleMs,
+  startedAt,
+  passingSince: undefined,
+  failures: 0,
+  last: undefined,
+})
+
+export function afterAnswer(history: ProbeHistory, answer: ProbeAnswer, now: number): ProbeHistory {
+  if (answer.kind === 'Pass')
+    return { ...history, passingSince: history.passingSince ?? now, failures: 0, last: answer }
+  return { ...history, passingSince: undefined, failures: history.failures + 1, last: answer }
+}
+
+function verdictOf(h: ProbeHistory, now: number): ProbeReading['verdict'] {
+  if (h.last === undefined) return 'Unknown'
+  if (h.last.kind === 'Pass') return 'Passing'
+  const isStarting = h.last.kind === 'NoAnswer' && now - h.startedAt < Math.max(START_MS, h.settleMs)
+  return h.failures >= FAILURES_THAT_COUNT && !isStarting ? 'Failing' : 'Unknown'
+}
+
+/** The worst of all probes. A component without probes only has to run for a while. */
+export function probeReading(histories: ReadonlyMap<string, ProbeHistory>, now: number): ProbeReading {
+  const all = [...histories].map(([name, h]) => ({ name, h, verdict: verdictOf(h, now) }))
+  const failing = all.find((p) => p.verdict === 'Failing')
+  if (failing !== undefined) {
+    const said = failing.h.last === undefined || failing.h.last.kind === 'Pass' ? '' : failing.h.last.message
+    return { verdict: 'Failing', isSettled: false, message: `probe ${failing.name}: ${said}` }
+  }
+  if (all.some((p) => p.verdict === 'Unknown')) return { verdict: 'Unknown', isSettled: false }
+  const isSettled = all.every(({ h }) => h.passingSince !== undefined && now - h.passingSince >= h.settleMs)
+  return { verdict: 'Passing', isSettled }
+}

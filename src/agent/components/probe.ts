@@ -1,0 +1,99 @@
+// One look at a component: a request, a connection, a file or a command on the node itself. Never throws; the answer says what was seen.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import http from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import { messageOf } from '#lib/errors.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { onNode, type NodeDir } from '../node-dir.ts'
+
+export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
+
+/** NoAnswer: nobody is there yet, or any more. Fail: somebody is, and says no. */
+export type ProbeAnswer = { readonly kind: 'Pass' } | { readonly kind: 'Fail' | 'NoAnswer'; readonly message: string }
+
+export interface ProbePlace {
+  readonly dir: NodeDir
+  /** Of the loopback network: every node on one machine has its own. */
+  readonly address: string
+  /** Milliseconds since 1970, for the age of files. */
+  readonly now: () => number
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const PASS: ProbeAnswer = { kind: 'Pass' }
+const MAX_OUTPUT = 4_096
+
+export async function look(probe: Probe, place: ProbePlace): Promise<ProbeAnswer> {
+  const timeoutMs = parseDuration(probe.timeout)
+  if (probe.http !== undefined) return lookHttp(probe.http, place.address, timeoutMs)
+  if (probe.tcp !== undefined) return lookTcp(probe.tcp.port, place.address, timeoutMs)
+  if (probe.file !== undefined) return lookFile(probe.file, place)
+  if (probe.exec !== undefined) return lookExec(probe.exec.command, place, timeoutMs)
+  if (probe.unit !== undefined) return { kind: 'Fail', message: 'there is no systemd on this node' }
+  return { kind: 'Fail', message: 'the probe says nothing to look at' }
+}
+
+type HttpProbe = NonNullable<Probe['http']>
+
+const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
+  new Promise((resolve) => {
+    const options = { host, port, path, timeout: timeoutMs, agent: false } as const
+    const onResponse = (response: http.IncomingMessage): void => {
+      const { statusCode = 0 } = response
+      response.destroy()
+      if (statusCode >= 200 && statusCode < 400) resolve(PASS)
+      else resolve({ kind: 'Fail', message: `HTTP ${statusCode} from ${path}` })
+    }
+    // The certificate of a component on loopback proves nothing that the loopback does not.
+    const request = tls
+      ? https.get({ ...options, rejectUnauthorized: false }, onResponse)
+      : http.get(options, onResponse)
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)))
+    request.on('error', (e) => resolve({ kind: 'NoAnswer', message: `${path}: ${messageOf(e)}` }))
+  })
+
+const lookTcp = (port: number, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
+  new Promise((resolve) => {
+    const socket = net.connect({ port, host, timeout: timeoutMs })
+    const end = (answer: ProbeAnswer): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.on('connect', () => end(PASS))
+    socket.on('timeout', () => end({ kind: 'NoAnswer', message: `port ${port}: no answer within ${timeoutMs} ms` }))
+    socket.on('error', (e) => end({ kind: 'NoAnswer', message: `port ${port}: ${messageOf(e)}` }))
+  })
+
+async function lookFile({ path, maxAge }: NonNullable<Probe['file']>, place: ProbePlace): Promise<ProbeAnswer> {
+  try {
+    const { mtimeMs } = await stat(onNode(place.dir, path))
+    const ageMs = place.now() - mtimeMs
+    if (maxAge === undefined || ageMs <= parseDuration(maxAge)) return PASS
+    return { kind: 'Fail', message: `${path} is older than ${maxAge}` }
+  } catch {
+    return { kind: 'NoAnswer', message: `${path} is not there` }
+  }
+}
+
+const lookExec = (command: readonly string[], place: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> =>
+  new Promise((resolve) => {
+    const [program = '', ...args] = command
+    const own = onNode(place.dir, program)
+    execFile(
+      existsSync(own) ? own : program,
+      args,
+      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT, env: { ...place.environment } },
+      (error) => {
+        if (error === null) resolve(PASS)
+        else
+          resolve({
+            kind: 'Fail',
+            message: `${program}: ${error.killed === true ? `no end within ${timeoutMs} ms` : `exited with ${String(error.code)}`}`,
+          })
+      },
+    )
+  })

@@ -1,0 +1,86 @@
+// Looks at one running component as often as its probes say, faster while it settles, and keeps the reading.
+import type { Clock } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { Random } from '#lib/random.ts'
+import type { ProbeReading } from './plan.ts'
+import type { Probe, ProbeAnswer } from './probe.ts'
+import { afterAnswer, newHistory, probeReading, type ProbeHistory } from './probe-verdict.ts'
+
+export interface ProberDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly look: (probe: Probe) => Promise<ProbeAnswer>
+  /** The reading may be another one now. */
+  readonly onChange: () => void
+}
+
+/** While settling, so that a bad version goes back soon. */
+const FASTEST_MS = 200
+/** A component without probes must run for this long after a switch. */
+const SETTLE_WITHOUT_PROBES_MS = 2_000
+
+export class Prober {
+  readonly #deps: ProberDeps
+  readonly #probes: readonly Probe[]
+  readonly #startedAt: number
+  readonly #histories = new Map<string, ProbeHistory>()
+  readonly #timers = new Map<string, { cancel(): void }>()
+  #isClosed = false
+
+  constructor(deps: ProberDeps, probes: readonly Probe[]) {
+    this.#deps = deps
+    this.#probes = probes
+    this.#startedAt = deps.clock.monotonic()
+    for (const probe of probes) {
+      this.#histories.set(probe.name, newHistory(parseDuration(probe.settle), this.#startedAt))
+      this.#schedule(probe, 0)
+    }
+    if (probes.length === 0)
+      this.#timers.set(
+        '',
+        deps.clock.after(SETTLE_WITHOUT_PROBES_MS, () => deps.onChange()),
+      )
+  }
+
+  reading(): ProbeReading {
+    const now = this.#deps.clock.monotonic()
+    if (this.#probes.length === 0)
+      return { verdict: 'Passing', isSettled: now - this.#startedAt >= SETTLE_WITHOUT_PROBES_MS }
+    return probeReading(this.#histories, now)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const timer of this.#timers.values()) timer.cancel()
+  }
+
+  #schedule(probe: Probe, ms: number): void {
+    if (this.#isClosed) return
+    this.#timers.set(
+      probe.name,
+      this.#deps.clock.after(ms, () => void this.#look(probe)),
+    )
+  }
+
+  async #look(probe: Probe): Promise<void> {
+    const answer = await this.#deps.look(probe)
+    const { clock, random } = this.#deps
+    const history = this.#histories.get(probe.name)
+    if (this.#isClosed || history === undefined) return
+    const before = this.reading()
+    const next = afterAnswer(history, answer, clock.monotonic())
+    this.#histories.set(probe.name, next)
+    const after = this.reading()
+    if (before.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()
+    this.#schedule(probe, this.#pauseMs(probe, next, random))
+  }
+
+  #pauseMs(probe: Probe, { settleMs, passingSince, last }: ProbeHistory, random: Random): number {
+    const intervalMs = parseDuration(probe.interval)
+    const heldMs = passingSince === undefined ? 0 : this.#deps.clock.monotonic() - passingSince
+    const isSteady = last?.kind === 'Pass' && heldMs >= settleMs
+    if (isSteady) return random.jitter(intervalMs)
+    const soonMs = Math.min(intervalMs, Math.max(FASTEST_MS, settleMs / 5))
+    return heldMs > 0 ? Math.min(soonMs, Math.max(1, settleMs - heldMs)) : soonMs
+  }
+}

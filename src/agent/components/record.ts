@@ -1,0 +1,90 @@
+// The journal of one component: what was told, what is in use, what is staged, and the switch that is open. Written before and after each step.
+import { isObject } from '#lib/json.ts'
+import { PHASES } from '#api/catalogue.ts'
+import type { ComponentState } from '#api/protocol/switch.ts'
+
+/** What the machine says: which version, with which configuration, and which try it is. */
+export interface Target {
+  readonly version: string
+  readonly config?: string
+  readonly attempt: number
+}
+
+/** A version with its configuration, unpacked and rendered. */
+export interface Slot {
+  readonly id: string
+  /** SHA-256 over statement and configuration: equal on all nodes that have the same. */
+  readonly digest: string
+  readonly version: string
+  readonly config?: string
+}
+
+/** Between two versions. `from` is what to go back to. */
+export interface OpenSwitch {
+  readonly to: Slot
+  readonly from?: Slot
+  readonly permit?: string
+  readonly phase: 'Switching' | 'Probing' | 'GoingBack'
+}
+
+/** Failed here in this attempt: it is not tried again within it. */
+export interface Pin {
+  readonly digest: string
+  readonly version: string
+  readonly config?: string
+  readonly attempt: number
+}
+
+export interface ComponentRecord {
+  readonly format: 1
+  readonly component: string
+  readonly state: ComponentState
+  /** Wall clock, for people. */
+  readonly since: number
+  readonly message?: string
+  readonly target: Target
+  readonly current?: Slot
+  readonly previous?: Slot
+  readonly staged?: Slot
+  readonly open?: OpenSwitch
+  readonly pins: readonly Pin[]
+}
+
+/** One a failed attempt; older ones belong to attempts that are long over. */
+export const MAX_PINS = 8
+
+export function parseRecord(value: unknown): ComponentRecord | undefined {
+  if (!isObject(value) || value['format'] !== 1 || typeof value['component'] !== 'string') return undefined
+  if (typeof value['state'] !== 'string' || !Object.hasOwn(PHASES.Component, value['state'])) return undefined
+  const isGood =
+    isTarget(value['target']) &&
+    typeof value['since'] === 'number' &&
+    [value['current'], value['previous'], value['staged']].every((s) => s === undefined || isSlot(s)) &&
+    (value['open'] === undefined || isOpen(value['open'])) &&
+    Array.isArray(value['pins']) &&
+    value['pins'].every((p) => isObject(p) && typeof p['digest'] === 'string' && isTarget(p))
+  return isGood ? (value as unknown as ComponentRecord) : undefined
+}
+
+const isTarget = (v: unknown): boolean =>
+  isObject(v) && typeof v['version'] === 'string' && Number.isSafeInteger(v['attempt'])
+/** Slot ids become parts of paths. */
+const isSlot = (v: unknown): boolean =>
+  isObject(v) &&
+  typeof v['id'] === 'string' &&
+  /^[0-9a-f]{16}-\d{1,6}$/.test(v['id']) &&
+  typeof v['digest'] === 'string'
+const isOpen = (v: unknown): boolean =>
+  isObject(v) &&
+  isSlot(v['to']) &&
+  (v['from'] === undefined || isSlot(v['from'])) &&
+  (v['phase'] === 'Switching' || v['phase'] === 'Probing' || v['phase'] === 'GoingBack')
+
+export const isSameTarget = (a: Target, b: Target): boolean =>
+  a.version === b.version && a.config === b.config && a.attempt === b.attempt
+
+export const isSlotOf = (slot: Slot | undefined, target: Pick<Target, 'version' | 'config'>): boolean =>
+  slot !== undefined && slot.version === target.version && slot.config === target.config
+
+export const isPinned = (record: ComponentRecord, target: Target): boolean =>
+  record.pins.some((p) => isSameTarget(p, target))

@@ -1,0 +1,181 @@
+// Fills a slot: the archive unpacked, files rendered, everything synced, and last the file that says that it is whole.
+import { createHash } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject, type JsonObject } from '#lib/json.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { statementDigest } from '#api/trust/statement.ts'
+import { makeFolderDurably, readState, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
+import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
+import type { Slot, Target } from './record.ts'
+import { readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
+import { rendered } from './template.ts'
+
+/** Written last into a slot: without it the slot is not whole. */
+const MARK = 'slot.json'
+
+const LIMITS = { entries: 100_000, bytes: 16 * 2 ** 30 }
+
+export interface SlotContent {
+  readonly spec: MachineComponentSpec
+  readonly config: { readonly name: string; readonly digest: string; readonly values: JsonObject } | undefined
+  /** The checked artifact; undefined for a component that installs nothing. */
+  readonly artifact: string | undefined
+}
+
+export interface SlotDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+}
+
+/** What is installed: the statement and the configuration, and nothing that differs between nodes. */
+export const installedDigest = (spec: MachineComponentSpec, configDigest: string | undefined): string =>
+  createHash('sha256')
+    .update(`${statementDigest(spec)}\n${configDigest ?? ''}`)
+    .digest('hex')
+
+export const slotId = (digest: string, generation: number): string => `${digest.slice(0, 16)}-${generation}`
+
+/** The statement of a whole slot; undefined when the slot is not whole. */
+export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot: string) =>
+  readState(files, join(slotFolder(dir, component, slot), MARK), (v) =>
+    isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
+  )
+
+/** Idempotent: a whole slot is left alone, one that is not is made anew. `generation` above 0 is another copy of the same. */
+export async function fillSlot(deps: SlotDeps, target: Target, content: SlotContent, generation = 0): Promise<Slot> {
+  const { files, dir } = deps
+  const { spec, config } = content
+  const digest = installedDigest(spec, config?.digest)
+  const id = slotId(digest, generation)
+  const slot: Slot = {
+    id,
+    digest,
+    version: target.version,
+    ...(target.config === undefined ? {} : { config: target.config }),
+  }
+  if ((await readSlot(deps, spec.component, id)) !== undefined) return slot
+  const folder = slotFolder(dir, spec.component, id)
+  const layout = layoutOf(spec)
+  const bad = layout.links.find((l) => !isPlainPath(l.path))
+  if (bad !== undefined)
+    throw new KubeNodeError('KN8021', `cannot install ${spec.component} ${spec.version}: ${bad.path} is no plain path`)
+  await files.remove(folder)
+  await makeFolderDurably(files, slotsFolder(dir, spec.component))
+  await files.makeFolder(folder)
+  const out = new SlotWriter(files, folder)
+  await unpack(files, out, layout, content.artifact)
+  await renderFiles(out, layout, config?.values ?? {}, spec)
+  await out.syncFolders()
+  await files.syncFolder(slotsFolder(dir, spec.component))
+  await writeDurably(files, join(folder, MARK), JSON.stringify({ spec, config: config?.name }))
+  return slot
+}
+
+async function unpack(files: Files, out: SlotWriter, layout: Layout, artifact: string | undefined): Promise<void> {
+  if (artifact === undefined) return
+  const whole =
+    layout.binaries.length === 1 && layout.binaries[0]?.source === undefined ? layout.binaries[0] : undefined
+  if (whole !== undefined) {
+    const file = await out.file(whole.inSlot, whole.mode)
+    for await (const chunk of files.stream(artifact)) await file.write(chunk)
+    return file.end()
+  }
+  const missing = new Map(layout.binaries.map((b) => [b.source, b]))
+  await readTar(files.stream(artifact), LIMITS, sinkOf(out, layout, missing))
+  const [lost] = missing.keys()
+  if (lost !== undefined) throw tarRefused(`it has no ${lost}`)
+  return undefined
+}
+
+const NOWHERE: TarFileSink = { write: async () => undefined, end: async () => undefined }
+
+function sinkOf(
+  out: SlotWriter,
+  layout: Layout,
+  missing: Map<string | undefined, Layout['binaries'][number]>,
+): TarSink {
+  const { tree } = layout
+  const inTree = (path: string): string | undefined => {
+    if (tree === undefined) return undefined
+    const rest = path.split('/').slice(tree.strip)
+    return rest.length === 0 ? '' : `${TREE}/${rest.join('/')}`
+  }
+  return {
+    async folder(path) {
+      const place = inTree(path)
+      if (place !== undefined && place !== '') await out.folder(place)
+    },
+    async file(path, mode) {
+      const binary = missing.get(path)
+      if (binary !== undefined) {
+        missing.delete(path)
+        return out.file(binary.inSlot, binary.mode)
+      }
+      const place = inTree(path)
+      if (place === '') throw tarRefused(`${path} has no name left once ${tree?.strip ?? 0} parts are taken off`)
+      return place === undefined ? NOWHERE : out.file(place, (mode & 0o755) | 0o400)
+    },
+  }
+}
+
+async function renderFiles(
+  out: SlotWriter,
+  layout: Layout,
+  values: JsonObject,
+  spec: MachineComponentSpec,
+): Promise<void> {
+  for (const { inSlot, mode, template, path } of layout.files) {
+    const result = rendered(template, values)
+    if (result.kind === 'Refused')
+      throw new KubeNodeError(
+        'KN8022',
+        `cannot render ${path} of ${spec.component} ${spec.version}: ${result.reason}; add it to the values in fleet/`,
+      )
+    const file = await out.file(inSlot, mode)
+    await file.write(Buffer.from(result.text))
+    await file.end()
+  }
+}
+
+/** Makes files and folders below one new folder, and remembers which folders to sync. */
+class SlotWriter {
+  readonly #files: Files
+  readonly #root: string
+  readonly #folders = new Set<string>()
+
+  constructor(files: Files, root: string) {
+    this.#files = files
+    this.#root = root
+    this.#folders.add(root)
+  }
+
+  async folder(path: string): Promise<void> {
+    const full = join(this.#root, path)
+    if (this.#folders.has(full)) return
+    await this.#files.makeFolder(full)
+    for (let at = full; !this.#folders.has(at); at = dirname(at)) this.#folders.add(at)
+  }
+
+  async file(path: string, mode: number): Promise<TarFileSink> {
+    await this.folder(dirname(path))
+    const full = join(this.#root, path)
+    // A rendered file may stand where the archive brought a default one.
+    await this.#files.remove(full)
+    const writer = await this.#files.create(full, mode)
+    return {
+      write: (chunk) => writer.write(chunk),
+      end: async () => {
+        await writer.sync()
+        await writer.close()
+      },
+    }
+  }
+
+  /** Deepest first. */
+  async syncFolders(): Promise<void> {
+    for (const path of [...this.#folders].sort((a, b) => b.length - a.length)) await this.#files.syncFolder(path)
+  }
+}

@@ -1,0 +1,102 @@
+// Brings one version of a component to the node, up to the point where only the switch is left. Reads the API, disrupts nothing.
+import { KubeNodeError } from '#lib/errors.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { componentConfig, configDigest } from '#api/kinds/component-config.ts'
+import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { judgeStatement } from '#api/trust/statement.ts'
+import { applyDefaults } from '#schema/default.ts'
+import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
+import type { Slot, Target } from './record.ts'
+import { fillSlot, type SlotContent } from './slot.ts'
+import type { TrustStore } from './trust-store.ts'
+
+export interface StageDeps extends ArtifactDeps {
+  readonly client: Pick<KubeClient, 'get'>
+  readonly trust: Pick<TrustStore, 'current'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly platform: Platform
+}
+
+export interface StageRequest {
+  readonly component: string
+  readonly target: Target
+  /** Another copy of the same, for a reinstall. */
+  readonly generation?: number
+}
+
+export interface Staged {
+  readonly slot: Slot
+  readonly spec: MachineComponentSpec
+}
+
+/** Throws with `retry: never` when trying again cannot help. */
+export async function stage(deps: StageDeps, request: StageRequest, signal: AbortSignal): Promise<Staged> {
+  const { component, target, generation } = request
+  const spec = await readStatement(deps, component, target.version)
+  const config = target.config === undefined ? undefined : await readConfig(deps, component, target.config)
+  const trust = await deps.trust.current()
+  if (trust.kind === 'None') throw refused(component, target, trust.reason, 'later')
+  const verdict = judgeStatement(spec, trust.document, deps.clock.now())
+  if (verdict.kind === 'Refused') throw refused(component, target, verdict.reason, 'never')
+  signal.throwIfAborted()
+  const content: SlotContent = { spec, config, artifact: await artifactOf(deps, spec, signal) }
+  signal.throwIfAborted()
+  return { slot: await fillSlot(deps, target, content, generation), spec }
+}
+
+const refused = (component: string, { version }: Target, why: string, retry: 'never' | 'later') =>
+  new KubeNodeError('KN8013', `cannot install ${component} ${version}: ${why}`, { retry })
+
+async function readStatement(deps: StageDeps, component: string, version: string): Promise<MachineComponentSpec> {
+  const name = componentObjectName(component, version)
+  const found = await deps.client.get(machineComponent, { name })
+  if (found === undefined)
+    throw new KubeNodeError('KN8014', `cannot install ${component} ${version}: there is no MachineComponent ${name}`, {
+      retry: 'later',
+    })
+  // Defaults are no part of what was signed; a server that did not fill them in makes no difference.
+  const { spec } = applyDefaults(machineComponent.schema, found) as typeof found
+  if (spec.component !== component || spec.version !== version)
+    throw new KubeNodeError(
+      'KN8015',
+      `cannot install ${component} ${version}: ${name} is ${spec.component} ${spec.version}`,
+    )
+  if (spec.type !== 'Package' && spec.type !== 'Script')
+    throw new KubeNodeError(
+      'KN8016',
+      `cannot install ${component} ${version}: type ${spec.type} is not installed by the agent`,
+    )
+  return spec
+}
+
+async function readConfig(deps: StageDeps, component: string, name: string): Promise<SlotContent['config']> {
+  const found = await deps.client.get(componentConfig, { name })
+  if (found === undefined)
+    throw new KubeNodeError('KN8014', `cannot configure ${component}: there is no ComponentConfig ${name}`, {
+      retry: 'later',
+    })
+  const { spec } = found
+  if (spec.component !== component || configDigest(spec.values) !== spec.digest)
+    throw new KubeNodeError(
+      'KN8017',
+      `cannot configure ${component}: ComponentConfig ${name} is not what its digest says`,
+    )
+  return { name, digest: spec.digest, values: spec.values }
+}
+
+async function artifactOf(
+  deps: StageDeps,
+  spec: MachineComponentSpec,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (spec.install === undefined) return undefined
+  const artifact = artifactFor(spec, deps.platform)
+  if (artifact === undefined)
+    throw new KubeNodeError(
+      'KN8018',
+      `cannot install ${spec.component} ${spec.version}: it has no artifact for ${deps.platform.os}/${deps.platform.arch}`,
+    )
+  return bringArtifact(deps, artifact, signal)
+}

@@ -1,0 +1,234 @@
+// Takes a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
+// says which version is in use.
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { Logger } from '#lib/log.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { relink, removeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { componentFolder, currentLink, slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
+import type { Processes } from '../supervise/port.ts'
+import type { Journal } from './journal.ts'
+import { layoutOf } from './layout.ts'
+import { makeLinks, removeLinks } from './links.ts'
+import { MAX_PINS, type ComponentRecord, type Pin, type Slot } from './record.ts'
+import { readSlot } from './slot.ts'
+
+export type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch' | 'uninstall'
+
+export interface SwitchDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly processes: Processes
+  readonly log: Logger
+  /** Throws when the hook fails. */
+  readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
+}
+
+export class Switcher {
+  readonly #deps: SwitchDeps
+  readonly #component: string
+  readonly #journal: Journal
+
+  constructor(deps: SwitchDeps, component: string, journal: Journal) {
+    this.#deps = deps
+    this.#component = component
+    this.#journal = journal
+  }
+
+  /** From here on the switch ends in the new version or, by itself, in the old one. */
+  async begin(to: Slot, permit: string | undefined): Promise<void> {
+    const record = this.#demand()
+    const from = record.current
+    const change = {
+      open: {
+        to,
+        phase: 'Switching' as const,
+        ...(from === undefined ? {} : { from }),
+        ...(permit === undefined ? {} : { permit }),
+      },
+    }
+    if (permit === undefined)
+      await this.#journal.step('firstInstall', { neverInstalled: from === undefined, nodePendingTaint: true }, change)
+    else await this.#journal.step('switch', { orderForAttempt: true, permitGrantedNow: true }, change)
+    await this.go()
+  }
+
+  /** A repair puts a fresh copy of the same version into use; its permit was checked by whoever asked. */
+  async beginAgain(to: Slot): Promise<void> {
+    const { current } = this.#demand()
+    await this.#journal.write({
+      state: 'Switching',
+      open: { to, phase: 'Switching', ...(current === undefined ? {} : { from: current }) },
+    })
+    await this.go()
+  }
+
+  /** Goes on with an open switch, from wherever it was cut off, up to the probes. Goes back when it cannot. */
+  async go(): Promise<void> {
+    const record = this.#demand()
+    const { open } = record
+    if (open === undefined) return
+    if (open.phase === 'GoingBack') {
+      await this.goBack(record.message ?? 'going back was cut off')
+      return
+    }
+    try {
+      const spec = await this.#specOf(open.to)
+      const before = open.from === undefined ? undefined : await this.#specOf(open.from)
+      await this.#hook(spec, 'preInstall')
+      await this.#hook(spec, 'preSwitch')
+      await this.#use(open.to, spec, before)
+      await this.#hook(spec, 'postInstall')
+      await this.#hook(spec, 'postSwitch')
+    } catch (e) {
+      if (isPowerLoss(e)) throw e
+      await this.goBack(messageOf(e))
+      return
+    }
+    if (open.phase === 'Switching')
+      await this.#journal.step(
+        'started',
+        { versionRuns: true },
+        { current: open.to, open: { ...open, phase: 'Probing' } },
+      )
+  }
+
+  async commit(): Promise<void> {
+    const { open, current, previous } = this.#demand()
+    if (open === undefined) return
+    const kept = open.from?.id === open.to.id ? previous : (open.from ?? previous)
+    await this.#journal.step(
+      'commit',
+      { probesHeld: true },
+      { open: undefined, staged: undefined, current: current ?? open.to, previous: kept },
+    )
+    await this.dropOldSlots()
+  }
+
+  /** Puts the version before back. Needs nobody: no API server, no permit. */
+  async goBack(reason: string): Promise<void> {
+    const record = this.#demand()
+    const { open } = record
+    if (open === undefined) return
+    this.#deps.log.warn('component goes back', { component: this.#component, to: open.from?.version, reason })
+    // Written first: a version that runs again must not be taken for the new one after a crash.
+    if (open.phase !== 'GoingBack')
+      await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message: reason })
+    const isSame = open.from?.digest === open.to.digest
+    const pins = isSame ? record.pins : withPin(record, open.to)
+    const change = { open: undefined, staged: undefined, current: open.from, message: reason, pins }
+    const problem = await this.#restore(open.to, open.from)
+    if (isSame && problem === undefined) await this.#journal.write({ ...change, state: 'Degraded' })
+    else if (open.from !== undefined && problem === undefined)
+      await this.#journal.step('rollBack', { previousRuns: true }, change)
+    else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? reason })
+    await this.dropOldSlots()
+  }
+
+  /** Starts what is in use, where it has a service. */
+  async start(): Promise<void> {
+    const { current } = this.#demand()
+    if (current === undefined) return
+    await this.#startFrom(current, await this.#specOf(current))
+  }
+
+  async restart(): Promise<void> {
+    await this.#deps.processes.stop(this.#component)
+    await this.start()
+  }
+
+  async uninstall(): Promise<void> {
+    const { dir, files, processes } = this.#deps
+    const record = this.#journal.record
+    if (record?.current !== undefined) {
+      const spec = await readSlot(this.#deps, this.#component, record.current.id)
+      await processes.stop(this.#component)
+      if (spec !== undefined) {
+        await this.#hook(spec, 'uninstall')
+        await removeLinks(this.#deps, this.#component, layoutOf(spec).links)
+      }
+    } else await processes.stop(this.#component)
+    await removeDurably(files, componentFolder(dir, this.#component))
+    this.#journal.forget()
+  }
+
+  /** The slot in use, the one to go back to and the one that is staged stay. */
+  async dropOldSlots(): Promise<void> {
+    const { files, dir } = this.#deps
+    const { current, previous, staged, open } = this.#demand()
+    const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
+    for (const id of await files.list(slotsFolder(dir, this.#component)))
+      if (!kept.has(id)) await files.remove(slotFolder(dir, this.#component, id))
+  }
+
+  #demand(): ComponentRecord {
+    const { record } = this.#journal
+    if (record === undefined)
+      throw new KubeNodeError('KN8042', `cannot switch ${this.#component}: it has no record; this is a bug`)
+    return record
+  }
+
+  async #specOf(slot: Slot): Promise<MachineComponentSpec> {
+    const spec = await readSlot(this.#deps, this.#component, slot.id)
+    if (spec === undefined)
+      throw new KubeNodeError(
+        'KN8043',
+        `cannot use ${this.#component} ${slot.version}: its slot ${slot.id} is not whole`,
+      )
+    return spec
+  }
+
+  async #use(slot: Slot, spec: MachineComponentSpec, before: MachineComponentSpec | undefined): Promise<void> {
+    const { files, dir, processes } = this.#deps
+    const link = currentLink(dir, this.#component)
+    const target = slotFolder(dir, this.#component, slot.id)
+    // Nothing of the old version may run while the link changes under it.
+    if ((await files.readLink(link)) !== target) await processes.stop(this.#component)
+    await relink(files, link, target)
+    const layout = layoutOf(spec)
+    await makeLinks(this.#deps, this.#component, layout.links)
+    const stays = new Set(layout.links.map((l) => l.path))
+    const gone = before === undefined ? [] : layoutOf(before).links.filter((l) => !stays.has(l.path))
+    await removeLinks(this.#deps, this.#component, gone)
+    await this.#startFrom(slot, spec)
+  }
+
+  async #startFrom(slot: Slot, { service }: MachineComponentSpec): Promise<void> {
+    const { processes } = this.#deps
+    if (service === undefined) await processes.stop(this.#component)
+    else await processes.start({ component: this.#component, slot: slot.id, service })
+  }
+
+  /** Why it could not be done; undefined when the old version, or nothing, is in place again. */
+  async #restore(failed: Slot, from: Slot | undefined): Promise<string | undefined> {
+    const { files, dir, processes } = this.#deps
+    try {
+      const failedSpec = await readSlot(this.#deps, this.#component, failed.id)
+      if (from !== undefined) {
+        await this.#use(from, await this.#specOf(from), failedSpec)
+        return undefined
+      }
+      await processes.stop(this.#component)
+      await removeDurably(files, currentLink(dir, this.#component))
+      if (failedSpec !== undefined) await removeLinks(this.#deps, this.#component, layoutOf(failedSpec).links)
+      return undefined
+    } catch (e) {
+      if (isPowerLoss(e)) throw e
+      return messageOf(e)
+    }
+  }
+
+  async #hook(spec: MachineComponentSpec, name: HookName): Promise<void> {
+    const hook = spec.hooks?.[name]
+    if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
+  }
+}
+
+/** The test's way of pulling the plug must not look like a failed step. */
+const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
+
+function withPin({ pins, target }: ComponentRecord, { digest, version, config }: Slot): readonly Pin[] {
+  const pin: Pin = { digest, version, attempt: target.attempt, ...(config === undefined ? {} : { config }) }
+  return [...pins, pin].slice(-MAX_PINS)
+}

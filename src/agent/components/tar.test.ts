@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { messageOf } from '#lib/errors.ts'
+import { tarOf, type TarEntry } from '../testing/tar.ts'
+import { readTar, type TarLimits } from './tar.ts'
+
+const LIMITS: TarLimits = { entries: 50, bytes: 100_000 }
+
+/** What comes out: folders end with a slash. */
+async function unpacked(bytes: Buffer, { chunk = 700, limits = LIMITS } = {}): Promise<Record<string, string>> {
+  const out: Record<string, string> = {}
+  async function* chunks() {
+    for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
+  }
+  await readTar(chunks(), limits, {
+    folder: async (path) => {
+      out[`${path}/`] = ''
+    },
+    file: async (path, mode) => {
+      const parts: Buffer[] = []
+      return {
+        write: async (b) => {
+          parts.push(Buffer.from(b))
+        },
+        end: async () => {
+          out[path] = `${mode.toString(8)} ${Buffer.concat(parts).toString()}`
+        },
+      }
+    },
+  })
+  return out
+}
+
+const refusal = (bytes: Buffer, limits = LIMITS): Promise<string> =>
+  unpacked(bytes, { limits }).then(
+    (out) => `accepted ${Object.keys(out).join(' ')}`,
+    (e: unknown) => messageOf(e),
+  )
+
+test('files and folders come out as they went in, however the stream is cut', async () => {
+  const long = 'x'.repeat(2_000)
+  const bytes = tarOf([
+    { name: 'bin/', type: '5', mode: 0o755 },
+    { name: 'bin/beacon', content: long, mode: 0o755 },
+    { name: 'empty' },
+    { name: 'deep/name', prefix: 'a/b', content: 'prefix' },
+  ])
+  const want = { 'bin/': '', 'bin/beacon': `755 ${long}`, empty: '644 ', 'a/b/deep/name': '644 prefix' }
+  for (const chunk of [1, 511, 512, 513, 100_000]) expect(await unpacked(bytes, { chunk })).toEqual(want)
+})
+
+const file = (name: string, more: Partial<TarEntry> = {}): TarEntry => ({ name, content: 'x', ...more })
+
+const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegExp][] = [
+  ['an absolute path', [file('/etc/passwd')], /no plain relative path/],
+  ['a path that climbs', [file('a/../../etc/passwd')], /no plain relative path/],
+  ['a path that climbs in its prefix', [file('x', { prefix: '..' })], /no plain relative path/],
+  ['a dot in the path', [file('./a')], /no plain relative path/],
+  ['an empty part', [file('a//b')], /no plain relative path/],
+  ['an empty name', [file('')], /no plain relative path/],
+  ['a back slash', [file('a\\..\\b')], /no plain relative path/],
+  ['a line end in a name', [file('a\nb')], /no plain relative path/],
+  ['a direction mark in a name', [file('a\u202Eb')], /no plain relative path/],
+  ['bytes behind the end of a name', [file('a', { patch: (h) => h.write('evil', 10) })], /bytes behind the end/],
+  ['a name that is no UTF-8', [file('a', { patch: (h) => h.writeUInt8(0xff, 0) })], /not UTF-8/],
+  ['a symbolic link', [{ name: 'l', type: '2', linkName: '/etc' }], /no regular file/],
+  ['a hard link', [{ name: 'l', type: '1', linkName: 'a' }], /no regular file/],
+  ['a file that says where it links', [file('a', { linkName: '/etc/passwd' })], /has a link target/],
+  ['a character device', [{ name: 'd', type: '3' }], /no regular file/],
+  ['a block device', [{ name: 'd', type: '4' }], /no regular file/],
+  ['a pipe', [{ name: 'd', type: '6' }], /no regular file/],
+  ['a sparse file', [{ name: 'd', type: 'S' }], /no regular file/],
+  ['a contiguous file', [{ name: 'd', type: '7' }], /no regular file/],
+  ['an extended header', [file('x', { type: 'x', content: '20 path=../evil\n' })], /no regular file/],
+  ['a global extended header', [file('x', { type: 'g' })], /no regular file/],
+  ['a long name of GNU', [file('x', { type: 'L' })], /no regular file/],
+  ['a set-user-id bit', [file('a', { mode: 0o4755 })], /set-id or sticky/],
+  ['a set-group-id bit', [file('a', { mode: 0o2755 })], /set-id or sticky/],
+  ['a sticky bit', [file('a', { mode: 0o1755 })], /set-id or sticky/],
+  ['the same name twice', [file('a'), file('a')], /appears twice/],
+  ['names that differ in case only', [file('Readme'), file('README')], /appears twice/],
+  ['names that differ in their normal form only', [file('\u00e9'), file('e\u0301')], /appears twice/],
+  ['a folder in the place of a file', [file('a'), { name: 'a/', type: '5' }], /appears twice/],
+  ['a file in the place of a folder', [{ name: 'a/', type: '5' }, file('a')], /appears twice/],
+  ['a file in the place of an implied folder', [file('a/b'), file('a')], /appears twice/],
+  ['a file below a file', [file('a'), file('a/b')], /below a file/],
+  ['a folder with content', [{ name: 'a/', type: '5', size: 512 }], /has a size/],
+  ['a negative size', [file('a', { patch: (h) => h.write('-0000000001\0', 124) })], /no octal number/],
+  ['a size in base 256', [file('a', { patch: (h) => h.writeUInt8(0x80, 124) })], /no octal number/],
+  ['a wrong checksum', [file('a', { checksum: 1 })], /wrong checksum/],
+  ['an old archive', [file('a', { patch: (h) => h.fill(0, 257, 265) })], /no ustar/],
+  ['a path deeper than any', [file(Array.from({ length: 40 }, () => 'd').join('/'))], /too long or too deep/],
+  ['more bytes than allowed', [file('a', { content: Buffer.alloc(100_001) })], /more than 100000 bytes/],
+  ['a promised size beyond the limit', [{ name: 'a', size: 8 ** 10 }], /more than 100000 bytes/],
+  ['more entries than allowed', Array.from({ length: 51 }, (_, n) => file(`f${n}`)), /more than 50 entries/],
+]
+
+test.each(HOSTILE)('%s is refused', async (_what, entries, says) => {
+  expect(await refusal(tarOf(entries))).toMatch(says)
+})
+
+describe('an archive that is not whole is refused', () => {
+  const whole = tarOf([file('a', { content: 'y'.repeat(600) }), file('b')])
+
+  test('cut at any block', async () => {
+    const cuts = Array.from({ length: 7 }, (_, n) => n * 256)
+    for (const cut of cuts) expect(await refusal(whole.subarray(0, cut))).toMatch(/ends without|breaks off/)
+  })
+
+  test('something after its end', async () => {
+    expect(await refusal(Buffer.concat([whole, Buffer.from('evil')]))).toMatch(/something follows/)
+  })
+
+  test('compressed', async () => {
+    const bytes = Buffer.alloc(512)
+    bytes.writeUInt16BE(0x1f8b)
+    expect(await refusal(bytes)).toMatch(/compressed/)
+  })
+})

@@ -1,0 +1,182 @@
+// Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Whatever is not understood refuses the whole archive,
+// before anything of that entry was written; nothing is skipped, sanitised or guessed.
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface TarLimits {
+  readonly entries: number
+  /** Sum of the files' sizes. */
+  readonly bytes: number
+}
+
+export interface TarFileSink {
+  write(chunk: Buffer): Promise<void>
+  end(): Promise<void>
+}
+
+/** Paths are relative, with "/" between parts that are checked names. */
+export interface TarSink {
+  folder(path: string): Promise<void>
+  file(path: string, mode: number, size: number): Promise<TarFileSink>
+}
+
+const BLOCK = 512
+const MAX_PATH = 1_024
+const MAX_DEPTH = 32
+
+export const tarRefused = (why: string) =>
+  new KubeNodeError('KN8020', `cannot unpack the archive: ${why}; pack it again with kubenode artifact pack`)
+
+interface Header {
+  readonly path: string
+  readonly kind: 'File' | 'Folder'
+  readonly mode: number
+  readonly size: number
+}
+
+export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, sink: TarSink): Promise<void> {
+  const input = new Blocks(chunks)
+  const seen = new Names(limits.entries)
+  let bytes = 0
+  for (;;) {
+    const block = await input.exactly(BLOCK)
+    if (block === undefined) throw tarRefused('it ends without its end mark')
+    if (isZero(block)) break
+    const header = parseHeader(block)
+    seen.add(header)
+    bytes += header.size
+    if (bytes > limits.bytes) throw tarRefused(`its files hold more than ${limits.bytes} bytes`)
+    if (header.kind === 'Folder') await sink.folder(header.path)
+    else await copyFile(input, header, sink)
+  }
+  for (let rest = await input.some(); rest !== undefined; rest = await input.some())
+    if (!isZero(rest)) throw tarRefused('something follows its end mark')
+}
+
+async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSink): Promise<void> {
+  const out = await sink.file(path, mode, size)
+  for (let left = size; left > 0;) {
+    const chunk = await input.some(left)
+    if (chunk === undefined) throw tarRefused(`it breaks off inside ${path}`)
+    await out.write(chunk)
+    left -= chunk.length
+  }
+  const padding = (BLOCK - (size % BLOCK)) % BLOCK
+  const rest = padding === 0 ? Buffer.alloc(0) : await input.exactly(padding)
+  if (rest === undefined || !isZero(rest)) throw tarRefused(`it breaks off after ${path}`)
+  await out.end()
+}
+
+const isZero = (b: Buffer): boolean => b.every((x) => x === 0)
+
+export function parseHeader(block: Buffer): Header {
+  if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed, and only plain tars are taken')
+  const sum = octal(block, 148, 8, 'checksum')
+  // The sum counts its own eight bytes as spaces.
+  const real = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0)
+  if (sum !== real) throw tarRefused('a header has a wrong checksum')
+  if (block.toString('latin1', 257, 262) !== 'ustar') throw tarRefused('it is no ustar archive')
+  const type = String.fromCharCode(block[156] ?? 0)
+  const prefix = text(block, 345, 155)
+  const name = text(block, 0, 100)
+  const path = prefix === '' ? name : `${prefix}/${name}`
+  if (type !== '0' && type !== '\0' && type !== '5')
+    throw tarRefused(`${shown(path)} is no regular file and no folder (type ${JSON.stringify(type)})`)
+  const kind = type === '5' ? 'Folder' : 'File'
+  const size = octal(block, 124, 12, 'size')
+  if (kind === 'Folder' && size !== 0) throw tarRefused(`the folder ${shown(path)} has a size`)
+  if (text(block, 157, 100) !== '') throw tarRefused(`${shown(path)} has a link target`)
+  const mode = octal(block, 100, 8, 'mode')
+  if ((mode & 0o7000) !== 0) throw tarRefused(`${shown(path)} has a set-id or sticky bit`)
+  return { path: checkedPath(path, kind), kind, mode: mode & 0o777, size }
+}
+
+/** Digits, then a NUL or a space; base-256 and signs are refused. */
+function octal(block: Buffer, at: number, length: number, what: string): number {
+  const raw = block.toString('latin1', at, at + length)
+  const m = /^ *([0-7]+)[ \0]*$/.exec(raw)
+  if (m === null) throw tarRefused(`a header has a ${what} that is no octal number`)
+  return Number.parseInt(m[1] ?? '', 8)
+}
+
+function text(block: Buffer, at: number, length: number): string {
+  const field = block.subarray(at, at + length)
+  const end = field.indexOf(0)
+  if (end !== -1 && !isZero(field.subarray(end))) throw tarRefused('a header has bytes behind the end of a name')
+  const bytes = end === -1 ? field : field.subarray(0, end)
+  const out = bytes.toString('utf8')
+  if (!Buffer.from(out).equals(bytes)) throw tarRefused('a name is not UTF-8')
+  return out
+}
+
+function checkedPath(path: string, kind: Header['kind']): string {
+  const bare = kind === 'Folder' && path.endsWith('/') ? path.slice(0, -1) : path
+  const parts = bare.split('/')
+  const isBad = (p: string) => p === '' || p === '.' || p === '..' || p.length > 255 || /[\\\p{Cc}\p{Cf}]/u.test(p)
+  if (parts.some(isBad)) throw tarRefused(`${shown(path)} is no plain relative path`)
+  if (bare.length > MAX_PATH || parts.length > MAX_DEPTH) throw tarRefused(`${shown(path)} is too long or too deep`)
+  return bare
+}
+
+const shown = (path: string): string => JSON.stringify(path.slice(0, 120))
+
+/** Every name once, also where case does not count, and no file in the place of a folder. */
+class Names {
+  readonly #kinds = new Map<string, Header['kind']>()
+  readonly #limit: number
+  #count = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add({ path, kind }: Header): void {
+    if (++this.#count > this.#limit) throw tarRefused(`it has more than ${this.#limit} entries`)
+    const key = path.normalize('NFC').toLowerCase()
+    const parts = key.split('/')
+    for (let n = 1; n < parts.length; n++) {
+      const parent = parts.slice(0, n).join('/')
+      const known = this.#kinds.get(parent)
+      if (known === 'File') throw tarRefused(`${shown(path)} lies below a file`)
+      // Folders that are only implied count too: a file of that name may not come later.
+      if (known === undefined) this.#kinds.set(parent, 'Folder')
+    }
+    const known = this.#kinds.get(key)
+    if (known === 'File' || (known === 'Folder' && kind === 'File'))
+      throw tarRefused(`${shown(path)} appears twice, or differs from another name in case only`)
+    this.#kinds.set(key, kind)
+  }
+}
+
+/** Hands out a stream in pieces of wanted sizes. */
+class Blocks {
+  readonly #source: AsyncIterator<Buffer>
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.#source = chunks[Symbol.asyncIterator]()
+  }
+
+  /** Undefined when the stream ends before. */
+  async exactly(n: number): Promise<Buffer | undefined> {
+    const parts: Buffer[] = []
+    for (let left = n; left > 0;) {
+      const part = await this.some(left)
+      if (part === undefined) return undefined
+      parts.push(part)
+      left -= part.length
+    }
+    return Buffer.concat(parts)
+  }
+
+  /** What is at hand, at most `n` bytes; undefined at the end. */
+  async some(n = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+    while (this.#held.length === 0) {
+      const next = await this.#source.next()
+      if (next.done === true) return undefined
+      this.#held = next.value
+    }
+    const part = this.#held.subarray(0, Math.min(n, this.#held.length))
+    this.#held = this.#held.subarray(part.length)
+    return part
+  }
+}

@@ -1,0 +1,28 @@
+// Pure: whether a component has a problem that the node should show, and which.
+import type { ProbeReading, ProcessReading } from '../components/plan.ts'
+import type { ComponentRecord } from '../components/record.ts'
+
+export interface ComponentProblem {
+  readonly reason: 'ComponentCrashed' | 'ComponentFrozen' | 'ProbeFailing' | 'ComponentFailed'
+  readonly message: string
+}
+
+export interface ComponentLook {
+  readonly record: ComponentRecord | undefined
+  readonly process: ProcessReading
+  readonly why: string | undefined
+  readonly probes: ProbeReading
+}
+
+/** Between two versions nothing is called a problem: the switch itself goes back when it must. */
+export function problemOf({ record, process, why, probes }: ComponentLook): ComponentProblem | undefined {
+  if (record === undefined || record.open !== undefined) return undefined
+  if (record.current === undefined)
+    return record.state === 'Failed'
+      ? { reason: 'ComponentFailed', message: record.message ?? 'no version can be run' }
+      : undefined
+  if (process === 'Crashed') return { reason: 'ComponentCrashed', message: why ?? 'it ended' }
+  if (process === 'Frozen') return { reason: 'ComponentFrozen', message: why ?? 'it is frozen' }
+  if (probes.verdict === 'Failing') return { reason: 'ProbeFailing', message: probes.message ?? 'a probe fails' }
+  return undefined
+}

@@ -1,0 +1,79 @@
+// Which lines of which logs mean a problem of the node. Data from the agent's configuration; a rule that cannot be used disables only itself.
+import { isObject } from '#lib/json.ts'
+import { durationMs } from '#lib/duration.ts'
+import { compileRegex, regexProblem, type Regex } from '#lib/regex.ts'
+
+export interface LogRule {
+  /** Type of the Node condition. */
+  readonly condition: string
+  readonly reason: string
+  readonly pattern: Regex
+  /** A line that says that it is over. */
+  readonly clearPattern: Regex | undefined
+  /** Over when no such line came for so long; without it only a reboot or the clear pattern ends it. */
+  readonly clearAfterMs: number | undefined
+}
+
+export interface LogSource {
+  /** As on the node. */
+  readonly path: string
+  readonly rules: readonly LogRule[]
+}
+
+const MAX_SOURCES = 16
+const MAX_RULES = 64
+/** As the API wants condition types and reasons. */
+const TYPE = /^[A-Za-z]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
+
+export function parseLogSources(value: unknown): {
+  readonly sources: readonly LogSource[]
+  readonly problems: readonly string[]
+} {
+  if (value === undefined) return { sources: [], problems: [] }
+  if (!Array.isArray(value)) return { sources: [], problems: ['logs is no list'] }
+  const problems: string[] = []
+  const sources = value.slice(0, MAX_SOURCES).flatMap((v: unknown, n): LogSource[] => {
+    if (!isObject(v) || typeof v['path'] !== 'string' || !v['path'].startsWith('/') || !Array.isArray(v['rules'])) {
+      problems.push(`logs[${n}] needs an absolute path and rules`)
+      return []
+    }
+    const rules = v['rules'].slice(0, MAX_RULES).flatMap((r: unknown, m): LogRule[] => {
+      const problem = ruleProblem(r)
+      if (problem === undefined) return [ruleOf(r as RawRule)]
+      problems.push(`logs[${n}].rules[${m}]: ${problem}`)
+      return []
+    })
+    return [{ path: v['path'], rules }]
+  })
+  return { sources, problems }
+}
+
+interface RawRule {
+  readonly condition: string
+  readonly reason: string
+  readonly pattern: string
+  readonly clearPattern?: string
+  readonly clearAfter?: string
+}
+
+function ruleProblem(r: unknown): string | undefined {
+  if (!isObject(r)) return 'is no object'
+  for (const name of ['condition', 'reason'])
+    if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is no condition type or reason`
+  if (typeof r['pattern'] !== 'string') return 'pattern is missing'
+  if (r['clearPattern'] !== undefined && typeof r['clearPattern'] !== 'string') return 'clearPattern is no text'
+  if (
+    r['clearAfter'] !== undefined &&
+    (typeof r['clearAfter'] !== 'string' || durationMs(r['clearAfter']) === undefined)
+  )
+    return 'clearAfter is no duration'
+  return regexProblem(r['pattern']) ?? (r['clearPattern'] === undefined ? undefined : regexProblem(r['clearPattern']))
+}
+
+const ruleOf = ({ condition, reason, pattern, clearPattern, clearAfter }: RawRule): LogRule => ({
+  condition,
+  reason,
+  pattern: compileRegex(pattern),
+  clearPattern: clearPattern === undefined ? undefined : compileRegex(clearPattern),
+  clearAfterMs: clearAfter === undefined ? undefined : durationMs(clearAfter),
+})

@@ -1,0 +1,182 @@
+// Holds what is wrong with the node: fed by components and logs, kept over restarts of the agent, told to whoever reports conditions.
+import type { Clock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import { readState, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { cursorsFile, onNode, problemsFile, type NodeDir } from '../node-dir.ts'
+import type { ComponentProblem } from './component-problems.ts'
+import type { LogSource } from './log-rules.ts'
+import {
+  nextClearMs,
+  withComponents,
+  withLine,
+  withoutSilent,
+  type Now,
+  type Problem,
+  type Problems,
+} from './problems.ts'
+import { Tail, type Cursor } from './tail.ts'
+
+export interface BoardDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly log: Logger
+  readonly bootId: string
+  readonly sources: readonly LogSource[]
+  readonly clearAfterMs: number
+  readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
+  readonly onChange: () => void
+}
+
+/** Where logs were read to is written this often; after a crash the lines in between are seen twice, which changes nothing. */
+const SAVE_EVERY_MS = 5_000
+
+export class ProblemBoard {
+  readonly #deps: BoardDeps
+  readonly #tails = new Map<string, Tail>()
+  #problems: Problems = new Map()
+  #timer: { cancel(): void } | undefined
+  #saver: { cancel(): void } | undefined
+  #saved = ''
+  #saving: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(deps: BoardDeps) {
+    this.#deps = deps
+  }
+
+  get problems(): readonly Problem[] {
+    return [...this.#problems.values()].sort((a, b) => (a.type < b.type ? -1 : 1))
+  }
+
+  async start(): Promise<void> {
+    const { files, dir, clock, bootId, sources } = this.#deps
+    const kept = await readState(files, problemsFile(dir), parseKept)
+    const now = this.#now()
+    for (const p of kept?.problems ?? []) {
+      const isOver = p.isTrue && kept?.bootId !== bootId
+      const over = { ...p, isTrue: false, reason: 'NodeBooted', message: 'the node has booted since', since: now.wall }
+      this.#problems = new Map(this.#problems).set(p.type, { ...(isOver ? over : p), seenAt: now.mono })
+    }
+    const cursors = await readState(files, cursorsFile(dir), parseCursors)
+    for (const { path, rules } of sources) {
+      const tail = new Tail({
+        path: onNode(dir, path),
+        clock,
+        cursor: cursors?.[path],
+        onLines: (lines) => {
+          const at = this.#now()
+          this.#set(lines.reduce((problems, line) => withLine(problems, rules, line, at), this.#problems))
+        },
+      })
+      this.#tails.set(path, tail)
+      tail.start()
+    }
+    this.look()
+    this.#saveLater()
+  }
+
+  /** Looks at the components and at what may be over by now. */
+  look(): void {
+    if (this.#isClosed) return
+    const { clearAfterMs, components, clock, sources } = this.#deps
+    const now = this.#now()
+    let next = withComponents(this.#problems, components(), now, clearAfterMs)
+    const rules = sources.flatMap((s) => s.rules)
+    next = withoutSilent(next, rules, now)
+    this.#set(next)
+    const waits = [
+      nextClearMs(next, now, clearAfterMs),
+      ...rules.map((r) => this.#silentInMs(r.condition, r.clearAfterMs, now)),
+    ]
+    const soonest = Math.min(...waits.flatMap((w) => (w === undefined ? [] : [w])))
+    this.#timer?.cancel()
+    if (Number.isFinite(soonest)) this.#timer = clock.after(soonest + 1, () => this.look())
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#saver?.cancel()
+    for (const tail of this.#tails.values()) tail.close()
+    await this.#save()
+  }
+
+  #silentInMs(condition: string, clearAfterMs: number | undefined, now: Now): number | undefined {
+    const p = this.#problems.get(condition)
+    return p?.isTrue === true && clearAfterMs !== undefined
+      ? Math.max(0, p.seenAt + clearAfterMs - now.mono)
+      : undefined
+  }
+
+  #set(next: Problems): void {
+    const before = this.#problems
+    if (next === before) return
+    this.#problems = next
+    const isNew = [...next].some(([type, p]) => !isSame(before.get(type), p))
+    if (!isNew) return
+    for (const [type, p] of next)
+      if (before.get(type)?.isTrue !== p.isTrue)
+        this.#deps.log.info('condition', { condition: type, status: p.isTrue, reason: p.reason })
+    void this.#save()
+    this.#deps.onChange()
+    // A new problem may end by itself: its end must be waited for.
+    queueMicrotask(() => this.look())
+  }
+
+  #saveLater(): void {
+    this.#saver = this.#deps.clock.after(SAVE_EVERY_MS, () => {
+      void this.#save()
+      this.#saveLater()
+    })
+  }
+
+  #save(): Promise<void> {
+    this.#saving = this.#saving
+      .then(() => this.#write())
+      .catch((error: unknown) => this.#deps.log.warn('problems not kept', { error }))
+    return this.#saving
+  }
+
+  async #write(): Promise<void> {
+    const { files, dir, bootId } = this.#deps
+    const kept = { bootId, problems: this.problems.filter((p) => p.isKept) }
+    const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
+    const text = JSON.stringify([kept, cursors])
+    if (text === this.#saved) return
+    // First what was found, then how far was read: a crash in between reads twice and loses nothing.
+    await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
+    await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
+    this.#saved = text
+  }
+
+  #now(): Now {
+    const { clock } = this.#deps
+    return { wall: clock.now(), mono: clock.monotonic() }
+  }
+}
+
+const isSame = (a: Problem | undefined, b: Problem): boolean =>
+  a !== undefined && a.isTrue === b.isTrue && a.reason === b.reason && a.message === b.message
+
+const isProblem = (p: unknown): p is Problem =>
+  isObject(p) &&
+  typeof p['type'] === 'string' &&
+  typeof p['isTrue'] === 'boolean' &&
+  typeof p['reason'] === 'string' &&
+  typeof p['message'] === 'string' &&
+  typeof p['since'] === 'number'
+
+function parseKept(v: unknown): { readonly bootId: string; readonly problems: readonly Problem[] } | undefined {
+  if (!isObject(v) || typeof v['bootId'] !== 'string' || !Array.isArray(v['problems'])) return undefined
+  return { bootId: v['bootId'], problems: v['problems'].filter(isProblem) }
+}
+
+function parseCursors(v: unknown): Readonly<Record<string, Cursor>> | undefined {
+  if (!isObject(v)) return undefined
+  const isCursor = (c: unknown): boolean =>
+    isObject(c) && Number.isSafeInteger(c['inode']) && Number.isSafeInteger(c['offset'])
+  return Object.values(v).every(isCursor) ? (v as unknown as Readonly<Record<string, Cursor>>) : undefined
+}

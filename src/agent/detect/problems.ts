@@ -1,0 +1,124 @@
+// Pure: what is wrong with the node right now, as a set of conditions. A problem of a component stays until the component was well for a while,
+// one from a log until its rule says that it is over or the node has booted again.
+import type { ComponentProblem } from './component-problems.ts'
+import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
+import type { LogRule } from './log-rules.ts'
+
+export interface Problem {
+  readonly type: string
+  readonly isTrue: boolean
+  readonly reason: string
+  readonly message: string
+  /** Wall clock: since when it is so. */
+  readonly since: number
+  /** Clock of durations: when it was last seen. */
+  readonly seenAt: number
+  /** True: ends with the next boot and not with this process. */
+  readonly isKept: boolean
+}
+
+export type Problems = ReadonlyMap<string, Problem>
+
+export interface Now {
+  readonly wall: number
+  readonly mono: number
+}
+
+/** More types than this are a mistake in the rules. */
+const MAX_TYPES = 64
+const MAX_MESSAGE = 200
+
+const put = (problems: Problems, problem: Problem): Problems => {
+  const old = problems.get(problem.type)
+  if (old === undefined && problems.size >= MAX_TYPES) return problems
+  const since = old?.isTrue === problem.isTrue ? old.since : problem.since
+  return new Map(problems).set(problem.type, { ...problem, since, message: problem.message.slice(0, MAX_MESSAGE) })
+}
+
+const HEALTHY = 'AllComponentsHealthy'
+
+/** Looks at all components at once: the summary and one condition for each that ever had a problem. */
+export function withComponents(
+  problems: Problems,
+  found: ReadonlyMap<string, ComponentProblem | undefined>,
+  now: Now,
+  clearAfterMs: number,
+): Problems {
+  let next = problems
+  const bad: string[] = []
+  for (const [component, problem] of found) {
+    const type = componentConditionType(component)
+    const old = problems.get(type)
+    if (problem !== undefined) {
+      next = put(next, { ...problem, type, isTrue: true, since: now.wall, seenAt: now.mono, isKept: false })
+      bad.push(`${component}: ${problem.message}`)
+    } else if (old?.isTrue === true && now.mono - old.seenAt < clearAfterMs) bad.push(`${component}: ${old.message}`)
+    else if (old?.isTrue === true)
+      next = put(next, {
+        ...old,
+        isTrue: false,
+        reason: 'ComponentHealthy',
+        message: 'it is well again',
+        since: now.wall,
+      })
+  }
+  for (const [type, p] of problems) {
+    const component = type.slice(componentConditionType('').length)
+    const isOfComponent = type.startsWith(componentConditionType(''))
+    if (isOfComponent && p.isTrue && !found.has(component))
+      next = put(next, {
+        ...p,
+        isTrue: false,
+        reason: 'ComponentGone',
+        message: 'it is not installed any more',
+        since: now.wall,
+      })
+  }
+  const isTrue = bad.length > 0
+  const base = { type: COMPONENT_UNHEALTHY, since: now.wall, seenAt: now.mono, isKept: false, isTrue }
+  return put(
+    next,
+    isTrue
+      ? { ...base, reason: 'ComponentUnhealthy', message: bad.join('; ') }
+      : { ...base, reason: HEALTHY, message: 'every component is well' },
+  )
+}
+
+/** When `withComponents` may say something else although nothing happened; undefined when never. */
+export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number): number | undefined {
+  const waits = [...problems.values()].flatMap((p) =>
+    p.isTrue && !p.isKept ? [Math.max(0, p.seenAt + clearAfterMs - now.mono)] : [],
+  )
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}
+
+export function withLine(problems: Problems, rules: readonly LogRule[], line: string, now: Now): Problems {
+  let next = problems
+  for (const { pattern, clearPattern, condition, reason } of rules) {
+    const old = next.get(condition)
+    if (clearPattern !== undefined && old?.isTrue === true && clearPattern.test(line))
+      next = put(next, { ...old, isTrue: false, reason: 'Cleared', message: line.trim(), since: now.wall })
+    else if (pattern.test(line))
+      next = put(next, {
+        type: condition,
+        isTrue: true,
+        reason,
+        message: line.trim(),
+        since: now.wall,
+        seenAt: now.mono,
+        isKept: true,
+      })
+  }
+  return next
+}
+
+/** Ends what no line confirmed for long enough. */
+export function withoutSilent(problems: Problems, rules: readonly LogRule[], now: Now): Problems {
+  let next = problems
+  for (const { condition, clearAfterMs } of rules) {
+    const p = next.get(condition)
+    if (p?.isTrue !== true || clearAfterMs === undefined || now.mono - p.seenAt < clearAfterMs) continue
+    next = put(next, { ...p, isTrue: false, reason: 'Silent', message: 'no such line came any more', since: now.wall })
+  }
+  return next
+}

@@ -1,0 +1,144 @@
+// Follows one log file: over rotation (another file under the name), truncation (the file shrank) and times when it is not there. A file that is met
+// for the first time is read from its end; after a restart of the agent reading goes on where it stopped.
+import { closeSync, fstatSync, openSync, readSync, statSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import { cutLines, NO_LINE, type LineState } from './line-reader.ts'
+
+/** Where reading stopped, as it is kept over restarts. */
+export interface Cursor {
+  readonly inode: number
+  readonly offset: number
+}
+
+export interface TailOptions {
+  readonly path: string
+  readonly clock: Clock
+  readonly cursor: Cursor | undefined
+  readonly onLines: (lines: readonly string[]) => void
+  readonly pollMs?: number
+}
+
+/** Events of the file system are quick but get lost; looking now and then finds everything. */
+const POLL_MS = 1_000
+const CHUNK = 65_536
+/** Read at one go; the rest waits for the next turn of the loop, so that a storm of lines starves nobody. */
+const MAX_AT_ONCE = 4 * 2 ** 20
+
+export class Tail {
+  readonly #o: TailOptions
+  readonly #buffer = Buffer.alloc(CHUNK)
+  #fd: number | undefined
+  #inode = 0
+  #offset = 0
+  #line: LineState = NO_LINE
+  #isFirst = true
+  #timer: { cancel(): void } | undefined
+  #watcher: { close(): void } | undefined
+  #isClosed = false
+  #isQueued = false
+
+  constructor(options: TailOptions) {
+    this.#o = options
+  }
+
+  start(): void {
+    this.#watchFolder()
+    this.#look()
+  }
+
+  get cursor(): Cursor {
+    return { inode: this.#inode, offset: this.#offset - this.#line.rest.length }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#watcher?.close()
+    this.#closeFile()
+  }
+
+  #watchFolder(): void {
+    try {
+      const watcher = watch(dirname(this.#o.path), { persistent: false }, () => this.#lookSoon())
+      watcher.on('error', () => watcher.close())
+      this.#watcher = watcher
+    } catch {
+      // No such folder yet, or no watches left: looking now and then does.
+    }
+  }
+
+  #lookSoon(): void {
+    if (this.#isQueued) return
+    this.#isQueued = true
+    setImmediate(() => {
+      this.#isQueued = false
+      this.#look()
+    })
+  }
+
+  #look(): void {
+    if (this.#isClosed) return
+    this.#timer?.cancel()
+    const isMore = this.#readAll()
+    if (isMore) this.#lookSoon()
+    this.#timer = this.#o.clock.after(this.#o.pollMs ?? POLL_MS, () => this.#look())
+  }
+
+  /** True when more waits to be read. */
+  #readAll(): boolean {
+    try {
+      if (this.#fd === undefined && !this.#open()) return false
+      if (this.#readToEnd()) return true
+      const named = statSync(this.#o.path, { throwIfNoEntry: false })
+      // The old file was read to its end before the new one is begun.
+      if (named !== undefined && named.ino !== this.#inode) {
+        this.#closeFile()
+        return this.#open() && this.#readToEnd()
+      }
+      return false
+    } catch {
+      // EIO, ESTALE and their like: begin anew with the next look.
+      this.#closeFile()
+      return false
+    }
+  }
+
+  #open(): boolean {
+    const stat = statSync(this.#o.path, { throwIfNoEntry: false })
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    if (stat === undefined || !stat.isFile()) return false
+    this.#fd = openSync(this.#o.path, 'r')
+    this.#inode = fstatSync(this.#fd).ino
+    this.#line = NO_LINE
+    const { cursor } = this.#o
+    if (isFirst && cursor?.inode === this.#inode && cursor.offset <= stat.size) this.#offset = cursor.offset
+    else this.#offset = isFirst && cursor === undefined ? stat.size : 0
+    return true
+  }
+
+  #readToEnd(): boolean {
+    const fd = this.#fd
+    if (fd === undefined) return false
+    if (fstatSync(fd).size < this.#offset) {
+      this.#offset = 0
+      this.#line = NO_LINE
+    }
+    for (let total = 0; total < MAX_AT_ONCE;) {
+      const got = readSync(fd, this.#buffer, 0, CHUNK, this.#offset)
+      if (got === 0) return false
+      this.#offset += got
+      total += got
+      const { lines, state } = cutLines(this.#line, this.#buffer.subarray(0, got))
+      this.#line = state
+      if (lines.length > 0) this.#o.onLines(lines)
+    }
+    return true
+  }
+
+  #closeFile(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}

@@ -1,0 +1,75 @@
+// Writes that are whole or not there: a new file beside the old one, synced, renamed over it, and the folder synced.
+import { dirname } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Files } from './port.ts'
+
+/** Ends the name of what is being written; whoever finds one after a crash may remove it. */
+export const PARTIAL = '.partial'
+
+export async function writeDurably(files: Files, path: string, content: Buffer | string, mode = 0o600): Promise<void> {
+  const partial = `${path}${PARTIAL}`
+  await makeFolderDurably(files, dirname(path))
+  await files.remove(partial)
+  const writer = await files.create(partial, mode)
+  try {
+    await writer.write(Buffer.from(content))
+    await writer.sync()
+  } finally {
+    await writer.close()
+  }
+  await files.rename(partial, path)
+  await files.syncFolder(dirname(path))
+}
+
+/** Points a symbolic link somewhere else in one step that a reader sees whole. */
+export async function relink(files: Files, path: string, target: string): Promise<void> {
+  if ((await files.readLink(path)) === target) {
+    // It may have been made by a process that died before it was durable.
+    await files.syncFolder(dirname(path))
+    return
+  }
+  const partial = `${path}${PARTIAL}`
+  await makeFolderDurably(files, dirname(path))
+  await files.remove(partial)
+  await files.link(partial, target)
+  await files.rename(partial, path)
+  await files.syncFolder(dirname(path))
+}
+
+export async function removeDurably(files: Files, path: string): Promise<void> {
+  if ((await files.stat(path)) === undefined) return
+  await files.remove(path)
+  await files.syncFolder(dirname(path))
+}
+
+/** Each folder that had to be made is entered durably in the one above it. */
+export async function makeFolderDurably(files: Files, path: string): Promise<void> {
+  const missing: string[] = []
+  for (let at = path; (await files.stat(at)) === undefined && at !== dirname(at); at = dirname(at)) missing.unshift(at)
+  for (const one of missing) {
+    await files.makeFolder(one)
+    await files.syncFolder(dirname(one))
+  }
+}
+
+/** State files are small; a larger one is not ours. */
+const MAX_STATE_BYTES = 4 * 2 ** 20
+
+/** Undefined when there is none, or when `parse` finds no sense in it: a broken state file is set aside, not obeyed. */
+export async function readState<T>(
+  files: Files,
+  path: string,
+  parse: (value: unknown) => T | undefined,
+): Promise<T | undefined> {
+  const bytes = await files.read(path)
+  if (bytes === undefined) return undefined
+  try {
+    if (bytes.length > MAX_STATE_BYTES) throw new KubeNodeError('KN8004', 'it is too large')
+    const parsed = parse(JSON.parse(bytes.toString('utf8')))
+    if (parsed !== undefined) return parsed
+  } catch (e) {
+    if (e instanceof SyntaxError === false && !messageOf(e).includes('too large')) throw e
+  }
+  await files.rename(path, `${path}.broken`)
+  return undefined
+}

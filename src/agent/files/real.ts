@@ -1,0 +1,68 @@
+// The file system port on a real file system.
+import { constants, createReadStream } from 'node:fs'
+import { lstat, mkdir, open, readFile, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import type { Files, FileStat } from './port.ts'
+
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
+const isAbsent = (e: unknown): boolean => e instanceof Error && 'code' in e && ABSENT.has(String(e.code))
+
+async function present<T, U>(reading: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await reading
+  } catch (e) {
+    if (isAbsent(e)) return otherwise
+    throw e
+  }
+}
+
+const CREATE_ONLY = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+export const realFiles: Files = {
+  read: (path) => present(readFile(path), undefined),
+
+  stream: (path) => createReadStream(path),
+
+  async stat(path): Promise<FileStat | undefined> {
+    const s = await present(lstat(path), undefined)
+    if (s === undefined) return undefined
+    const kind = s.isFile() ? 'File' : s.isDirectory() ? 'Directory' : s.isSymbolicLink() ? 'Link' : 'Other'
+    return { kind, size: s.size, modifiedMs: s.mtimeMs, mode: s.mode & 0o7777 }
+  },
+
+  list: async (path) => (await present(readdir(path), [])).sort(),
+
+  readLink: async (path) => {
+    const s = await present(lstat(path), undefined)
+    return s?.isSymbolicLink() === true ? await readlink(path) : undefined
+  },
+
+  makeFolder: async (path) => {
+    await mkdir(path, { recursive: true })
+  },
+
+  async create(path, mode) {
+    const handle = await open(path, CREATE_ONLY, mode)
+    // The umask of whoever started us must not decide what a component's files may do.
+    await handle.chmod(mode)
+    return {
+      write: async (chunk) => {
+        for (let at = 0; at < chunk.length;) at += (await handle.write(chunk, at)).bytesWritten
+      },
+      sync: () => handle.sync(),
+      close: () => handle.close(),
+    }
+  },
+
+  link: (path, target) => symlink(target, path),
+  rename: (from, to) => rename(from, to),
+  remove: (path) => rm(path, { recursive: true, force: true }),
+
+  async syncFolder(path) {
+    const handle = await open(path, constants.O_RDONLY)
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+}

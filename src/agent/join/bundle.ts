@@ -1,0 +1,62 @@
+// What a machine is given to join: where the API server is, a one-time token, who it shall be, and whose components it may trust.
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
+import { isTrustAnchor } from '../components/trust-store.ts'
+
+export interface JoinBundle {
+  readonly server: string
+  /** PEM. */
+  readonly ca: string
+  readonly token: string
+  readonly machine: string
+  readonly node: string
+  readonly cluster: string
+  /** Where relative URLs of artifacts begin. */
+  readonly artifactBase: string
+  readonly trust: TrustAnchor
+  /** A first document; newer ones are fetched from below the artifact base. */
+  readonly trustDocument: SignedTrust | undefined
+}
+
+const wrong = (what: string) =>
+  new KubeNodeError(
+    'KN8003',
+    `cannot join with join.json: ${what}; have the machine made again, or run kubenode agent join`,
+  )
+
+export function parseJoinBundle(value: unknown): JoinBundle {
+  if (!isObject(value)) throw wrong('it is no object')
+  const text = (name: string): string => {
+    const v = value[name]
+    if (typeof v !== 'string' || v === '' || v.length > 65_536) throw wrong(`${name} is missing`)
+    return v
+  }
+  const machine = text('machine')
+  const trust = trustOf(value['trust'])
+  return {
+    server: text('server'),
+    ca: pemOf(text('caData')),
+    token: text('token'),
+    machine,
+    node: typeof value['node'] === 'string' ? value['node'] : machine,
+    cluster: text('cluster'),
+    artifactBase: text('artifactBase'),
+    ...trust,
+  }
+}
+
+/** As in a kubeconfig, base64 of PEM; PEM itself will do. */
+function pemOf(data: string): string {
+  const text = data.startsWith('-----BEGIN') ? data : Buffer.from(data, 'base64').toString('utf8')
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong('caData is no certificate')
+  return text
+}
+
+/** An anchor alone, or an anchor with the document that is current. */
+function trustOf(value: unknown): Pick<JoinBundle, 'trust' | 'trustDocument'> {
+  if (isTrustAnchor(value)) return { trust: value, trustDocument: undefined }
+  if (isObject(value) && isTrustAnchor(value['anchor']))
+    return { trust: value['anchor'], trustDocument: parseSignedTrust(value['document']) }
+  throw wrong('trust holds no keys')
+}

@@ -1,0 +1,95 @@
+// Who this agent is: its machine, its cluster, its key and certificate. Bound to the host it was made on: a copied disk image is refused.
+import { X509Certificate } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { TrustAnchor } from '#api/trust/trust-document.ts'
+import { isTrustAnchor } from '../components/trust-store.ts'
+import { readState, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { certificateFile, identityFile, type NodeDir } from '../node-dir.ts'
+
+export interface Identity {
+  readonly format: 1
+  readonly server: string
+  readonly ca: string
+  readonly machine: string
+  readonly node: string
+  readonly cluster: string
+  readonly artifactBase: string
+  readonly trust: TrustAnchor
+  /** What tells this host from a copy of its disk. */
+  readonly host: string
+}
+
+/** Key and certificate in one file, so that they change together. */
+export interface Pair {
+  readonly key: string
+  readonly certificate: string
+}
+
+export interface IdentityDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+}
+
+/** The machine id where the host has one, and the very folder: a copy of it is another one. */
+export async function hostMark({ files, dir }: IdentityDeps): Promise<string> {
+  const own = (await files.read(join(dir.root, 'etc/machine-id')))?.toString('utf8').trim()
+  const { dev, ino } = statSync(dir.state)
+  return own === undefined || own === '' ? `folder:${dev}:${ino}` : `machine-id:${own}`
+}
+
+const parseIdentity = (v: unknown): Identity | undefined =>
+  isObject(v) &&
+  v['format'] === 1 &&
+  ['server', 'ca', 'machine', 'node', 'cluster', 'artifactBase', 'host'].every((k) => typeof v[k] === 'string') &&
+  isTrustAnchor(v['trust'])
+    ? (v as unknown as Identity)
+    : undefined
+
+export async function readIdentity({ files, dir }: IdentityDeps): Promise<Identity | undefined> {
+  return readState(files, identityFile(dir), parseIdentity)
+}
+
+export const writeIdentity = ({ files, dir }: IdentityDeps, identity: Identity): Promise<void> =>
+  writeDurably(files, identityFile(dir), JSON.stringify(identity), 0o600)
+
+export function refuseClone(identity: Identity, host: string): void {
+  if (identity.host === host) return
+  throw new KubeNodeError(
+    'KN8005',
+    `cannot start as ${identity.machine}: this identity was made on another host (${identity.host}, here ${host}); remove the state folder of the agent and join again`,
+  )
+}
+
+const KEY = /-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----\n?/
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/g
+
+/** Undefined when there is none, or when the two do not belong together. */
+export async function readPair({ files, dir }: IdentityDeps): Promise<Pair | undefined> {
+  const text = (await files.read(certificateFile(dir)))?.toString('utf8')
+  const key = text === undefined ? undefined : KEY.exec(text)?.[0]
+  const certificate = text?.match(CERTIFICATE)?.join('')
+  return key === undefined || certificate === undefined || lifeOf(certificate) === undefined
+    ? undefined
+    : { key, certificate }
+}
+
+export const writePair = ({ files, dir }: IdentityDeps, { key, certificate }: Pair): Promise<void> =>
+  writeDurably(files, certificateFile(dir), `${key.trimEnd()}\n${certificate}`, 0o600)
+
+export interface Life {
+  readonly from: number
+  readonly to: number
+}
+
+export function lifeOf(certificate: string): Life | undefined {
+  try {
+    const { validFrom, validTo } = new X509Certificate(certificate)
+    return { from: Date.parse(validFrom), to: Date.parse(validTo) }
+  } catch {
+    return undefined
+  }
+}

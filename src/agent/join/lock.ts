@@ -1,0 +1,30 @@
+// One agent a node: holds a name that the kernel gives to one process and takes back when it ends, however it ends.
+import { statSync } from 'node:fs'
+import net from 'node:net'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+export interface NodeLock {
+  release(): Promise<void>
+}
+
+/** An abstract socket leaves no file behind. Its name holds what tells this folder from a copy of it, or from one of the same path in a container. */
+export async function takeNodeLock(stateFolder: string): Promise<NodeLock> {
+  const { dev, ino } = statSync(stateFolder)
+  const server = net.createServer((socket) => socket.destroy())
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ path: `\0kubenode-agent-${dev}-${ino}` }, resolve)
+    })
+  } catch (e) {
+    if (e instanceof Error && 'code' in e && e.code === 'EADDRINUSE')
+      throw new KubeNodeError(
+        'KN8001',
+        `cannot start a second agent on ${stateFolder}: another one is running; stop it first`,
+      )
+    throw new KubeNodeError('KN8002', `cannot lock ${stateFolder}: ${messageOf(e)}`, { cause: e })
+  }
+  // The lock alone keeps nobody awake.
+  server.unref()
+  return { release: () => new Promise((resolve) => server.close(() => resolve())) }
+}

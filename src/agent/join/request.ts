@@ -1,0 +1,127 @@
+// Asks the cluster for a client certificate and waits for it. The name of the request is made from the key, so asking again after a crash is the same request.
+import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, FIELD_MANAGERS, agentNodeGroup, agentUser } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export const csrType: ResourceType = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  namespaced: false,
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+export async function newKey(): Promise<string> {
+  const pair = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', pair.privateKey)).toString('base64')
+  return `-----BEGIN PRIVATE KEY-----\n${(der.match(/.{1,64}/g) ?? []).join('\n')}\n-----END PRIVATE KEY-----\n`
+}
+
+async function requestPem(key: string, machine: string, node: string): Promise<string> {
+  // Loaded here: it is needed once at join and once a rotation, and costs memory.
+  await import('reflect-metadata')
+  const x509 = await import('@peculiar/x509')
+  const der = createPrivateKey(key).export({ type: 'pkcs8', format: 'der' })
+  const privateKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(der), ALGORITHM, true, ['sign'])
+  const { d: _d, key_ops: _ops, ...jwk } = await crypto.subtle.exportKey('jwk', privateKey)
+  const publicKey = await crypto.subtle.importKey('jwk', jwk, ALGORITHM, true, ['verify'])
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(node)] }, { CN: [agentUser(machine)] }],
+    keys: { privateKey, publicKey },
+    signingAlgorithm: ALGORITHM,
+  })
+  return request.toString('pem')
+}
+
+const publicDer = (key: string): Buffer => Buffer.from(createPrivateKey(key).export({ type: 'pkcs8', format: 'der' }))
+
+const LONGEST_PLAIN = 40
+
+/** Not the machine's name alone: it may be long, and each key is a request of its own. */
+export const requestName = (machine: string, key: string): string => {
+  const digest = createHash('sha256').update(publicDer(key)).digest('hex').slice(0, 16)
+  return `kubenode-agent-${machine.slice(0, LONGEST_PLAIN).replace(/[^a-z0-9]+$/, '')}-${digest}`
+}
+
+export interface RequestDeps {
+  readonly client: Pick<KubeClient, 'create' | 'get'>
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+const FIRST_LOOK_MS = 100
+const MOST_LOOK_MS = 2_000
+
+/** The certificate in PEM. Throws a final error when the request is denied. */
+export async function requestCertificate(
+  { client, clock, signal }: RequestDeps,
+  { machine, node }: { readonly machine: string; readonly node: string },
+  key: string,
+): Promise<string> {
+  const name = requestName(machine, key)
+  const pem = await requestPem(key, machine, node)
+  await createRequest(client, name, machine, pem, signal)
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(MOST_LOOK_MS, waitMs * 1.5)) {
+    await clock.sleep(waitMs, signal)
+    const found = await client.get(csrType, { name }, { signal })
+    // Old requests are swept away by the cluster; the same one is asked again.
+    if (found === undefined) await createRequest(client, name, machine, pem, signal)
+    const certificate = found === undefined ? undefined : answerOf(found, name)
+    if (certificate !== undefined) return checked(certificate, key, machine)
+  }
+}
+
+async function createRequest(
+  client: Pick<KubeClient, 'create'>,
+  name: string,
+  machine: string,
+  pem: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const request: KubeObject = {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name, annotations: { [ANNOTATIONS.machine]: machine } },
+    spec: { request: Buffer.from(pem).toString('base64'), signerName: AGENT_SIGNER, usages: ['client auth'] },
+  }
+  try {
+    await client.create(csrType, request, { fieldManager: FIELD_MANAGERS.agent, signal })
+  } catch (e) {
+    // Sent before a crash: it is the same key, so it is our own request.
+    if (!isAlreadyExists(e)) throw e
+  }
+}
+
+function answerOf(request: KubeObject, name: string): string | undefined {
+  const status = isObject(request['status']) ? request['status'] : {}
+  const conditions = Array.isArray(status['conditions']) ? status['conditions'].filter(isObject) : []
+  const no = conditions.find((c) => c['type'] === 'Denied' || c['type'] === 'Failed')
+  if (no !== undefined)
+    throw new KubeNodeError(
+      'KN8006',
+      `cannot get a certificate: the request ${name} was refused: ${String(no['message'] ?? no['reason'] ?? '')}; check that the Machine exists and that its join token was not used before`,
+    )
+  const certificate = status['certificate']
+  return typeof certificate === 'string' && certificate !== ''
+    ? Buffer.from(certificate, 'base64').toString('utf8')
+    : undefined
+}
+
+function checked(pem: string, key: string, machine: string): string {
+  const certificate = new X509Certificate(pem)
+  const isOurs = certificate.checkPrivateKey(createPrivateKey(key))
+  if (!isOurs || !certificate.subject.split('\n').includes(`CN=${agentUser(machine)}`))
+    throw new KubeNodeError(
+      'KN8007',
+      `cannot use the certificate that was signed for ${machine}: it is for another key or name; check the signer of the cluster`,
+    )
+  return pem
+}

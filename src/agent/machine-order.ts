@@ -1,0 +1,52 @@
+// What the Machine says to its agent, kept on the disk so that an agent that starts without the API server knows what to keep running.
+import { isObject } from '#lib/json.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder } from './components/plan.ts'
+
+export interface MachineOrder {
+  readonly format: 1
+  readonly name: string
+  readonly uid: string
+  readonly generation: number
+  readonly components: readonly NamedOrder[]
+  readonly jobs: readonly string[]
+}
+
+export interface NamedOrder extends ComponentOrder {
+  readonly name: string
+}
+
+export function orderOf({ metadata, spec }: Machine): MachineOrder {
+  return {
+    format: 1,
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    generation: metadata.generation ?? 0,
+    components: (spec.components ?? []).map((c) => ({
+      name: c.name,
+      version: c.version,
+      // A server that fills in no defaults leaves it out.
+      attempt: c.attempt ?? 1,
+      ...(c.config === undefined ? {} : { config: c.config }),
+      ...(c.switch === undefined ? {} : { switch: c.switch }),
+    })),
+    jobs: spec.jobs ?? [],
+  }
+}
+
+export const parseOrder = (v: unknown): MachineOrder | undefined =>
+  isObject(v) &&
+  v['format'] === 1 &&
+  typeof v['name'] === 'string' &&
+  typeof v['uid'] === 'string' &&
+  Array.isArray(v['components']) &&
+  v['components'].every((c) => isObject(c) && typeof c['name'] === 'string' && typeof c['version'] === 'string') &&
+  Array.isArray(v['jobs'])
+    ? (v as unknown as MachineOrder)
+    : undefined
+
+/** Orders to switch are for the moment they are given in; one that was kept on a disk is no order. */
+export const withoutSwitches = (order: MachineOrder): MachineOrder => ({
+  ...order,
+  components: order.components.map(({ switch: _switch, ...rest }) => rest),
+})

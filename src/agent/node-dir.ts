@@ -1,0 +1,56 @@
+// Where everything of one node lies: the only place that spells paths below the node's folder.
+import { join } from 'node:path'
+
+export interface NodeDir {
+  readonly path: string
+  /** What paths of components are below: `/opt/x` on the node is `root/opt/x` here. "/" on a real host. */
+  readonly root: string
+  readonly state: string
+  readonly logs: string
+}
+
+export const nodeDir = (path: string): NodeDir => ({
+  path,
+  root: join(path, 'root'),
+  state: join(path, 'state'),
+  logs: join(path, 'logs'),
+})
+
+export const joinFile = (d: NodeDir): string => join(d.path, 'join.json')
+export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
+export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
+/** A provider that finds this file restarts the node with another boot id. */
+export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-requested')
+/** While it exists, no repair step is begun. Works without the API server. */
+export const killSwitchFile = (d: NodeDir): string => join(d.path, 'repairs-off')
+
+export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
+export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
+export const certificateFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.crt')
+export const requestFile = (d: NodeDir): string => join(d.state, 'identity', 'request.json')
+export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
+/** The document that came with the join bundle; a candidate like one that is fetched. */
+export const firstTrustFile = (d: NodeDir): string => join(d.state, 'trust-at-join.json')
+export const machineFile = (d: NodeDir): string => join(d.state, 'machine.json')
+export const problemsFile = (d: NodeDir): string => join(d.state, 'problems.json')
+export const cursorsFile = (d: NodeDir): string => join(d.state, 'log-cursors.json')
+
+export const artifactsFolder = (d: NodeDir): string => join(d.state, 'artifacts')
+export const artifactFile = (d: NodeDir, sha256: string): string => join(artifactsFolder(d), sha256)
+
+export const componentsFolder = (d: NodeDir): string => join(d.state, 'components')
+export const componentFolder = (d: NodeDir, component: string): string => join(componentsFolder(d), component)
+export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
+export const processFile = (d: NodeDir, component: string): string =>
+  join(componentFolder(d, component), 'process.json')
+export const slotsFolder = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'slots')
+export const slotFolder = (d: NodeDir, component: string, slot: string): string => join(slotsFolder(d, component), slot)
+/** The one symbolic link whose change is the switch. */
+export const currentLink = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'current')
+
+export const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
+export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), `${uid}.json`)
+export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state, 'evidence', job)
+
+/** A path of a component, as it is on this machine. */
+export const onNode = (d: NodeDir, path: string): string => join(d.root, path)

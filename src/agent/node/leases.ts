@@ -1,0 +1,60 @@
+// The heartbeat: a Lease renewed every few seconds, which is all that a healthy idle node sends.
+import { microTimestamp, type Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists, isNotFound } from '#kube/errors.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { leaseType } from './types.ts'
+
+export interface LeaseDeps {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly everyMs: number
+}
+
+export interface LeaseName {
+  readonly namespace: string
+  readonly name: string
+  readonly holder: string
+}
+
+/** Missed renewals until others may call the holder silent. */
+const MISSED = 4
+
+/** Until the signal aborts; never rejects. */
+export async function keepLease(deps: LeaseDeps, lease: LeaseName, signal: AbortSignal): Promise<void> {
+  const { clock, random, log, everyMs } = deps
+  let isFailing = false
+  while (!signal.aborted) {
+    try {
+      await renew(deps, lease, signal)
+      if (isFailing) log.info('lease renewed again', { lease: lease.name })
+      isFailing = false
+    } catch (error) {
+      if (signal.aborted) return
+      // Once, or a day without the API server would fill the disk with lines.
+      if (!isFailing) log.warn('lease not renewed', { lease: lease.name, error })
+      isFailing = true
+    }
+    await clock.sleep(random.jitter(everyMs), signal).catch(() => undefined)
+  }
+}
+
+async function renew({ client, clock, everyMs }: LeaseDeps, lease: LeaseName, signal: AbortSignal): Promise<void> {
+  const { namespace, name, holder } = lease
+  const renewTime = microTimestamp(clock.now())
+  const options = { fieldManager: FIELD_MANAGERS.agent, signal, timeoutMs: everyMs }
+  const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil((everyMs * MISSED) / 1_000), renewTime }
+  try {
+    await client.patch(leaseType, { namespace, name }, { type: 'merge', value: { spec } }, options)
+  } catch (e) {
+    if (!isNotFound(e)) throw e
+    const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec }
+    await client.create(leaseType, object, options).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error
+    })
+  }
+}

@@ -1,0 +1,101 @@
+// Pure: the Node object and the status that this agent reports for its node.
+import { timestamp } from '#lib/clock.ts'
+import { TAINTS } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Problem } from '../detect/problems.ts'
+import type { HostFacts } from './facts.ts'
+
+export interface NodeCondition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+  readonly lastHeartbeatTime: string
+  readonly lastTransitionTime: string
+}
+
+export interface NodeLook {
+  readonly name: string
+  readonly facts: HostFacts
+  readonly address: string
+  readonly version: string
+  readonly problems: readonly Problem[]
+  /** Wall clock: since when the agent serves this boot. */
+  readonly readySince: number
+}
+
+/** Made once, where no kubelet makes it: no pod may come before the required components are in. */
+export const newNode = ({ name, facts }: Pick<NodeLook, 'name' | 'facts'>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {
+    name,
+    labels: {
+      'kubernetes.io/hostname': name,
+      'kubernetes.io/os': facts.os,
+      'kubernetes.io/arch': facts.arch,
+    },
+  },
+  spec: { taints: [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] },
+})
+
+const conditionOf = (p: Problem, heartbeat: string): NodeCondition => ({
+  type: p.type,
+  status: p.isTrue ? 'True' : 'False',
+  reason: p.reason,
+  message: p.message,
+  lastHeartbeatTime: heartbeat,
+  lastTransitionTime: timestamp(p.since),
+})
+
+/** Applied whole: what is not in it any more is taken away. */
+export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: boolean }): KubeObject {
+  const { name, facts, address, version, problems, readySince } = look
+  const heartbeat = timestamp(now)
+  const ready: NodeCondition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'AgentReady',
+    message: 'the agent is at work',
+    lastHeartbeatTime: heartbeat,
+    lastTransitionTime: timestamp(readySince),
+  }
+  const resources = { cpu: String(facts.cpus), memory: String(facts.memoryBytes), pods: '110' }
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: {
+      ...(own.ready
+        ? {
+            addresses: [
+              { type: 'InternalIP', address },
+              { type: 'Hostname', address: name },
+            ],
+            capacity: resources,
+            allocatable: resources,
+            nodeInfo: {
+              architecture: facts.arch,
+              bootID: facts.bootId,
+              containerRuntimeVersion: 'none://0',
+              kernelVersion: facts.kernel,
+              kubeProxyVersion: '',
+              kubeletVersion: `kubenode-agent/${version}`,
+              machineID: name,
+              operatingSystem: facts.os,
+              osImage: facts.os,
+              systemUUID: name,
+            },
+          }
+        : {}),
+      conditions: [...(own.ready ? [ready] : []), ...problems.map((p) => conditionOf(p, heartbeat))],
+    },
+  }
+}
+
+/** Whether something is different that is worth a write before the next heartbeat. */
+export function isSameStatus(a: KubeObject | undefined, b: KubeObject): boolean {
+  return a !== undefined && JSON.stringify(a, withoutHeartbeat) === JSON.stringify(b, withoutHeartbeat)
+}
+
+const withoutHeartbeat = (key: string, value: unknown): unknown => (key === 'lastHeartbeatTime' ? undefined : value)

@@ -1,0 +1,57 @@
+// Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
+import { messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { PermitReading } from './components/plan.ts'
+
+export interface PermitUse {
+  /** Absent for what disrupts nothing: then any permit that is granted for this node will do. */
+  readonly operation?: Disruption
+  /** UIDs under which this node may be named: of the Machine, of the Node. */
+  readonly targets: readonly string[]
+  readonly component?: { readonly name: string; readonly version?: string }
+}
+
+export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
+  const no = (why: string): PermitReading => ({ kind: 'NotGranted', permit: name, why })
+  if (permit === undefined) return no('it does not exist')
+  if (permit.metadata.deletionTimestamp !== undefined) return no('it is being deleted')
+  const phase = permit.status?.phase ?? 'Requested'
+  if (phase !== 'Granted') return no(`it is ${phase}`)
+  const { spec, status } = permit
+  if (use.operation !== undefined && !spec.operations.includes(use.operation))
+    return no(`it is not for ${use.operation}`)
+  const { component } = use
+  if (component !== undefined && spec.component !== undefined) {
+    const isOther = spec.component.name !== component.name
+    const isOtherVersion =
+      component.version !== undefined &&
+      spec.component.version !== undefined &&
+      spec.component.version !== component.version
+    if (isOther || isOtherVersion) return no(`it is for ${spec.component.name} ${spec.component.version ?? ''}`.trim())
+  }
+  const target = spec.targets.find((t) => use.targets.includes(t.uid))
+  if (target === undefined) return no('this machine is no target of it')
+  if (spec.results?.[target.uid] !== undefined)
+    return no(`its result for this machine is in: ${spec.results[target.uid]}`)
+  const verdict = status?.verdicts?.find((v) => v.target === target.uid)
+  return verdict?.verdict === 'Granted'
+    ? { kind: 'Granted', permit: name }
+    : no(`the verdict for this machine is ${verdict?.verdict ?? 'missing'}`)
+}
+
+/** Unknown when it cannot be read: unknown never disrupts. */
+export async function readPermit(
+  client: Pick<KubeClient, 'get'>,
+  name: string,
+  use: PermitUse,
+): Promise<PermitReading> {
+  try {
+    return judgePermit(await client.get(operationPermit, { name }, { timeoutMs: READ_MS }), name, use)
+  } catch (e) {
+    return { kind: 'Unknown', permit: name, why: messageOf(e) }
+  }
+}
+
+/** A reading that took longer says little about now. */
+const READ_MS = 5_000

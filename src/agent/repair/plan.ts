@@ -1,0 +1,123 @@
+// Decides what the agent does next about one repair job. Only steps whose turn it is, only under a permit that was read in this very pass, and
+// never a second time what may already have been done.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
+import type { Disruption } from '#api/kinds/operation-permit.ts'
+import type { PermitReading } from '../components/plan.ts'
+import type { JobRecord, StepRecord } from './record.ts'
+
+export type JobOperation = RemedyOperationJob['spec']['operations'][number]
+
+export interface JobSeen {
+  readonly job: RemedyOperationJob
+  readonly record: JobRecord | undefined
+  readonly machine: string
+  readonly nodeUid: string | undefined
+  readonly bootId: string
+  readonly permit: PermitReading | undefined
+  /** The step that this very process is doing. */
+  readonly busy: number | undefined
+  readonly isKilled: boolean
+}
+
+export type JobAction =
+  | { readonly kind: 'ReadPermit'; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'Begin'; readonly step: StepRecord; readonly operation: JobOperation; readonly reason: string }
+  | { readonly kind: 'Conclude'; readonly step: StepRecord; readonly reason: string }
+
+export interface JobPlan {
+  readonly action: JobAction | undefined
+  readonly waiting?: string
+  readonly requeueAfterMs?: number
+}
+
+/** Which operations the agent does, and what a permit for each must be for. */
+export const AGENT_OPERATIONS: Partial<
+  Record<OperationName, { readonly disruption?: Disruption; readonly isSafeToRepeat: boolean }>
+> = {
+  collectEvidence: { isSafeToRepeat: true },
+  restartComponent: { disruption: 'RestartComponent', isSafeToRepeat: false },
+  reinstallComponent: { disruption: 'ReinstallComponent', isSafeToRepeat: false },
+  cleanDisk: { disruption: 'CleanDisk', isSafeToRepeat: true },
+  reboot: { disruption: 'Reboot', isSafeToRepeat: false },
+  runScript: { disruption: 'RunScript', isSafeToRepeat: false },
+}
+
+const MAX_ATTEMPTS = 3
+const RETRY_MS = 5_000
+
+const wait = (waiting: string, requeueAfterMs?: number): JobPlan => ({
+  action: undefined,
+  waiting,
+  ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+})
+
+export const operationName = (operation: JobOperation): OperationName | undefined =>
+  OPERATIONS.find((o) => operation[o] !== undefined)
+
+export function planJob(seen: JobSeen): JobPlan {
+  const { job, machine, nodeUid, record } = seen
+  const cut = cutOff(seen)
+  if (cut !== undefined) return cut
+  if (job.spec.machine !== machine) return wait('the job is for another machine')
+  if (nodeUid === undefined || job.spec.node.uid !== nodeUid)
+    return wait('the job is for another node, or ours is not known')
+  if (record !== undefined && record.uid !== job.metadata.uid) return wait('a job of this name was here before')
+  if (job.status?.phase !== 'Running') return wait(`the job is ${job.status?.phase ?? 'Pending'}`)
+  if (job.spec.dryRun) return wait('the job is a dry run')
+  const index = job.spec.operations.findIndex((_, n) => !isEnded(seen, n))
+  const operation = job.spec.operations[index]
+  if (operation === undefined) return wait('nothing: every step has ended')
+  if (job.spec.operations.some((_, n) => n < index && !isEndedWell(seen, n))) return wait('a step before failed')
+  return planStep(seen, index, operation)
+}
+
+/** What was begun and has no end: by this process, or by one before that died. */
+function cutOff({ record, busy, bootId }: JobSeen): JobPlan | undefined {
+  const open = record?.steps.find((s) => s.outcome === undefined)
+  if (open === undefined) return undefined
+  if (open.index === busy) return wait('the step that is being done')
+  if (open.operation === 'reboot') {
+    if (open.bootId === bootId) return wait('the reboot', RETRY_MS)
+    const step: StepRecord = { ...open, outcome: 'Succeeded', output: `booted: ${open.bootId} → ${bootId}` }
+    return { action: { kind: 'Conclude', step, reason: 'another boot than the one that was recorded' } }
+  }
+  const step: StepRecord = { ...open, outcome: 'Unknown', output: 'the agent restarted while it was being done' }
+  return { action: { kind: 'Conclude', step, reason: 'nobody knows how it ended' } }
+}
+
+const stepOf = ({ job }: JobSeen, index: number) => job.status?.steps?.find((s) => s.index === index)
+const ownStep = ({ record }: JobSeen, index: number) => record?.steps.find((s) => s.index === index)
+
+function outcomeOf(seen: JobSeen, index: number): StepRecord['outcome'] | undefined {
+  return ownStep(seen, index)?.outcome ?? stepOf(seen, index)?.outcome
+}
+
+function isEnded(seen: JobSeen, index: number): boolean {
+  const outcome = outcomeOf(seen, index)
+  if (outcome !== 'Unknown') return outcome !== undefined
+  const own = ownStep(seen, index)
+  if (own?.isUndone === true) return false
+  // What does no harm twice may be done again.
+  return own === undefined || own.attempts >= MAX_ATTEMPTS || AGENT_OPERATIONS[own.operation]?.isSafeToRepeat !== true
+}
+
+const isEndedWell = (seen: JobSeen, index: number): boolean =>
+  ['Succeeded', 'Skipped'].includes(outcomeOf(seen, index) ?? '')
+
+function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPlan {
+  const name = operationName(operation)
+  const ours = name === undefined ? undefined : AGENT_OPERATIONS[name]
+  const said = stepOf(seen, index)
+  if (name === undefined || ours === undefined || (said !== undefined && said.executor !== 'Agent'))
+    return wait(`step ${index}, which somebody else does`)
+  if (seen.isKilled) return wait('the kill switch is on', RETRY_MS)
+  const permit = seen.job.status?.permitRef
+  if (permit === undefined) return wait('the permit')
+  const reading = seen.permit?.permit === permit ? seen.permit : undefined
+  if (reading === undefined) return { action: { kind: 'ReadPermit', permit, reason: `step ${index} needs it` } }
+  if (reading.kind !== 'Granted') return wait(`permit ${permit}: ${reading.why}`, RETRY_MS)
+  const attempts = (ownStep(seen, index)?.attempts ?? said?.attempts ?? 0) + 1
+  const step: StepRecord = { index, operation: name, attempts, bootId: seen.bootId, startedAt: 0 }
+  return { action: { kind: 'Begin', step, operation, reason: `step ${index} under permit ${permit}` } }
+}

@@ -1,0 +1,235 @@
+// The loop of one repair job: read, plan, record, do, report. A step is done only after its beginning is on the disk and acknowledged by the API server.
+import type { Clock } from '#lib/clock.ts'
+import { timestamp } from '#lib/clock.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { PermitReading } from '../components/plan.ts'
+import { readState, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { jobFile, killSwitchFile, type NodeDir } from '../node-dir.ts'
+import { readPermit } from '../permits.ts'
+import { AGENT_OPERATIONS, operationName, planJob, type JobAction, type JobOperation } from './plan.ts'
+import { parseJobRecord, withStep, type JobRecord, type StepRecord } from './record.ts'
+import { doStep, type StepPorts } from './steps.ts'
+
+export interface JobDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly machine: string
+  readonly bootId: string
+  readonly ports: StepPorts
+  /** UIDs under which a permit may name this node. */
+  readonly targets: () => readonly string[]
+  readonly nodeUid: () => Promise<string | undefined>
+}
+
+const RETRY_MS = 2_000
+/** A permit read before an acknowledgement that took longer is read again. */
+const PERMIT_FRESH_MS = 3_000
+const MAX_OUTPUT = 2_048
+
+export class JobWorker {
+  readonly #deps: JobDeps
+  readonly #log: Logger
+  #job: RemedyOperationJob | undefined
+  #record: JobRecord | undefined
+  #reported: JobRecord | undefined
+  #permit: { readonly reading: PermitReading; readonly at: number } | undefined
+  #busyStep: number | undefined
+  #running: Promise<void> | undefined
+  #isDirty = false
+  #isClosed = false
+  #timer: { cancel(): void } | undefined
+
+  constructor(deps: JobDeps, name: string) {
+    this.#deps = deps
+    this.#log = deps.log.with({ job: name })
+  }
+
+  setJob(job: RemedyOperationJob | undefined): void {
+    this.#job = job
+    if (job !== undefined) this.wake()
+  }
+
+  wake(): void {
+    if (this.#isClosed) return
+    this.#isDirty = true
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+      if (this.#isDirty) this.wake()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isDirty && !this.#isClosed) {
+      this.#isDirty = false
+      this.#timer?.cancel()
+      try {
+        await this.#turn()
+      } catch (error) {
+        this.#log.warn('repair step not done', { error })
+        this.#later(RETRY_MS)
+      }
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const job = this.#job
+    const uid = job?.metadata.uid
+    if (job === undefined || uid === undefined) return
+    const { files, dir, machine, bootId, nodeUid } = this.#deps
+    if (this.#record?.uid !== uid) this.#record = await readState(files, jobFile(dir, uid), parseJobRecord)
+    const plan = planJob({
+      job,
+      record: this.#record,
+      machine,
+      bootId,
+      nodeUid: await nodeUid(),
+      permit: this.#permit?.reading,
+      busy: this.#busyStep,
+      isKilled: (await files.stat(killSwitchFile(dir))) !== undefined,
+    })
+    this.#permit = undefined
+    if (plan.action === undefined) {
+      if (this.#record !== undefined && this.#reported !== this.#record) await this.#report(job)
+      if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
+      return
+    }
+    this.#log.info('repair action', { action: plan.action.kind, reason: plan.action.reason })
+    await this.#act(job, uid, plan.action)
+    this.#isDirty = true
+  }
+
+  async #act(job: RemedyOperationJob, uid: string, action: JobAction): Promise<void> {
+    const { clock } = this.#deps
+    switch (action.kind) {
+      case 'ReadPermit':
+        this.#permit = { reading: await this.#readPermit(job, action.permit), at: clock.monotonic() }
+        return
+      case 'Begin':
+        return this.#begin(job, uid, action)
+      case 'Conclude':
+        await this.#journal(job, uid, { ...action.step, finishedAt: clock.now() })
+        return this.#report(job)
+      default:
+        return assertNever(action)
+    }
+  }
+
+  async #readPermit(job: RemedyOperationJob, permit: string): Promise<PermitReading> {
+    const { client, targets } = this.#deps
+    const index = job.spec.operations.findIndex((_, n) => !this.#isDone(n, job))
+    const operation = job.spec.operations[index]
+    const name = operation === undefined ? undefined : operationName(operation)
+    const disruption = name === undefined ? undefined : AGENT_OPERATIONS[name]?.disruption
+    return readPermit(client, permit, {
+      targets: targets(),
+      ...(disruption === undefined ? {} : { operation: disruption }),
+    })
+  }
+
+  #isDone(index: number, job: RemedyOperationJob): boolean {
+    const step = this.#record?.steps.find((s) => s.index === index)
+    const own = step?.isUndone === true ? undefined : step?.outcome
+    return (own ?? job.status?.steps?.find((s) => s.index === index)?.outcome) !== undefined
+  }
+
+  async #begin(
+    job: RemedyOperationJob,
+    uid: string,
+    { step, operation }: { readonly step: StepRecord; readonly operation: JobOperation },
+  ): Promise<void> {
+    const { clock } = this.#deps
+    const started = { ...step, startedAt: clock.now() }
+    this.#busyStep = step.index
+    try {
+      const refusal = await this.#recordStart(job, uid, started)
+      if (refusal !== undefined) {
+        await this.#journal(job, uid, {
+          ...started,
+          outcome: 'Unknown',
+          isUndone: true,
+          output: refusal,
+          finishedAt: clock.now(),
+        })
+        return this.#later(RETRY_MS)
+      }
+      const result = await doStep(this.#deps.ports, operation, job.metadata.name ?? uid)
+      // A reboot: the next boot says how it ended.
+      if (result === undefined) return undefined
+      const output = result.output.slice(-MAX_OUTPUT)
+      await this.#journal(job, uid, { ...started, outcome: result.outcome, output, finishedAt: clock.now() })
+    } finally {
+      this.#busyStep = undefined
+    }
+    return this.#report(job)
+  }
+
+  /** Why the step must not be done; undefined when its beginning is on the disk and acknowledged, and the permit still holds. */
+  async #recordStart(job: RemedyOperationJob, uid: string, started: StepRecord): Promise<string | undefined> {
+    const { clock } = this.#deps
+    const began = clock.monotonic()
+    await this.#journal(job, uid, started)
+    try {
+      await this.#report(job)
+    } catch (e) {
+      return `it could not be recorded: ${messageOf(e)}`
+    }
+    const permit = job.status?.permitRef
+    if (permit === undefined || clock.monotonic() - began <= PERMIT_FRESH_MS) return undefined
+    const again = await this.#readPermit(job, permit)
+    return again.kind === 'Granted' ? undefined : `permit ${permit}: ${again.why}`
+  }
+
+  async #journal(job: RemedyOperationJob, uid: string, step: StepRecord): Promise<void> {
+    const { files, dir } = this.#deps
+    const before = this.#record ?? { format: 1, uid, name: job.metadata.name ?? '', steps: [] }
+    const next = withStep(before, step)
+    await writeDurably(files, jobFile(dir, uid), JSON.stringify(next))
+    this.#record = next
+  }
+
+  /** All steps that were ever ours: what is left out of an apply is taken away. */
+  async #report(job: RemedyOperationJob): Promise<void> {
+    const record = this.#record
+    if (record === undefined || record === this.#reported) return
+    const object = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'RemedyOperationJob',
+      metadata: { name: job.metadata.name ?? record.name, uid: record.uid },
+      status: { steps: record.steps.map(stepStatus) },
+    }
+    const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+    await this.#deps.client.apply(remedyOperationJob, object, options)
+    this.#reported = record
+  }
+
+  #later(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#deps.clock.after(ms, () => this.wake())
+  }
+}
+
+const stepStatus = (s: StepRecord) => ({
+  index: s.index,
+  operation: s.operation,
+  executor: 'Agent',
+  attempts: s.attempts,
+  bootID: s.bootId,
+  startedAt: timestamp(s.startedAt),
+  ...(s.finishedAt === undefined ? {} : { finishedAt: timestamp(s.finishedAt) }),
+  ...(s.outcome === undefined ? {} : { outcome: s.outcome }),
+  ...(s.output === undefined ? {} : { output: s.output }),
+})

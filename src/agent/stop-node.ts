@@ -1,0 +1,29 @@
+// Ends every component of a node, for whoever takes the node away. The agent itself must have ended before.
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import { realFiles } from './files/real.ts'
+import { takeNodeLock } from './join/lock.ts'
+import { componentsFolder, nodeDir } from './node-dir.ts'
+import { Supervisor } from './supervise/supervisor.ts'
+
+export interface StopOptions {
+  readonly path: string
+  readonly nodeBinary: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): Promise<void> {
+  const dir = nodeDir(path)
+  mkdirSync(dir.state, { recursive: true })
+  const lock = await takeNodeLock(dir.state)
+  const files = realFiles
+  const supervisor = new Supervisor({ files, dir, clock, log, binFolder: dirname(nodeBinary), environment: {} })
+  await supervisor.adopt()
+  const components = await files.list(componentsFolder(dir))
+  await Promise.all(components.map((component) => supervisor.stop(component)))
+  supervisor.close()
+  await lock.release()
+}

@@ -1,0 +1,38 @@
+// The local brake: how soon something that crashed may be started again without asking anybody. Each crash waits twice as long as the one before;
+// who ran well for a while starts from the beginning.
+export interface BrakeLimits {
+  readonly firstMs: number
+  readonly mostMs: number
+  /** Having run for so long clears what was counted. */
+  readonly forgetMs: number
+}
+
+export const DEFAULT_BRAKE: BrakeLimits = { firstMs: 1_000, mostMs: 300_000, forgetMs: 600_000 }
+
+/** Crashes after which it is called a loop. */
+export const LOOP_CRASHES = 5
+
+export class Brake {
+  readonly #limits: BrakeLimits
+  #crashes = 0
+  #mayStartAt = 0
+
+  constructor(limits: BrakeLimits = DEFAULT_BRAKE) {
+    this.#limits = limits
+  }
+
+  get crashes(): number {
+    return this.#crashes
+  }
+
+  crashed(now: number, ranMs: number): void {
+    const { firstMs, mostMs, forgetMs } = this.#limits
+    if (ranMs >= forgetMs) this.#crashes = 0
+    this.#mayStartAt = now + Math.min(mostMs, firstMs * 2 ** Math.min(this.#crashes, 30))
+    this.#crashes++
+  }
+
+  waitMs(now: number): number {
+    return Math.max(0, this.#mayStartAt - now)
+  }
+}

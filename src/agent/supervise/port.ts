@@ -1,0 +1,31 @@
+// What the agent asks of whoever runs components: start, stop, and an honest word on how they are. On process nodes our own supervisor.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { ProcessReading } from '../components/plan.ts'
+
+export type Service = NonNullable<MachineComponentSpec['service']>
+
+export interface StartRequest {
+  readonly component: string
+  /** Which slot it runs from; a process of another slot is stopped first. */
+  readonly slot: string
+  readonly service: Service
+}
+
+export interface Processes {
+  /** Takes up again what an agent before us had started. Once, before everything else. */
+  adopt(): Promise<void>
+  /** Nothing happens when it runs from that slot already. */
+  start(request: StartRequest): Promise<void>
+  /** TERM, patience, KILL; also for what is frozen. */
+  stop(component: string): Promise<void>
+  signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void
+  reading(component: string): ProcessReading
+  /** Why, for people. */
+  describe(component: string): string | undefined
+  /** Until the local brake lets it be started again. */
+  brakeMs(component: string): number
+  /** Called with the component whose reading changed. */
+  onChange(listener: (component: string) => void): void
+  /** Ends the watching, not what is watched. */
+  close(): void
+}

@@ -1,0 +1,72 @@
+// What the kernel says about a process: whether it lives, since when, and whether it is stopped. A pid alone names nobody; pid and start time do.
+import { readFileSync, readdirSync } from 'node:fs'
+
+export interface ProcessId {
+  readonly pid: number
+  /** Clock ticks since boot; empty where the kernel does not tell. */
+  readonly startTime: string
+}
+
+export interface ProcStat extends ProcessId {
+  /** R, S, D, T, t, Z … */
+  readonly state: string
+  readonly group: number
+}
+
+/** The name in parentheses may hold anything, also spaces and parentheses: fields are counted from the last one. */
+export function parseStat(text: string): ProcStat | undefined {
+  const end = text.lastIndexOf(')')
+  const pid = Number.parseInt(text, 10)
+  const fields = text.slice(end + 2).split(' ')
+  const [state, , group] = fields
+  const startTime = fields[19]
+  if (end === -1 || !Number.isSafeInteger(pid) || state === undefined || startTime === undefined) return undefined
+  return { pid, state, group: Number(group), startTime }
+}
+
+export function readStat(pid: number): ProcStat | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined when that process is gone; one that waits to be reaped is gone too. */
+export function livingStat({ pid, startTime }: ProcessId): ProcStat | undefined {
+  const stat = readStat(pid)
+  return stat === undefined || stat.startTime !== startTime || stat.state === 'Z' || stat.state === 'X'
+    ? undefined
+    : stat
+}
+
+export const isFrozenState = (state: string): boolean => state === 'T' || state === 't'
+
+export interface MarkedProcess extends ProcessId {
+  readonly mark: string
+}
+
+/** Leaders of process groups whose environment carries the variable, as far as we may look. */
+export function processesMarked(variable: string): readonly MarkedProcess[] {
+  const found: MarkedProcess[] = []
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const mark = environmentOf(name)
+      .split('\0')
+      .find((e) => e.startsWith(`${variable}=`))
+    if (mark === undefined) continue
+    const stat = readStat(Number(name))
+    if (stat !== undefined && stat.group === stat.pid && stat.state !== 'Z')
+      found.push({ pid: stat.pid, startTime: stat.startTime, mark: mark.slice(variable.length + 1) })
+  }
+  return found
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+  } catch {
+    // Somebody else's, or gone in between.
+    return ''
+  }
+}

@@ -1,0 +1,347 @@
+// Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
+// again by pid and start time, or by the mark in their environment, and go on undisturbed.
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { kill } from 'node:process'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { ProcessReading } from '../components/plan.ts'
+import { removeDurably, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import { componentsFolder, onNode, processFile, type NodeDir } from '../node-dir.ts'
+import { Brake, LOOP_CRASHES, type BrakeLimits } from './brake.ts'
+import { rotateLog } from './log-file.ts'
+import type { Processes, Service, StartRequest } from './port.ts'
+import { isFrozenState, livingStat, processesMarked, readStat, type ProcessId } from './proc.ts'
+
+export interface SupervisorOptions {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly log: Logger
+  /** First in the PATH of components, so that scripts find the runtime that we run on. */
+  readonly binFolder: string
+  /** What components are told about their node. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly lookEveryMs?: number
+  /** Stopped by a signal for so long counts as frozen. */
+  readonly frozenAfterMs?: number
+  readonly graceMs?: number
+  readonly crashBrake?: BrakeLimits
+  /** How long a frozen component is left to repairs that keep evidence first, before we restart it ourselves. */
+  readonly frozenGraceMs?: number
+}
+
+/** In the environment of everything that we start: which node folder, component and slot. */
+const MARK = 'KUBENODE_INSTANCE'
+
+const LOOK_EVERY_MS = 500
+const FROZEN_AFTER_MS = 2_000
+const FROZEN_GRACE_MS = 60_000
+const GRACE_MS = 10_000
+/** After KILL the kernel needs a moment; a process that hangs in the kernel needs more than we have. */
+const KILL_WAIT_MS = 5_000
+const STOP_LOOK_MS = 25
+
+interface Entry {
+  readonly component: string
+  readonly slot: string
+  readonly id: ProcessId
+  readonly restart: Service['restart']
+  readonly killMode: Service['killMode']
+  readonly startedAt: number
+  reading: ProcessReading
+  why: string | undefined
+  stoppedSince: number | undefined
+  frozenAt: number | undefined
+  isStopping: boolean
+}
+
+export class Supervisor implements Processes {
+  readonly #o: SupervisorOptions
+  readonly #entries = new Map<string, Entry>()
+  readonly #brakes = new Map<string, Brake>()
+  readonly #listeners = new Set<(component: string) => void>()
+  #timer: { cancel(): void } | undefined
+  #isClosed = false
+
+  constructor(options: SupervisorOptions) {
+    this.#o = options
+  }
+
+  async adopt(): Promise<void> {
+    const { files, dir, log } = this.#o
+    const marked = processesMarked(MARK).filter((p) => p.mark.startsWith(`${dir.path}#`))
+    for (const component of await files.list(componentsFolder(dir))) {
+      const known = parseProcess(await files.read(processFile(dir, component)))
+      if (known === undefined) continue
+      const isAlive = livingStat(known.id) !== undefined
+      this.#entries.set(component, entryOf(component, known, this.#o.clock.monotonic(), isAlive))
+      log.info('component found', { component, pid: known.id.pid, running: isAlive })
+    }
+    for (const { mark, pid, startTime } of marked) {
+      const [, component = '', slot = ''] = mark.slice(dir.path.length).split('#')
+      const entry = this.#entries.get(component)
+      if (entry?.id.pid === pid && entry.id.startTime === startTime) continue
+      // Started right before a crash, so not written down: it is ours, and the only one of its kind may stay.
+      const isWanted = component !== '' && (entry === undefined || entry.reading !== 'Running')
+      if (!isWanted) {
+        send(pid, 'SIGKILL', 'Group')
+        log.warn('stray process of a component killed', { component, pid })
+        continue
+      }
+      const process: KnownProcess = { id: { pid, startTime }, slot, restart: 'Always', killMode: 'Process' }
+      this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic(), true))
+      await this.#write(component, process)
+    }
+    this.#look()
+  }
+
+  async start(request: StartRequest): Promise<void> {
+    const { component, slot, service } = request
+    const old = this.#entries.get(component)
+    if (old !== undefined && old.slot === slot && old.reading === 'Running' && livingStat(old.id) !== undefined) return
+    if (old !== undefined) await this.stop(component)
+    const id = await this.#spawn(request)
+    const process: KnownProcess = { id, slot, restart: service.restart, killMode: service.killMode }
+    this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic(), true))
+    await this.#write(component, process)
+    this.#changed(component)
+  }
+
+  async stop(component: string): Promise<void> {
+    const { clock, files, dir, graceMs = GRACE_MS } = this.#o
+    const entry = this.#entries.get(component)
+    if (entry === undefined) return
+    entry.isStopping = true
+    const { id, killMode } = entry
+    if (livingStat(id) !== undefined) {
+      send(id.pid, 'SIGTERM', killMode)
+      // What is stopped by a signal cannot obey TERM before it is continued.
+      send(id.pid, 'SIGCONT', killMode)
+      if (!(await this.#isGoneWithin(id, graceMs))) {
+        send(id.pid, 'SIGKILL', killMode)
+        if (!(await this.#isGoneWithin(id, KILL_WAIT_MS))) {
+          entry.isStopping = false
+          throw new KubeNodeError(
+            'KN8031',
+            `cannot stop ${component}: process ${id.pid} hangs in the kernel; the node may need a reboot`,
+            {
+              retry: 'later',
+            },
+          )
+        }
+      }
+      this.#o.log.info('component stopped', {
+        component,
+        pid: id.pid,
+        afterMs: Math.round(clock.monotonic() - entry.startedAt),
+      })
+    }
+    this.#entries.delete(component)
+    await removeDurably(files, processFile(dir, component))
+    this.#changed(component)
+  }
+
+  signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
+    const entry = this.#entries.get(component)
+    if (entry !== undefined && livingStat(entry.id) !== undefined) send(entry.id.pid, signal, 'Process')
+  }
+
+  reading(component: string): ProcessReading {
+    return this.#entries.get(component)?.reading ?? 'Stopped'
+  }
+
+  describe(component: string): string | undefined {
+    const crashes = this.#brakes.get(component)?.crashes ?? 0
+    const why = this.#entries.get(component)?.why
+    return why !== undefined && crashes >= LOOP_CRASHES ? `${why}, for the ${crashes}. time` : why
+  }
+
+  brakeMs(component: string): number {
+    const { clock, frozenGraceMs = FROZEN_GRACE_MS } = this.#o
+    const entry = this.#entries.get(component)
+    if (entry?.frozenAt !== undefined) return Math.max(0, entry.frozenAt + frozenGraceMs - clock.monotonic())
+    return this.#brakes.get(component)?.waitMs(clock.monotonic()) ?? 0
+  }
+
+  onChange(listener: (component: string) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+  }
+
+  async #spawn({ component, slot, service }: StartRequest): Promise<ProcessId> {
+    const { dir, binFolder, environment, log } = this.#o
+    if (service.exec === undefined)
+      throw new KubeNodeError(
+        'KN8032',
+        `cannot start ${component}: its service names a systemd unit, and there is no systemd here`,
+      )
+    const logPath = join(dir.logs, `${component}.log`)
+    mkdirSync(dirname(logPath), { recursive: true })
+    const output = openSync(logPath, 'a', 0o640)
+    try {
+      const program = onNode(dir, service.exec)
+      const child = spawn(existsSync(program) ? program : service.exec, [...(service.args ?? [])], {
+        cwd: dir.root,
+        detached: true,
+        stdio: ['ignore', output, output],
+        env: {
+          PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
+          ...environment,
+          ...service.env,
+          KUBENODE_COMPONENT: component,
+          KUBENODE_ROOT: dir.root,
+          [MARK]: `${dir.path}#${component}#${slot}`,
+        },
+      })
+      const pid = await new Promise<number>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('spawn', () => resolve(child.pid ?? 0))
+      })
+      child.unref()
+      child.on('exit', (code, signal) => this.#ended(component, pid, code, signal))
+      log.info('component started', { component, pid, slot })
+      return { pid, startTime: readStat(pid)?.startTime ?? '' }
+    } catch (e) {
+      throw new KubeNodeError('KN8030', `cannot start ${component}: ${messageOf(e)}; see ${logPath}`, {
+        retry: 'later',
+        cause: e,
+      })
+    } finally {
+      closeSync(output)
+    }
+  }
+
+  #ended(component: string, pid: number, code: number | null, signal: string | null): void {
+    const entry = this.#entries.get(component)
+    if (entry?.id.pid === pid && !entry.isStopping) this.#died(entry, code, signal)
+  }
+
+  #died(entry: Entry, code: number | null | undefined, signal?: string | null): void {
+    if (entry.reading === 'Crashed' || entry.reading === 'Ended') return
+    const now = this.#o.clock.monotonic()
+    const isExpected = entry.restart === 'Never' || (entry.restart === 'OnFailure' && code === 0)
+    entry.reading = isExpected ? 'Ended' : 'Crashed'
+    entry.frozenAt = undefined
+    entry.why = signal != null ? `ended by ${signal}` : code == null ? 'ended' : `exited with ${code}`
+    if (!isExpected) this.#brakeOf(entry.component).crashed(now, now - entry.startedAt)
+    this.#o.log.warn('component ended', {
+      component: entry.component,
+      pid: entry.id.pid,
+      code,
+      signal,
+      reading: entry.reading,
+    })
+    this.#changed(entry.component)
+  }
+
+  #brakeOf(component: string): Brake {
+    const brake = this.#brakes.get(component) ?? new Brake(this.#o.crashBrake)
+    this.#brakes.set(component, brake)
+    return brake
+  }
+
+  /** Sees what sends no event: processes that an agent before us started, and frozen ones. */
+  #look(): void {
+    if (this.#isClosed) return
+    const { clock, frozenAfterMs = FROZEN_AFTER_MS, lookEveryMs = LOOK_EVERY_MS, dir, log } = this.#o
+    const now = clock.monotonic()
+    for (const entry of this.#entries.values()) {
+      if (entry.isStopping || entry.reading === 'Crashed' || entry.reading === 'Ended') continue
+      const stat = livingStat(entry.id)
+      if (stat === undefined) this.#died(entry, undefined)
+      else if (isFrozenState(stat.state)) {
+        entry.stoppedSince ??= now
+        if (entry.reading === 'Running' && now - entry.stoppedSince >= frozenAfterMs) {
+          entry.reading = 'Frozen'
+          entry.frozenAt = now
+          entry.why = 'stopped by a signal'
+          log.warn('component frozen', { component: entry.component, pid: entry.id.pid })
+          this.#changed(entry.component)
+        }
+      } else {
+        entry.stoppedSince = undefined
+        if (entry.reading !== 'Frozen') continue
+        entry.reading = 'Running'
+        entry.frozenAt = undefined
+        entry.why = undefined
+        this.#changed(entry.component)
+      }
+    }
+    for (const component of this.#entries.keys()) {
+      const problem = rotateLog(join(dir.logs, `${component}.log`))
+      if (problem !== undefined) log.warn('component log not rotated', { component, problem })
+    }
+    this.#timer = clock.after(lookEveryMs, () => this.#look())
+  }
+
+  async #isGoneWithin(id: ProcessId, ms: number): Promise<boolean> {
+    const { clock } = this.#o
+    const until = clock.monotonic() + ms
+    while (livingStat(id) !== undefined) {
+      if (clock.monotonic() >= until) return false
+      await clock.sleep(STOP_LOOK_MS)
+    }
+    return true
+  }
+
+  async #write(component: string, process: KnownProcess): Promise<void> {
+    await writeDurably(this.#o.files, processFile(this.#o.dir, component), JSON.stringify(process))
+  }
+
+  #changed(component: string): void {
+    for (const listener of this.#listeners) listener(component)
+  }
+}
+
+interface KnownProcess {
+  readonly id: ProcessId
+  readonly slot: string
+  readonly restart: Service['restart']
+  readonly killMode: Service['killMode']
+}
+
+function parseProcess(bytes: Buffer | undefined): KnownProcess | undefined {
+  if (bytes === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    const isGood =
+      isObject(value) &&
+      isObject(value['id']) &&
+      Number.isSafeInteger(value['id']['pid']) &&
+      Number(value['id']['pid']) > 1 &&
+      typeof value['id']['startTime'] === 'string' &&
+      typeof value['slot'] === 'string'
+    return isGood ? (value as unknown as KnownProcess) : undefined
+  } catch {
+    // Written durably, so this is foreign: the mark in the environment finds the process if there is one.
+    return undefined
+  }
+}
+
+const entryOf = (component: string, process: KnownProcess, now: number, isAlive: boolean): Entry => ({
+  component,
+  ...process,
+  startedAt: now,
+  reading: isAlive ? 'Running' : 'Stopped',
+  why: undefined,
+  stoppedSince: undefined,
+  frozenAt: undefined,
+  isStopping: false,
+})
+
+function send(pid: number, signal: NodeJS.Signals, mode: Service['killMode']): void {
+  try {
+    kill(mode === 'Group' ? -pid : pid, signal)
+  } catch {
+    // Gone already, which is what a signal is for.
+  }
+}

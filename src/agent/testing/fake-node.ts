@@ -1,0 +1,164 @@
+// A node for tests of the component machinery: a file system in memory, processes that only remember, an API and an artifact store that are maps.
+// A new agent on the same disk is a new FakeNode with the same `disk` and `processes`.
+import { systemRandom } from '#lib/random.ts'
+import { silentLogger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ProbeReading } from '../components/plan.ts'
+import type { PermitReading, ProcessReading } from '../components/plan.ts'
+import { ComponentWorker } from '../components/worker.ts'
+import { stage } from '../components/stage.ts'
+import { TrustStore } from '../components/trust-store.ts'
+import type { ProbeAnswer } from '../components/probe.ts'
+import { MemoryFiles } from '../files/memory.ts'
+import { nodeDir, currentLink, trustFile, type NodeDir } from '../node-dir.ts'
+import type { Processes, StartRequest } from '../supervise/port.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Publisher, Release } from './release.ts'
+
+/** Processes survive the agent. */
+export class FakeProcesses implements Processes {
+  readonly running = new Map<string, StartRequest>()
+  readonly readings = new Map<string, ProcessReading>()
+  readonly starts: string[] = []
+  stops = 0
+  /** True: the plug is out, nothing can be started any more. */
+  isDead: () => boolean = () => false
+  #listeners: ((component: string) => void)[] = []
+
+  async adopt(): Promise<void> {
+    this.#listeners = []
+  }
+
+  async start(request: StartRequest): Promise<void> {
+    if (this.isDead()) throw new Error('the power went')
+    const old = this.running.get(request.component)
+    if (old?.slot === request.slot && this.reading(request.component) === 'Running') return
+    this.running.set(request.component, request)
+    this.readings.set(request.component, 'Running')
+    this.starts.push(request.slot)
+  }
+
+  async stop(component: string): Promise<void> {
+    if (this.isDead()) throw new Error('the power went')
+    if (this.running.delete(component)) this.stops++
+    this.readings.delete(component)
+  }
+
+  signal(): void {}
+  reading(component: string): ProcessReading {
+    return this.readings.get(component) ?? 'Stopped'
+  }
+  describe(): string | undefined {
+    return undefined
+  }
+  brakeMs(): number {
+    return 0
+  }
+  onChange(listener: (component: string) => void): void {
+    this.#listeners.push(listener)
+  }
+  change(component: string, reading: ProcessReading): void {
+    this.readings.set(component, reading)
+    for (const l of this.#listeners) l(component)
+  }
+  close(): void {}
+}
+
+export interface FakeNodeOptions {
+  readonly publisher: Publisher
+  readonly releases: readonly Release[]
+  readonly clock: Clock
+  readonly disk?: MemoryFiles
+  readonly processes?: FakeProcesses
+  readonly permit?: (name: string) => PermitReading
+  readonly pending?: () => boolean | undefined
+  /** By version: what its probe says. */
+  readonly probe?: (version: string) => ProbeAnswer
+  /** Bytes that are served in place of the real ones. */
+  readonly serve?: (url: string) => Buffer | undefined
+}
+
+export class FakeNode {
+  readonly dir: NodeDir = nodeDir('/node')
+  readonly files: MemoryFiles
+  readonly processes: FakeProcesses
+  readonly worker: ComponentWorker
+  readonly permitsRead: string[] = []
+  apiIsAway = false
+
+  constructor(o: FakeNodeOptions, component = 'beacon') {
+    this.files = o.disk ?? new MemoryFiles()
+    this.processes = o.processes ?? new FakeProcesses()
+    this.processes.isDead = () => this.files.isDead
+    const { files, dir } = this
+    const away = (): void => {
+      if (this.apiIsAway) throw new Error('the API server is away')
+    }
+    const client = {
+      get: async (_type: unknown, { name }: { readonly name: string }) => {
+        away()
+        return o.releases.find((r) => r.object.metadata.name === name)?.object
+      },
+    } as unknown as Pick<KubeClient, 'get'>
+    const trust = new TrustStore({
+      files,
+      path: trustFile(dir),
+      clock: o.clock,
+      anchor: o.publisher.anchor,
+      fetchNewest: async () => o.publisher.trust(),
+    })
+    const fetcher = {
+      async *open(place: string) {
+        yield o.serve?.(place) ?? o.releases.find((r) => r.url === place)?.artifact ?? Buffer.alloc(0)
+      },
+    }
+    this.processes.onChange(() => this.worker.wake())
+    this.worker = new ComponentWorker(
+      {
+        files,
+        dir,
+        clock: o.clock,
+        random: systemRandom,
+        log: silentLogger,
+        processes: this.processes,
+        runHook: async () => undefined,
+        stage: (request, signal) =>
+          stage(
+            { files, dir, client, trust, fetcher, clock: o.clock, platform: { os: 'linux', arch: 'amd64' } },
+            request,
+            signal,
+          ),
+        readPermit: async (permit) => {
+          this.permitsRead.push(permit)
+          if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is away' }
+          return o.permit?.(permit) ?? { kind: 'Granted', permit }
+        },
+        readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
+        look: async () => o.probe?.(this.worker.record?.current?.version ?? '') ?? { kind: 'Pass' },
+        missingRequirement: () => undefined,
+        onChange: () => undefined,
+      },
+      component,
+    )
+  }
+
+  async start(): Promise<void> {
+    await this.processes.adopt()
+    this.processes.onChange(() => this.worker.wake())
+    await this.worker.load()
+    this.worker.wake()
+  }
+
+  get probes(): ProbeReading {
+    return this.worker.probes
+  }
+
+  /** What a user of the component would find. */
+  async contentInUse(): Promise<string | undefined> {
+    return (await this.files.read(`${this.dir.root}/opt/beacon/bin/beacon`))?.toString()
+  }
+
+  linkInUse(): Promise<string | undefined> {
+    return this.files.readLink(currentLink(this.dir, 'beacon'))
+  }
+}

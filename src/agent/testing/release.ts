@@ -1,0 +1,84 @@
+// Signed components for tests: an archive, its statement, and a trust document that vouches for both.
+import { createHash } from 'node:crypto'
+import { componentObjectName } from '#lib/names.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machineComponent, type MachineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { Signer, generateKey } from '#api/trust/keys.ts'
+import { signStatement } from '#api/trust/statement.ts'
+import { trustBytes, type SignedTrust, type TrustAnchor, type TrustDocument } from '#api/trust/trust-document.ts'
+import { applyDefaults } from '#schema/default.ts'
+import { tarOf, type TarEntry } from './tar.ts'
+
+export interface Publisher {
+  readonly signer: Signer
+  readonly anchor: TrustAnchor
+  trust(change?: Partial<TrustDocument>): SignedTrust
+}
+
+export function newPublisher(): Publisher {
+  const signer = new Signer(generateKey().pem)
+  const anchor: TrustAnchor = { sequence: 1, threshold: 1, keys: [signer.publicKey] }
+  return {
+    signer,
+    anchor,
+    trust: (change = {}) => {
+      const document: TrustDocument = {
+        ...anchor,
+        expires: '2100-01-01T00:00:00Z',
+        revoked: [],
+        floors: {},
+        ...change,
+      }
+      return { document, signatures: [signer.sign(trustBytes(document))] }
+    },
+  }
+}
+
+export interface Release {
+  readonly object: MachineComponent
+  readonly spec: MachineComponentSpec
+  readonly url: string
+  readonly artifact: Buffer
+}
+
+export interface ReleaseOptions {
+  readonly component?: string
+  readonly version: string
+  readonly entries?: readonly TarEntry[]
+  /** What differs from the plain component that the test wants. */
+  readonly spec?: Readonly<Record<string, unknown>>
+}
+
+export function release(publisher: Publisher, options: ReleaseOptions): Release {
+  const {
+    component = 'beacon',
+    version,
+    entries = [{ name: 'bin/beacon', content: `beacon ${version}`, mode: 0o755 }],
+  } = options
+  const artifact = tarOf(entries)
+  const url = `${component}-${version}.tar`
+  const raw = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'MachineComponent',
+    metadata: { name: componentObjectName(component, version) },
+    spec: {
+      component,
+      version,
+      artifacts: [
+        {
+          os: 'linux',
+          arch: 'any',
+          url,
+          sha256: createHash('sha256').update(artifact).digest('hex'),
+          size: artifact.length,
+        },
+      ],
+      install: { unpack: { path: `/opt/${component}` } },
+      disruption: 'Restart',
+      ...options.spec,
+    },
+  }
+  const filled = applyDefaults(machineComponent.schema, raw) as unknown as MachineComponent
+  const spec = signStatement(filled.spec, publisher.signer)
+  return { object: { ...filled, spec }, spec, url, artifact }
+}

@@ -1,0 +1,43 @@
+// One object, watched by name. What is dearest about an agent is what ten thousand of them ask for: this asks for one object and nothing else.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createInformer } from '#kube/informer.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export interface NamedWatch<T extends KubeObject> {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly type: ResourceType<T>
+  readonly name: string
+  /** Undefined: there is no such object (any more). */
+  readonly onObject: (object: T | undefined) => void | Promise<void>
+}
+
+/** Until the signal aborts; never rejects. */
+export async function watchNamed<T extends KubeObject>(o: NamedWatch<T>, signal: AbortSignal): Promise<void> {
+  let isFailing = false
+  const log = o.log.with({ watch: `${o.type.plural}/${o.name}` })
+  const informer = createInformer({
+    client: o.client,
+    type: o.type,
+    clock: o.clock,
+    random: o.random,
+    selection: { fieldSelector: `metadata.name=${o.name}` },
+    notice: (notice) => {
+      if (notice.kind === 'Failed' && !isFailing) {
+        isFailing = true
+        log.warn('watch failed', { error: notice.error })
+      } else if (notice.kind === 'Listed' && isFailing) {
+        isFailing = false
+        log.info('watch again', {})
+      } else if (notice.kind === 'HandlerFailed') log.error('handler failed', { error: notice.error })
+    },
+  })
+  informer.addHandler((_old, now) => o.onObject(now))
+  await informer.run(signal)
+}
