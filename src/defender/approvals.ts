@@ -1,0 +1,49 @@
+// What people approve, and who has. An approval counts for one digest: these operations on these targets for this commit, and nothing else.
+import { createHash } from 'node:crypto'
+import type { Approval } from '#api/kinds/approval.ts'
+import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import type { PermitSpec } from '#api/kinds/operation-permit.ts'
+import { canonicalJson } from '#lib/json.ts'
+import { isAtLeast, riskOf } from './risk.ts'
+
+export function approvalDigest({
+  operations,
+  targets,
+  commit,
+}: Pick<PermitSpec, 'operations' | 'targets' | 'commit'>): string {
+  const asked = { operations: operations.toSorted(), targets: targets.map((t) => t.uid).toSorted(), commit }
+  return createHash('sha256').update(canonicalJson(asked)).digest('hex')
+}
+
+export interface ApprovalNeed {
+  readonly needed: number
+  readonly from: readonly string[]
+  /** Names of the Approvals that count. */
+  readonly counted: readonly string[]
+}
+
+type Rule = NonNullable<DefenderPolicySpec['approvals']>[number]
+
+/** Undefined when nobody has to be asked. Of several rules that cover the risk each must be met; the first that is not comes back. */
+export function approvalNeed(
+  rules: readonly Rule[],
+  spec: PermitSpec,
+  approvals: readonly Approval[],
+  now: number,
+): ApprovalNeed | undefined {
+  const risk = riskOf(spec.operations)
+  const needs = rules.filter((r) => isAtLeast(risk, r.risk)).map((r) => need(r, spec, approvals, now))
+  return needs.find((n) => n.counted.length < n.needed) ?? needs[0]
+}
+
+/** One person counts once. Membership of a group cannot be told from an Approval, so only users that are named count. */
+function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
+  const digest = approvalDigest(spec)
+  const valid = approvals.filter(
+    ({ spec: a }) => a.digest === digest && from.includes(a.by) && (a.until === undefined || Date.parse(a.until) > now),
+  )
+  const byPerson = new Map(valid.toSorted(byName).map((a) => [a.spec.by, a.metadata.name ?? '']))
+  return { needed: count, from, counted: [...byPerson.values()].toSorted() }
+}
+
+const byName = (a: Approval, b: Approval): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)

@@ -1,0 +1,63 @@
+// The kinds that the Defender watches, and whether what the caches hold may be decided upon.
+import { approval } from '#api/kinds/approval.ts'
+import { cluster } from '#api/kinds/cluster.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { messageOf } from '#lib/errors.ts'
+import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export const nodeType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+}
+
+export const BY_COMPONENT = 'component-version'
+export const componentKey = (component: string, version: string): string => `${component}@${version}`
+
+export interface CacheOptions {
+  /** Clusters are targets on the hub alone. */
+  readonly withClusters: boolean
+}
+
+export function createCaches(informers: Informers, { withClusters }: CacheOptions) {
+  const indexes = {
+    [BY_COMPONENT]: (c: { readonly spec: { readonly component: string; readonly version: string } }) => [
+      componentKey(c.spec.component, c.spec.version),
+    ],
+  }
+  return {
+    permits: informers.of(operationPermit),
+    policies: informers.of(defenderPolicy),
+    holds: informers.of(operationalHold),
+    approvals: informers.of(approval),
+    machines: informers.of(machine),
+    nodes: informers.of(nodeType),
+    sets: informers.of(machineComponentSet),
+    components: informers.of(machineComponent, { indexes }),
+    clusters: withClusters ? informers.of(cluster) : undefined,
+  }
+}
+
+export type Caches = ReturnType<typeof createCaches>
+
+export const allCaches = (caches: Caches): readonly SharedInformer[] =>
+  Object.values(caches).filter((c) => c !== undefined)
+
+/** Why the caches must not be decided upon, or undefined. */
+export function staleness(caches: Caches): string | undefined {
+  try {
+    requireFresh(allCaches(caches))
+    return undefined
+  } catch (e) {
+    return messageOf(e)
+  }
+}

@@ -1,0 +1,78 @@
+// A DefenderPolicy as the gates use it: selectors read, windows and rules compiled. One that cannot be understood lets nothing pass that it may decide.
+import type { DefenderPolicy, DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import type { Disruption } from '#api/kinds/operation-permit.ts'
+import { messageOf } from '#lib/errors.ts'
+import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
+import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
+import { clusterVocabulary } from './cluster-vocabulary.ts'
+import type { Unit } from './fleet.ts'
+import { compileBlackout, compileWindow, type OpenUntil } from './windows.ts'
+
+export interface Protection {
+  readonly reason: string
+  matches(unit: Unit): boolean
+}
+
+export interface CompiledPolicy {
+  readonly name: string
+  readonly spec: DefenderPolicySpec
+  /** Why it cannot be understood; the gates then refuse. */
+  readonly broken?: string
+  readonly protections: readonly Protection[]
+  readonly windows: readonly OpenUntil[]
+  readonly blackouts: readonly OpenUntil[]
+  readonly rules: Ruleset | undefined
+  decides(operations: readonly Disruption[]): boolean
+  selects(unit: Unit): boolean
+}
+
+export const builtinPolicy: CompiledPolicy = understood(BUILTIN_POLICY_NAME, BUILTIN_POLICY)
+
+export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolicy {
+  const name = metadata.name ?? ''
+  try {
+    return understood(name, spec)
+  } catch (e) {
+    // Of a policy that is not understood nobody knows whom it would spare: it stands in the way of everything.
+    const none = { protections: [], windows: [], blackouts: [], rules: undefined }
+    return { name, spec, broken: messageOf(e), ...none, decides: () => true, selects: () => true }
+  }
+}
+
+function understood(name: string, spec: DefenderPolicySpec): CompiledPolicy {
+  const { operations, selector, protect = [], windows = [], blackouts = [], rules = [] } = spec
+  const requirements = selector === undefined ? undefined : selectorOf(selector)
+  return {
+    name,
+    spec,
+    protections: protect.map(compileProtection),
+    windows: windows.map(compileWindow),
+    blackouts: blackouts.map(compileBlackout),
+    rules: rules.length === 0 ? undefined : compileRules(rules),
+    decides: (asked) => operations === undefined || asked.some((o) => operations.includes(o)),
+    selects: (unit) => requirements === undefined || matchesSelector(requirements, unit.labels),
+  }
+}
+
+function compileProtection({ name, selector, reason }: NonNullable<DefenderPolicySpec['protect']>[number]): Protection {
+  const requirements = selector === undefined ? undefined : selectorOf(selector)
+  return {
+    reason: reason ?? (name === undefined ? 'its labels are protected' : `${name} is protected`),
+    matches: (unit) =>
+      (name !== undefined && (unit.name === name || unit.nodeName === name)) ||
+      (requirements !== undefined && matchesSelector(requirements, unit.labels)),
+  }
+}
+
+function compileRules(rules: NonNullable<DefenderPolicySpec['rules']>): Ruleset {
+  return createRuleset(
+    rules.map(({ name, when }) => {
+      const compiled = compileRule(name, when, clusterVocabulary)
+      if (compiled.ok) return compiled.rule
+      const first = compiled.problems[0]
+      throw new Error(`rule ${name}: ${first?.message ?? 'is not understood'}`)
+    }),
+  )
+}

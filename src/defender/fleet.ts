@@ -1,0 +1,216 @@
+// What the Defender itself sees of every target: which machine it is, its domains, and whether it works. Nothing of it is taken from a request.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { PermitSpec } from '#api/kinds/operation-permit.ts'
+import { LABELS } from '#api/names.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
+
+export type Target = PermitSpec['targets'][number]
+export type Health = 'Healthy' | 'Unavailable' | 'Unknown'
+
+/** One thing that can be down. A Machine and the Node that it became are one unit, so that nothing is counted twice. */
+export interface Unit {
+  /** UID of the Machine, or of the Node or Cluster where there is no Machine. */
+  readonly id: string
+  /** Machines and Nodes are counted among themselves, Clusters among Clusters. */
+  readonly space: 'machines' | 'clusters'
+  readonly name: string
+  readonly namespace?: string
+  readonly nodeName?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly zone: string
+  readonly rack: string
+  readonly pool: string
+  readonly health: Health
+  /** Why it is not healthy, for people. */
+  readonly why: string
+  /** Nobody hears of it: its agent or its kubelet. */
+  readonly isSilent: boolean
+  readonly badComponents: ReadonlySet<string>
+  readonly source: KubeObject
+}
+
+export type Found =
+  | { readonly kind: 'Found'; readonly unit: Unit }
+  /** Not in the cache: perhaps it is too new, perhaps it never was. */
+  | { readonly kind: 'Absent' }
+  /** The name belongs to another object now; the one that was asked about is gone. */
+  | { readonly kind: 'Replaced' }
+
+export interface FleetView {
+  readonly units: readonly Unit[]
+  find(target: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found
+}
+
+export interface FleetObjects {
+  readonly machines: readonly Machine[]
+  readonly nodes: readonly KubeObject[]
+  readonly clusters: readonly Cluster[]
+}
+
+/** Units that were made already. Ten thousand machines of which a few changed: the others are not looked at again. */
+export type UnitMemo = WeakMap<Machine, { readonly node: KubeObject | undefined; readonly unit: Unit }>
+
+export function fleetView(
+  { machines, nodes, clusters }: FleetObjects,
+  memo: UnitMemo = new WeakMap() as UnitMemo,
+): FleetView {
+  const nodeByUid = new Map(nodes.map((n) => [n.metadata.uid ?? '', n]))
+  const machineUnits = machines.map((m) => machineUnit(m, nodeByUid.get(m.status?.nodeRef?.uid ?? ''), memo))
+  const owned = new Set(machines.map((m) => m.status?.nodeRef?.uid))
+  const lone = nodes.filter((n) => !owned.has(n.metadata.uid)).map(nodeUnit)
+  const units = [...machineUnits, ...lone, ...clusters.map(clusterUnit)]
+  const byUid = new Map(units.map((u) => [u.id, u]))
+  machines.forEach((m, i) => {
+    const [uid, unit] = [m.status?.nodeRef?.uid, machineUnits[i]]
+    if (uid !== undefined && unit !== undefined) byUid.set(uid, unit)
+  })
+  const uidByName = new Map<string, string>()
+  const note = (kind: string, objects: readonly KubeObject[]) => {
+    for (const { metadata: m } of objects) uidByName.set(`${kind}/${m.namespace ?? ''}/${m.name ?? ''}`, m.uid ?? '')
+  }
+  note('Machine', machines)
+  note('Node', nodes)
+  note('Cluster', clusters)
+  return {
+    units,
+    find: ({ kind, namespace, name, uid }) => {
+      const here = uidByName.get(`${kind}/${namespace ?? ''}/${name}`)
+      if (here === undefined) return { kind: 'Absent' }
+      if (here !== uid) return { kind: 'Replaced' }
+      const unit = byUid.get(uid)
+      return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
+    },
+  }
+}
+
+function machineUnit(machine: Machine, node: KubeObject | undefined, memo: UnitMemo): Unit {
+  const known = memo.get(machine)
+  if (known !== undefined && known.node === node) return known.unit
+  const unit = newMachineUnit(machine, node)
+  memo.set(machine, { node, unit })
+  return unit
+}
+
+function newMachineUnit(machine: Machine, node: KubeObject | undefined): Unit {
+  const { metadata, spec } = machine
+  const nodeLabels = node?.metadata.labels ?? {}
+  const zone = spec.zone ?? nodeLabels[LABELS.zone] ?? ''
+  const rack = spec.rack ?? nodeLabels[LABELS.rack] ?? ''
+  const pool = spec.pool ?? nodeLabels[LABELS.pool] ?? ''
+  const domains = { [LABELS.zone]: zone, [LABELS.rack]: rack, [LABELS.pool]: pool }
+  const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
+  return {
+    id: metadata.uid ?? '',
+    space: 'machines',
+    name: metadata.name ?? '',
+    ...(machine.status?.nodeRef !== undefined && { nodeName: machine.status.nodeRef.name }),
+    labels: { ...nodeLabels, ...spec.labels, ...metadata.labels, ...known },
+    zone,
+    rack,
+    pool,
+    ...machineHealth(machine, node),
+    isSilent: isSilent(machine, node),
+    badComponents: badComponents(machine),
+    source: machine,
+  }
+}
+
+const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
+  (o?.['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? []
+
+export const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
+  conditionsOf(o).find((c) => c.type === type)?.status
+
+/** Phases in which a machine is known not to serve. */
+const OUT: ReadonlySet<string> = new Set([
+  'Pending',
+  'Provisioning',
+  'Joining',
+  'Importing',
+  'Installing',
+  'Repairing',
+  'Draining',
+  'Deleting',
+  'Failed',
+  'Lost',
+])
+
+type Judged = Pick<Unit, 'health' | 'why'>
+
+/**
+ * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
+ * or the disruption that is asked for would be free.
+ */
+function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
+  const { phase } = machine.status ?? {}
+  if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
+  if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
+  if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
+  const reachable = conditionStatus(machine, 'AgentReachable')
+  if (reachable === 'False' || reachable === 'Unknown')
+    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
+  const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
+  if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
+  if (nodeReady !== 'True') return { health: 'Unknown', why: `its Node is Ready: ${nodeReady ?? 'never reported'}` }
+  const bad = badComponents(machine)
+  if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }
+  const ready = conditionStatus(machine, 'Ready')
+  if (ready === 'True' || (ready === 'False' && phase === 'Updating')) return { health: 'Healthy', why: 'is healthy' }
+  if (ready === 'False') return { health: 'Unavailable', why: 'is not Ready' }
+  return { health: 'Unknown', why: `Ready is ${ready ?? 'not reported'}` }
+}
+
+const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degraded', 'Failed'])
+
+const badComponents = (machine: Machine): ReadonlySet<string> =>
+  new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
+
+function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
+  const reachable = conditionStatus(machine, 'AgentReachable')
+  return (
+    machine.status?.phase === 'Lost' || (reachable ?? 'True') !== 'True' || conditionStatus(node, 'Ready') === 'Unknown'
+  )
+}
+
+function nodeUnit(node: KubeObject): Unit {
+  const { uid = '', name = '', labels = {} } = node.metadata
+  const ready = conditionStatus(node, 'Ready')
+  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  return {
+    id: uid,
+    space: 'machines',
+    name,
+    nodeName: name,
+    labels,
+    zone: labels[LABELS.zone] ?? '',
+    rack: labels[LABELS.rack] ?? '',
+    pool: labels[LABELS.pool] ?? '',
+    health,
+    why: `Ready is ${ready ?? 'not reported'}`,
+    isSilent: ready === 'Unknown',
+    badComponents: new Set(),
+    source: node,
+  }
+}
+
+function clusterUnit(cluster: Cluster): Unit {
+  const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
+  const ready = conditionStatus(cluster, 'Ready')
+  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  return {
+    id: uid,
+    space: 'clusters',
+    name,
+    ...(namespace !== undefined && { namespace }),
+    labels,
+    zone: '',
+    rack: '',
+    pool: '',
+    health,
+    why: `Ready is ${ready ?? 'not reported'}`,
+    isSilent: ready === undefined || ready === 'Unknown',
+    badComponents: new Set(),
+    source: cluster,
+  }
+}

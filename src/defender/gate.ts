@@ -1,0 +1,41 @@
+// What a gate says about one target, the gates in the order in which they bind, and how many verdicts become one.
+import type { ReasonName } from './reason-name.ts'
+
+export const GATES = [
+  'Target',
+  'Hold',
+  'Protect',
+  'Window',
+  'HealthFloor',
+  'Budget',
+  'Rate',
+  'Breaker',
+  'Approval',
+  'Rule',
+] as const
+/** `Ledger` speaks last, for all: the slot is taken, or there is no room for it. */
+export type Gate = (typeof GATES)[number] | 'Ledger'
+
+export interface GateVerdict {
+  readonly gate: Gate
+  readonly verdict: 'Granted' | 'Waiting' | 'Denied'
+  readonly reason: ReasonName
+  readonly policy?: string
+  readonly seen?: string
+  readonly limit?: string
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
+const RANK = { Granted: 0, Waiting: 1, Denied: 2 } as const
+
+/** Of several that speak for one gate (policies, budgets) the hardest counts; among equals the first. */
+export const hardest = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
+  verdicts.reduce<GateVerdict | undefined>(
+    (worst, v) => (worst === undefined || RANK[v.verdict] > RANK[worst.verdict] ? v : worst),
+    undefined,
+  )
+
+/** The one that decides about the target: a denial, else the first in the order of gates that does not let it pass. */
+export const binding = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
+  verdicts.find((v) => v.verdict === 'Denied') ?? verdicts.find((v) => v.verdict === 'Waiting')

@@ -1,0 +1,75 @@
+// What is gone for certain: the caches miss it, and the server, asked for it by name, says so. A cache alone may be behind, or before its time.
+import { cluster } from '#api/kinds/cluster.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { nodeType } from './caches.ts'
+import type { FleetView, Target } from './fleet.ts'
+import type { Grant } from './ledger.ts'
+
+/** Lookups in one cycle; more wait for the next one. */
+const MOST_LOOKUPS = 100
+const AT_ONCE = 8
+
+interface Suspect {
+  readonly uid: string
+  readonly type: ResourceType
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+const TYPES: Readonly<Record<Target['kind'], ResourceType>> = {
+  Machine: machine,
+  Node: nodeType,
+  Cluster: cluster,
+}
+
+export class GoneWatch {
+  readonly #client: KubeClient
+  readonly permits = new Set<string>()
+  readonly targets = new Set<string>()
+
+  constructor(client: KubeClient) {
+    this.#client = client
+  }
+
+  /** A UID never comes back, so it is remembered as long as anything speaks of it. */
+  async observe(
+    grants: readonly Grant[],
+    asked: readonly Target[],
+    known: ReadonlySet<string>,
+    fleet: FleetView,
+  ): Promise<void> {
+    const missingPermits = grants
+      .filter((g) => !known.has(g.permitUid))
+      .map((g): Suspect => ({ uid: g.permitUid, type: operationPermit as unknown as ResourceType, name: g.permit }))
+    const targets = [...grants.map((g): Target => ({ ...g, uid: g.target })), ...asked]
+    const missingTargets = targets
+      .filter((t) => fleet.find(t).kind !== 'Found')
+      .map((t): Suspect => ({ uid: t.uid, type: TYPES[t.kind], namespace: t.namespace, name: t.name }))
+    await this.#update(this.permits, missingPermits)
+    await this.#update(this.targets, missingTargets)
+  }
+
+  async #update(gone: Set<string>, suspects: readonly Suspect[]): Promise<void> {
+    const byUid = new Map(suspects.map((s) => [s.uid, s]))
+    for (const uid of gone) if (!byUid.has(uid)) gone.delete(uid)
+    const open = [...byUid.values()].filter((s) => !gone.has(s.uid)).slice(0, MOST_LOOKUPS)
+    for (let i = 0; i < open.length; i += AT_ONCE)
+      await Promise.all(
+        open.slice(i, i + AT_ONCE).map(async (s) => ((await this.#isGone(s)) ? gone.add(s.uid) : undefined)),
+      )
+  }
+
+  /** A server that does not answer has said nothing. */
+  async #isGone({ type, namespace, name, uid }: Suspect): Promise<boolean> {
+    try {
+      const object = await this.#client.get(type, { name, ...(namespace !== undefined && { namespace }) })
+      return object === undefined || object.metadata.uid !== uid
+    } catch {
+      return false
+    }
+  }
+}

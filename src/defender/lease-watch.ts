@@ -1,0 +1,49 @@
+// When the lease of each granted permit runs out, by our own stopwatch: from the moment at which we saw its renewTime change. Clocks of requesters may say
+// what they like. After a restart each lease begins anew; that keeps a permission, never a slot, a little longer.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Clock } from '#lib/clock.ts'
+
+interface Lease {
+  readonly renewTime: string | undefined
+  readonly deadline: number
+}
+
+export class LeaseWatch {
+  readonly #clock: Clock
+  #leases = new Map<string, Lease>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Looks at all permits; forgets those that are not granted any more. */
+  observe(permits: readonly OperationPermit[]): void {
+    const now = this.#clock.monotonic()
+    const next = new Map<string, Lease>()
+    for (const { metadata, spec, status } of permits) {
+      if (status?.phase !== 'Granted') continue
+      const uid = metadata.uid ?? ''
+      const known = this.#leases.get(uid)
+      const isSame = known !== undefined && known.renewTime === spec.renewTime
+      next.set(uid, isSame ? known : { renewTime: spec.renewTime, deadline: now + spec.leaseSeconds * 1_000 })
+    }
+    this.#leases = next
+  }
+
+  over(): ReadonlySet<string> {
+    const now = this.#clock.monotonic()
+    return new Set([...this.#leases].filter(([, lease]) => lease.deadline <= now).map(([uid]) => uid))
+  }
+
+  /** Milliseconds that are left; undefined where no lease runs. */
+  left(uid: string): number | undefined {
+    const lease = this.#leases.get(uid)
+    return lease && lease.deadline - this.#clock.monotonic()
+  }
+
+  nextEndMs(): number | undefined {
+    const now = this.#clock.monotonic()
+    const ends = [...this.#leases.values()].map((l) => Math.max(0, l.deadline - now))
+    return ends.length === 0 ? undefined : Math.min(...ends)
+  }
+}

@@ -1,0 +1,155 @@
+// How many units are down or being worked on at the same time, per domain: the sets that level budgets and health floors are held against.
+// A unit counts once, however many permits, Nodes and failures it has.
+import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import type { FleetView, Unit } from './fleet.ts'
+import type { Grant } from './ledger.ts'
+
+export type Budget = NonNullable<DefenderPolicySpec['budgets']>[number]
+export type Per = Budget['per']
+
+/** The domain of a unit, or of the permit where it is the component; undefined when there is none to count. */
+export function domainOf(
+  per: Per,
+  unit: Pick<Unit, 'zone' | 'rack' | 'pool'>,
+  component: string | undefined,
+): string | undefined {
+  if (per === 'cluster') return ''
+  if (per === 'component') return component
+  // Machines without a rack are in one rack together: nobody knows that they are not.
+  return unit[per]
+}
+
+/** A percentage rounds down, but lets one through where it is not 0 %: a fleet of five could else never change. */
+export function budgetLimit(max: Budget['max'], total: number): number {
+  if (typeof max === 'number') return max
+  const share = percentOf(max)
+  return share === 0 ? 0 : Math.max(1, Math.floor((share * total) / 100))
+}
+
+/** A floor rounds up: the safe side. */
+export const floorLimit = (floor: Budget['max'], total: number): number =>
+  typeof floor === 'number' ? floor : Math.ceil((percentOf(floor) * total) / 100)
+
+function percentOf(text: string): number {
+  const share = Number(/^(\d{1,3})%$/.exec(text)?.[1])
+  if (share >= 0 && share <= 100) return share
+  throw new KubeNodeError('KN4100', `cannot read the limit ${JSON.stringify(text)}; write a number or a percentage`)
+}
+
+/** Counts of one fleet and one ledger while one decision is made. */
+export class Levels {
+  readonly #fleet: FleetView
+  readonly #members = new Map<string, readonly Unit[]>()
+  readonly #totals = new Map<string, ReadonlyMap<string, number>>()
+  readonly #sets = new Map<string, Map<string, Set<string>>>()
+  readonly #grants: readonly Grant[]
+
+  constructor(fleet: FleetView, grants: readonly Grant[]) {
+    this.#fleet = fleet
+    this.#grants = grants
+  }
+
+  members(policy: CompiledPolicy, space: Unit['space']): readonly Unit[] {
+    const key = `${policy.name}\n${space}`
+    const known = this.#members.get(key)
+    if (known !== undefined) return known
+    const members = this.#fleet.units.filter((u) => u.space === space && policy.selects(u))
+    this.#members.set(key, members)
+    return members
+  }
+
+  /** Units of the domain; of a component: all, since each may have it. */
+  total(policy: CompiledPolicy, per: Per, space: Unit['space'], domain: string): number {
+    if (per === 'cluster' || per === 'component') return this.members(policy, space).length
+    const key = `${policy.name}\n${space}\n${per}`
+    let totals = this.#totals.get(key)
+    if (totals === undefined) {
+      const counted = new Map<string, number>()
+      for (const u of this.members(policy, space)) counted.set(u[per], (counted.get(u[per]) ?? 0) + 1)
+      totals = counted
+      this.#totals.set(key, totals)
+    }
+    return totals.get(domain) ?? 0
+  }
+
+  /** The units that count in this budget now. */
+  set(policy: CompiledPolicy, of: Budget['of'], per: Per, space: Unit['space'], domain: string): Set<string> {
+    const key = `${policy.name}\n${space}\n${of}\n${per}`
+    let byDomain = this.#sets.get(key)
+    if (byDomain === undefined) {
+      byDomain = this.#count(policy, of, per, space)
+      this.#sets.set(key, byDomain)
+    }
+    let set = byDomain.get(domain)
+    if (set === undefined) {
+      set = new Set()
+      // The components that do not work are not listed beforehand: who is down is down for each of them.
+      if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
+      byDomain.set(domain, set)
+    }
+    return set
+  }
+
+  #count(policy: CompiledPolicy, of: Budget['of'], per: Per, space: Unit['space']): Map<string, Set<string>> {
+    const byDomain = new Map<string, Set<string>>()
+    const at = (domain: string): Set<string> => {
+      let set = byDomain.get(domain)
+      if (set === undefined) {
+        set = new Set()
+        if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
+        byDomain.set(domain, set)
+      }
+      return set
+    }
+    if (of === 'unavailable' && per !== 'component')
+      for (const u of this.members(policy, space))
+        if (u.health !== 'Healthy') at(domainOf(per, u, undefined) ?? '').add(u.id)
+    for (const grant of this.#grants) {
+      if (grant.exempt !== undefined || spaceOf(grant) !== space) continue
+      if (of === 'concurrent' && !policy.decides(grant.operations)) continue
+      const unit = this.unitOf(grant)
+      // A target that is not to be seen any more may be one of these.
+      if (unit !== undefined && !policy.selects(unit)) continue
+      const { zone = '', rack = '', pool = '' } = grant
+      const domain = domainOf(per, unit ?? { zone, rack, pool }, grant.component)
+      if (domain !== undefined) at(domain).add(unit?.id ?? grant.target)
+    }
+    return byDomain
+  }
+
+  #addDown(set: Set<string>, policy: CompiledPolicy, space: Unit['space'], component: string): void {
+    for (const u of this.members(policy, space))
+      if (u.badComponents.has(component) || (u.health !== 'Healthy' && u.badComponents.size === 0)) set.add(u.id)
+  }
+
+  unitOf(grant: Grant): Unit | undefined {
+    const found = this.#fleet.find({
+      kind: grant.kind,
+      name: grant.name,
+      uid: grant.target,
+      ...(grant.namespace !== undefined && { namespace: grant.namespace }),
+    })
+    return found.kind === 'Found' ? found.unit : undefined
+  }
+
+  /** A slot was taken: it counts from here on, within the same decision. */
+  take(policies: readonly CompiledPolicy[], grant: Grant, unit: Unit): void {
+    if (grant.exempt !== undefined) return
+    for (const policy of policies)
+      for (const { of, per } of countedOf(policy)) {
+        if (!policy.selects(unit) || (of === 'concurrent' && !policy.decides(grant.operations))) continue
+        const domain = domainOf(per, unit, grant.component)
+        if (domain !== undefined) this.set(policy, of, per, unit.space, domain).add(unit.id)
+      }
+  }
+}
+
+/** What of a policy is counted as a level: its budgets, and for its floor all that are down. */
+const countedOf = ({ spec }: CompiledPolicy): readonly Pick<Budget, 'of' | 'per'>[] => [
+  ...(spec.budgets ?? []),
+  ...(spec.healthFloor === undefined ? [] : [{ of: 'unavailable', per: 'cluster' } as const]),
+]
+
+export const spaceOf = ({ kind }: Pick<Grant, 'kind'>): Unit['space'] => (kind === 'Cluster' ? 'clusters' : 'machines')

@@ -1,0 +1,76 @@
+// What the Defender tells its watchers: permits by verdict and gate, what is in flight, how much of each budget is left, and the breakers.
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { MAX_GRANTS, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { boundedLabel } from '#runtime/metrics.ts'
+import { builtinPolicy } from './compile-policy.ts'
+import { Levels, budgetLimit } from './levels.ts'
+import type { Decision, PermitDecision } from './plan.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface DefenderMetrics {
+  decided(decision: PermitDecision): void
+  observe(decision: Decision, ledger: LedgerSpec | undefined, snapshot: Snapshot): void
+}
+
+const BREAKER_STATES = ['Closed', 'HalfOpen', 'Open'] as const
+
+export function createDefenderMetrics(registry: Registry): DefenderMetrics {
+  const registers = [registry]
+  const label = boundedLabel()
+  const verdicts = new Counter({
+    name: 'kubenode_permit_verdicts_total',
+    help: 'Verdicts on targets that permits were told, by the gate that decided.',
+    labelNames: ['verdict', 'gate'],
+    registers,
+  })
+  const permits = new Gauge({
+    name: 'kubenode_permits',
+    help: 'Open permits by phase.',
+    labelNames: ['phase'],
+    registers,
+  })
+  const slots = new Gauge({
+    name: 'kubenode_ledger_slots',
+    help: 'Slots taken in the ledger.',
+    labelNames: ['state'],
+    registers,
+  })
+  const room = new Gauge({ name: 'kubenode_ledger_room', help: 'Slots that the ledger has left.', registers })
+  const budget = new Gauge({
+    name: 'kubenode_budget_left',
+    help: 'Targets that a budget over the whole cluster still lets through.',
+    labelNames: ['policy', 'of'],
+    registers,
+  })
+  const breaker = new Gauge({
+    name: 'kubenode_breaker_open',
+    help: '0 closed, 1 half open, 2 open.',
+    labelNames: ['policy'],
+    registers,
+  })
+  return {
+    decided: ({ targets }) => {
+      for (const { verdict } of targets) verdicts.inc({ verdict: verdict.verdict, gate: verdict.gate })
+    },
+    observe: (decision, ledger, snapshot) => {
+      for (const phase of ['Requested', 'Granted'])
+        permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)
+      const grants = ledger?.grants ?? []
+      for (const state of ['Held', 'Orphaned']) slots.set({ state }, grants.filter((g) => g.state === state).length)
+      room.set(MAX_GRANTS - grants.length)
+      const levels = new Levels(snapshot.fleet, grants)
+      budget.reset()
+      const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')
+      for (const policy of enforced.length > 0 ? enforced : [builtinPolicy])
+        for (const { max, of, per } of policy.spec.budgets ?? []) {
+          if (per !== 'cluster') continue
+          const used = levels.set(policy, of, per, 'machines', '').size
+          const left = budgetLimit(max, levels.total(policy, per, 'machines', '')) - used
+          budget.set({ policy: label(policy.name), of }, Math.max(0, left))
+        }
+      breaker.reset()
+      for (const { policy, state } of ledger?.breakers ?? [])
+        breaker.set({ policy: label(policy) }, BREAKER_STATES.indexOf(state))
+    },
+  }
+}

@@ -1,0 +1,150 @@
+// Makes the snapshot of one decision out of the caches, and asks the server where the caches alone may not be believed.
+import { LEDGER_NAME, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { evaluate } from '#policy/evaluate.ts'
+import type { Verdict } from '#policy/verdict.ts'
+import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
+import { clusterFacts } from './cluster-vocabulary.ts'
+import { type CompiledPolicy, compilePolicy } from './compile-policy.ts'
+import { type FleetView, type UnitMemo, fleetView } from './fleet.ts'
+import { GoneWatch } from './gone.ts'
+import { LeaseWatch } from './lease-watch.ts'
+import { QuietWatch } from './quiet.ts'
+import { RecoveryWatch } from './recovery.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface ObserverOptions {
+  readonly client: KubeClient
+  readonly caches: Caches
+  readonly clock: Clock
+  readonly cluster: string | undefined
+}
+
+export class Observer {
+  readonly leases: LeaseWatch
+  readonly #options: ObserverOptions
+  readonly #gone: GoneWatch
+  readonly #quiet: QuietWatch
+  readonly #recoveries: RecoveryWatch
+  readonly #policies = new WeakMap<DefenderPolicy, CompiledPolicy>()
+  readonly #units: UnitMemo = new WeakMap() as UnitMemo
+  #fleet: FleetView | undefined
+
+  constructor(options: ObserverOptions) {
+    this.#options = options
+    this.leases = new LeaseWatch(options.clock)
+    this.#gone = new GoneWatch(options.client)
+    this.#quiet = new QuietWatch(options.client)
+    this.#recoveries = new RecoveryWatch(options.client)
+  }
+
+  /** A machine, Node or Cluster changed: the next snapshot looks at them again. */
+  fleetChanged(): void {
+    this.#fleet = undefined
+  }
+
+  async observe(ledger: LedgerSpec | undefined): Promise<Snapshot> {
+    const { caches, clock, cluster } = this.#options
+    const permits = caches.permits.list()
+    this.leases.observe(permits)
+    const fleet = this.#view()
+    const grants = ledger?.grants ?? []
+    const open = permits.filter(isOpen)
+    const policies = caches.policies
+      .list()
+      .map((p) => this.#compiled(p))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    // Caches that are not complete miss everything: then there is nothing to ask the server about.
+    const unknown = staleness(caches)
+    if (unknown === undefined) {
+      const known = new Set(permits.map((p) => p.metadata.uid ?? ''))
+      await this.#gone.observe(
+        grants,
+        open.flatMap((p) => p.spec.targets),
+        known,
+        fleet,
+      )
+      await this.#quiet.observe(
+        grants.filter((g) => g.state === 'Orphaned'),
+        fleet,
+      )
+      await this.#recoveries.observe(
+        open.filter((p) => p.spec.recovery),
+        (name) => caches.sets.get(name),
+      )
+    }
+    return {
+      permits,
+      policies,
+      holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
+      approvals: caches.approvals.list(),
+      fleet,
+      unknown,
+      cluster,
+      wall: clock.now(),
+      leasesOver: this.leases.over(),
+      gonePermits: this.#gone.permits,
+      goneTargets: this.#gone.targets,
+      isQuiet: (grant) => this.#quiet.isQuiet(grant),
+      isRecovery: (permit) => this.#recoveries.isRecovery(permit),
+      isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
+      rules: await ruleVerdicts(policies, fleet, grants.length, clock.now()),
+    }
+  }
+
+  /** The ledger as the server has it, for the first look; a swap reads it again. */
+  async readLedger(): Promise<LedgerSpec | undefined> {
+    const found = await this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
+    return found?.spec
+  }
+
+  #view(): FleetView {
+    const { machines, nodes, clusters } = this.#options.caches
+    this.#fleet ??= fleetView(
+      { machines: machines.list(), nodes: nodes.list(), clusters: clusters?.list() ?? [] },
+      this.#units,
+    )
+    return this.#fleet
+  }
+
+  #compiled(policy: DefenderPolicy): CompiledPolicy {
+    const known = this.#policies.get(policy)
+    if (known !== undefined) return known
+    const compiled = compilePolicy(policy)
+    this.#policies.set(policy, compiled)
+    return compiled
+  }
+}
+
+const isOpen = ({ status }: OperationPermit): boolean =>
+  status?.phase === undefined || status.phase === 'Requested' || status.phase === 'Granted'
+
+/** Looked up in the signed version itself; a version that is not here may disrupt. */
+function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches): boolean {
+  const { component, operations } = spec
+  if (component?.version === undefined || operations.some((o) => o !== 'SwitchComponent')) return false
+  const found = components.byIndex(BY_COMPONENT, componentKey(component.name, component.version))
+  return found.length > 0 && found.every((c) => c.spec.disruption === 'None')
+}
+
+async function ruleVerdicts(
+  policies: readonly CompiledPolicy[],
+  fleet: FleetView,
+  inFlight: number,
+  now: number,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, Verdict>>> {
+  const asked = policies.filter((p) => p.rules !== undefined)
+  if (asked.length === 0) return new Map()
+  const facts = clusterFacts(fleet, inFlight)
+  const answers = await Promise.all(
+    asked.map(async ({ name, rules }) => {
+      if (rules === undefined) return [name, new Map<string, Verdict>()] as const
+      const evaluation = await evaluate(rules, facts, now)
+      return [name, new Map(rules.rules.map((r) => [r.name, evaluation.verdict(r.name) ?? 'unknown']))] as const
+    }),
+  )
+  return new Map(answers)
+}

@@ -1,0 +1,491 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import {
+  START_MS,
+  type SnapshotWish,
+  aHold,
+  aMachine,
+  aPermit,
+  aPolicy,
+  aSnapshot,
+  machines,
+  uidOf,
+} from '#test/support/defender-objects.ts'
+import { approvalDigest } from './approvals.ts'
+import { builtinPolicy } from './compile-policy.ts'
+import { seriesName } from './rates.ts'
+import { type Decision, decide } from './plan.ts'
+import { permitStatus } from './status.ts'
+
+const NOW = { now: START_MS, leader: 'a' }
+
+/** `permit/target` → gate, or `Granted`. */
+const outcome = ({ permits }: Decision): Record<string, string> =>
+  Object.fromEntries(
+    permits.flatMap(({ permit, targets }) =>
+      targets.map(({ target, verdict }) => [
+        `${permit.metadata.name}/${target.slice(4)}`,
+        verdict.verdict === 'Granted' ? 'Granted' : `${verdict.verdict} ${verdict.gate} ${verdict.reason}`,
+      ]),
+    ),
+  )
+const phases = ({ permits }: Decision): readonly string[] => permits.map((p) => p.phase)
+const ask = (wish: SnapshotWish, ledger?: LedgerSpec, now = START_MS): Decision =>
+  decide(aSnapshot(wish), ledger, { ...NOW, now })
+const one = (spec: Partial<Parameters<typeof aPermit>[0]> = {}) => aPermit({ name: 'a', targets: ['m-0'], ...spec })
+
+/** What the next decision would see, once the permits were told. */
+const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[] =>
+  permits.map((p) => ({ ...p.permit, status: permitStatus(p, [], { now, expiresAt: undefined }) }))
+
+const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
+
+const NARROW = { budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] } as const
+
+interface Case {
+  readonly name: string
+  readonly wish: SnapshotWish
+  readonly says: string
+}
+
+const CASES: readonly Case[] = [
+  { name: 'without a policy one of ten is granted', wish: { permits: [one()] }, says: 'Granted' },
+  {
+    name: 'a target that nobody knows waits',
+    wish: { permits: [one({ targets: ['m-99'] })] },
+    says: 'Waiting Target UnknownTarget',
+  },
+  {
+    name: 'a target that is gone for certain is refused',
+    wish: { permits: [one({ targets: ['m-99'] })], goneTargets: new Set([uidOf('m-99')]) },
+    says: 'Denied Target UnknownTarget',
+  },
+  {
+    name: 'caches that must not be believed let nothing pass',
+    wish: { permits: [one()], unknown: 'the cache of machines is not complete' },
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a machine whose agent is silent is not known to be healthy',
+    wish: { permits: [one()], machines: [aMachine({ name: 'm-0', reachable: 'False' }), aMachine({ name: 'm-1' })] },
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a machine without a Ready condition is unknown, not free',
+    wish: { permits: [one()], machines: [aMachine({ name: 'm-0', ready: 'Unknown' })] },
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a protected machine is refused',
+    wish: { permits: [one()], ...policy({ protect: [{ name: 'm-0' }] }) },
+    says: 'Denied Protect Protected',
+  },
+  {
+    name: 'a hold lifts a protection',
+    wish: {
+      permits: [one()],
+      ...policy({ protect: [{ name: 'm-0' }] }),
+      holds: [aHold('Unprotect', { kind: 'Machine', name: 'm-0' })],
+    },
+    says: 'Granted',
+  },
+  {
+    name: 'protection by labels reads the labels of the machine',
+    wish: {
+      permits: [one()],
+      machines: [aMachine({ name: 'm-0', labels: { stateful: 'true' } })],
+      ...policy({ protect: [{ selector: { matchLabels: { stateful: 'true' } } }] }),
+    },
+    says: 'Denied Protect Protected',
+  },
+  {
+    name: 'a freeze of the cluster stops everything',
+    wish: { permits: [one()], holds: [aHold('Freeze', { kind: 'Cluster', selector: {} })] },
+    says: 'Waiting Hold HoldFreeze',
+  },
+  {
+    name: 'a freeze of another cluster stops nothing here',
+    wish: { permits: [one()], cluster: 'test', holds: [aHold('Freeze', { kind: 'Cluster', name: 'prod' })] },
+    says: 'Granted',
+  },
+  {
+    name: 'a hold that is over binds nobody',
+    wish: { permits: [one()], holds: [aHold('Freeze', { kind: 'Cluster', selector: {} }, '2026-01-04T00:00:00Z')] },
+    says: 'Granted',
+  },
+  {
+    name: 'a pause of the set that asks holds its permits',
+    wish: {
+      permits: [one({ requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' } })],
+      holds: [aHold('Pause', { kind: 'MachineComponentSet', name: 'base' })],
+    },
+    says: 'Waiting Hold HoldPause',
+  },
+  {
+    name: 'outside of every window nothing passes',
+    wish: { permits: [one()], ...policy({ windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }) },
+    says: 'Waiting Window OutsideWindow',
+  },
+  {
+    name: 'a window that opened just now is open',
+    wish: { permits: [one()], ...policy({ windows: [{ cron: '0 0 * * *', duration: '1h', timeZone: 'UTC' }] }) },
+    says: 'Granted',
+  },
+  {
+    name: 'a window of another time zone opens there',
+    wish: {
+      permits: [one()],
+      ...policy({ windows: [{ cron: '0 1 * * *', duration: '1h', timeZone: 'Europe/Berlin' }] }),
+    },
+    says: 'Granted',
+  },
+  {
+    name: 'a blackout that comes once forbids',
+    wish: {
+      permits: [one()],
+      ...policy({ blackouts: [{ from: '2026-01-04T23:00:00Z', duration: '2h', timeZone: 'UTC' }] }),
+    },
+    says: 'Waiting Window BlackoutActive',
+  },
+  {
+    name: 'a floor that would be undercut holds',
+    wish: { permits: [one()], ...policy({ healthFloor: 10 }) },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'below the floor, what is down already may be worked on',
+    wish: { permits: [one()], machines: [aMachine({ name: 'm-0', ready: 'False' })], ...policy({ healthFloor: 10 }) },
+    says: 'Granted',
+  },
+  {
+    name: 'many silent at once are a network, and nothing is touched',
+    wish: {
+      permits: [one()],
+      machines: [
+        ...machines(7),
+        ...['x', 'y', 'z'].map((name) => aMachine({ name, phase: 'Lost', reachable: 'False' })),
+      ],
+    },
+    says: 'Waiting HealthFloor SafetyReadingUnknown',
+  },
+  {
+    name: 'a budget that others have used up holds',
+    wish: {
+      permits: [one()],
+      machines: [...machines(9), aMachine({ name: 'x', ready: 'False' })],
+    },
+    says: 'Waiting Budget BudgetExhausted',
+  },
+  {
+    name: 'a budget of zero percent lets nothing through',
+    wish: { permits: [one()], ...policy({ budgets: [{ max: '0%', of: 'unavailable', per: 'cluster' }] }) },
+    says: 'Waiting Budget BudgetExhausted',
+  },
+  {
+    name: 'an approval that is missing holds',
+    wish: { permits: [one()], ...policy({ approvals: [{ risk: 'Medium', from: ['ada'], count: 1 }] }) },
+    says: 'Waiting Approval ApprovalMissing',
+  },
+  {
+    name: 'operations of a lower risk need no approval',
+    wish: { permits: [one()], ...policy({ approvals: [{ risk: 'High', from: ['ada'], count: 1 }] }) },
+    says: 'Granted',
+  },
+  {
+    name: 'a rule that cannot be told holds',
+    wish: {
+      permits: [one()],
+      ...policy({
+        rules: [
+          {
+            name: 'busy',
+            when: { all: [{ fact: 'cluster', path: '/inFlight', operator: 'greaterThan', value: 1 }] },
+            effect: 'Wait',
+            reason: 'ClusterBusy',
+          },
+        ],
+      }),
+    },
+    says: 'Waiting Rule PolicyRuleDenied',
+  },
+  {
+    name: 'a policy that is not understood stands in the way',
+    wish: {
+      permits: [one()],
+      ...policy({ selector: { matchExpressions: [{ key: '!', operator: 'In', values: ['x'] }] } }),
+    },
+    says: 'Waiting Rule SafetyReadingUnknown',
+  },
+  {
+    name: 'a policy in audit mode binds nobody',
+    wish: { permits: [one()], ...policy({ mode: 'Audit', protect: [{ name: 'm-0' }] }) },
+    says: 'Granted',
+  },
+  {
+    name: 'a switch that disrupts nothing passes at once',
+    wish: { permits: [one()], ...policy({ healthFloor: 10 }), isWithoutDisruption: () => true },
+    says: 'Granted',
+  },
+  {
+    name: 'a freeze also holds what disrupts nothing',
+    wish: {
+      permits: [one()],
+      isWithoutDisruption: () => true,
+      holds: [aHold('Freeze', { kind: 'Machine', name: 'm-0' })],
+    },
+    says: 'Waiting Hold HoldFreeze',
+  },
+]
+
+describe('one request', () => {
+  test.each(CASES)('$name', ({ wish, says }) => {
+    expect(outcome(ask(wish))).toEqual({ [`a/${wish.permits?.[0]?.spec.targets[0]?.name}`]: says })
+  })
+
+  test('every gate that has something to say is kept, also behind the one that binds', () => {
+    const decision = ask({
+      permits: [one()],
+      ...policy({
+        protect: [{ name: 'm-0' }],
+        healthFloor: 10,
+        budgets: [{ max: 0, of: 'concurrent', per: 'cluster' }],
+      }),
+    })
+    const gates = decision.permits[0]?.targets[0]?.gates.map((g) => `${g.gate} ${g.verdict}`)
+    expect(gates).toEqual(['Target Granted', 'Protect Denied', 'HealthFloor Waiting', 'Budget Waiting'])
+  })
+
+  test('an approval counts for its digest alone, and one person once', () => {
+    const permit = one()
+    const approve = (name: string, by: string, digest: string) => ({
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Approval' as const,
+      metadata: { name },
+      spec: { digest, by },
+    })
+    const digest = approvalDigest(permit.spec)
+    const two = policy({ approvals: [{ risk: 'Low', from: ['ada', 'bob'], count: 2 }] })
+    const missing = 'Waiting Approval ApprovalMissing'
+    const cases: readonly (readonly [string, Parameters<typeof ask>[0]['approvals'], string])[] = [
+      ['nobody', [], missing],
+      ['one twice', [approve('1', 'ada', digest), approve('2', 'ada', digest)], missing],
+      ['a stranger', [approve('1', 'ada', digest), approve('2', 'eve', digest)], missing],
+      ['another digest', [approve('1', 'ada', digest), approve('2', 'bob', 'f'.repeat(64))], missing],
+      ['both', [approve('1', 'ada', digest), approve('2', 'bob', digest)], 'Granted'],
+    ]
+    for (const [who, approvals, says] of cases)
+      expect([who, outcome(ask({ permits: [permit], ...two, approvals: approvals ?? [] }))['a/m-0']]).toEqual([
+        who,
+        says,
+      ])
+  })
+})
+
+describe('what was granted', () => {
+  test('is in the ledger with the domains that the Defender saw, and counts in its rates', () => {
+    const { ledger } = ask({ permits: [one()], machines: [aMachine({ name: 'm-0', zone: 'z', rack: 'r' })] })
+    expect(ledger?.grants).toEqual([
+      expect.objectContaining({ target: uidOf('m-0'), permitUid: uidOf('a'), state: 'Held', zone: 'z', rack: 'r' }),
+    ])
+    const minute = ledger?.rates?.find((r) => r.policy === seriesName(builtinPolicy.name, '1m', 'cluster'))
+    expect([minute?.count, ledger?.sequence, ledger?.counts?.granted]).toEqual([1, 1, 1])
+  })
+
+  test('is told again after a crash between ledger and permit, and is not granted twice', () => {
+    const first = ask({ permits: [one()], ...policy(NARROW) })
+    const again = ask({ permits: [one()], ...policy(NARROW) }, first.ledger)
+    expect([outcome(again), again.ledger, phases(again)]).toEqual([{ 'a/m-0': 'Granted' }, undefined, ['Granted']])
+  })
+
+  test('frees its slot with its result, which others take in the same decision', () => {
+    const [a, b] = [one(), aPermit({ name: 'b', targets: ['m-1'] })]
+    const first = ask({ permits: [a, b], ...policy(NARROW) })
+    expect(outcome(first)).toEqual({ 'a/m-0': 'Granted', 'b/m-1': 'Waiting Budget BudgetExhausted' })
+    const [seenA, seenB] = told(first)
+    const done = {
+      ...(seenA as OperationPermit),
+      spec: { ...a.spec, results: { [uidOf('m-0')]: 'Succeeded' as const } },
+    }
+    const second = ask({ permits: [done, seenB as OperationPermit], ...policy(NARROW) }, first.ledger)
+    expect([outcome(second)['b/m-1'], phases(second)]).toEqual(['Granted', ['Released', 'Granted']])
+    expect(second.ledger?.counts).toMatchObject({ granted: 2, succeeded: 1 })
+  })
+
+  test('keeps its slot when the lease runs out, until the target is quiet', () => {
+    const first = ask({ permits: [one()], ...policy(NARROW) })
+    const over = ask({ permits: told(first), ...policy(NARROW), leasesOver: new Set([uidOf('a')]) }, first.ledger)
+    expect([phases(over), over.ledger]).toEqual([['Expired'], undefined])
+    const next = aPermit({ name: 'b', targets: ['m-1'] })
+    const waits = ask({ permits: [...told(over), next], ...policy(NARROW) }, first.ledger)
+    expect([waits.ledger?.grants?.[0]?.state, outcome(waits)['b/m-1']]).toEqual([
+      'Orphaned',
+      'Waiting Budget BudgetExhausted',
+    ])
+    const quiet = ask({ permits: [...told(over), next], ...policy(NARROW), isQuiet: () => true }, waits.ledger)
+    expect(outcome(quiet)).toEqual({ 'b/m-1': 'Granted' })
+  })
+
+  test('changes in nothing when its permit is deleted', () => {
+    const first = ask({ permits: [one()], ...policy(NARROW) })
+    const missing = ask({ permits: [], ...policy(NARROW) }, first.ledger)
+    expect(missing.ledger).toBeUndefined()
+    const next = aPermit({ name: 'b', targets: ['m-1'] })
+    const gone = ask({ permits: [next], ...policy(NARROW), gonePermits: new Set([uidOf('a')]) }, first.ledger)
+    expect([gone.ledger?.grants?.map((g) => g.state), outcome(gone)]).toEqual([
+      ['Orphaned'],
+      { 'b/m-1': 'Waiting Budget BudgetExhausted' },
+    ])
+  })
+
+  test('ends with the target', () => {
+    const first = ask({ permits: [one()], ...policy(NARROW) })
+    const gone = ask(
+      { permits: [], machines: machines(10).slice(1), goneTargets: new Set([uidOf('m-0')]) },
+      first.ledger,
+    )
+    expect(gone.ledger?.grants).toEqual([])
+  })
+
+  test('is revoked by a freeze, and not by a pause', () => {
+    const first = ask({ permits: [one()] })
+    const hold = (effect: 'Freeze' | 'Pause') =>
+      ask({ permits: told(first), holds: [aHold(effect, { kind: 'Machine', selector: {} })] }, first.ledger)
+    expect([phases(hold('Freeze')), phases(hold('Pause'))]).toEqual([['Revoked'], ['Granted']])
+  })
+
+  test('is taken over from the permits when somebody deletes the ledger', () => {
+    const first = ask({ permits: [one()], ...policy(NARROW) })
+    const lost = ask({ permits: [...told(first), aPermit({ name: 'b', targets: ['m-1'] })], ...policy(NARROW) })
+    expect(outcome(lost)).toEqual({ 'a/m-0': 'Granted', 'b/m-1': 'Waiting Budget BudgetExhausted' })
+  })
+
+  test('leaves the other targets of the permit waiting for their turn', () => {
+    const both = one({ targets: ['m-0', 'm-1'] })
+    const first = ask({ permits: [both], ...policy(NARROW) })
+    expect([outcome(first), phases(first)]).toEqual([
+      { 'a/m-0': 'Granted', 'a/m-1': 'Waiting Budget BudgetExhausted' },
+      ['Granted'],
+    ])
+    const [seen] = told(first)
+    const half = {
+      ...(seen as OperationPermit),
+      spec: { ...both.spec, results: { [uidOf('m-0')]: 'Succeeded' as const } },
+    }
+    const second = ask({ permits: [half], ...policy(NARROW) }, first.ledger)
+    expect([outcome(second), phases(second)]).toEqual([{ 'a/m-0': 'Granted', 'a/m-1': 'Granted' }, ['Granted']])
+    const released = {
+      ...half,
+      spec: { ...half.spec, results: { [uidOf('m-0')]: 'Succeeded' as const, [uidOf('m-1')]: 'Released' as const } },
+    }
+    expect(phases(ask({ permits: [released], ...policy(NARROW) }, second.ledger))).toEqual(['Released'])
+  })
+})
+
+describe('the breaker', () => {
+  const BREAKER = { breaker: { failures: 2, of: 5, window: '1h', halfOpenAfter: '10m', widen: 3 } }
+
+  /** Grants to so many machines and reports on them. */
+  function run(results: readonly ('Succeeded' | 'Failed')[], ledger: LedgerSpec | undefined, now: number) {
+    const names = results.map((_, i) => `m-${i}`)
+    const permit = aPermit({ name: `run-${now}`, targets: names })
+    const granted = ask({ permits: [permit], ...policy(BREAKER) }, ledger, now)
+    const [seen] = told(granted, now)
+    const done = {
+      ...(seen as OperationPermit),
+      spec: { ...permit.spec, results: Object.fromEntries(names.map((n, i) => [uidOf(n), results[i] ?? 'Failed'])) },
+    }
+    return { granted, after: ask({ permits: [done], ...policy(BREAKER) }, granted.ledger ?? ledger, now) }
+  }
+  const grantedIn = (d: Decision) => Object.values(outcome(d)).filter((o) => o === 'Granted').length
+
+  test('opens at its failures, then lets 1, 5 and 10 be tried, and closes', () => {
+    const many = Array.from({ length: 10 }, () => 'Succeeded' as const)
+    let ledger = run(['Failed', 'Failed'], undefined, START_MS).after.ledger
+    const granted: number[] = []
+    granted.push(grantedIn(run(many, ledger, START_MS + 60_000).granted))
+    for (let round = 0, now = START_MS + 700_000; round < 4; round++, now += 1_000) {
+      const { granted: g, after } = run(many, ledger, now)
+      granted.push(grantedIn(g))
+      ledger = after.ledger
+    }
+    expect(granted).toEqual([0, 1, 5, 10, 10])
+    expect(ledger?.breakers?.map((b) => b.state)).toEqual(['Closed'])
+  })
+
+  test('opens again when a trial fails', () => {
+    const { after } = run(['Failed', 'Failed'], undefined, START_MS)
+    const trial = run(['Failed'], after.ledger, START_MS + 700_000)
+    expect(trial.after.ledger?.breakers?.map((b) => b.state)).toEqual(['Open'])
+  })
+
+  test('lets a recovery pass that was checked, and only that', () => {
+    const { after } = run(['Failed', 'Failed'], undefined, START_MS)
+    const claim = one({ recovery: true })
+    const ledger = after.ledger
+    expect(outcome(ask({ permits: [claim], ...policy(BREAKER) }, ledger))).toEqual({
+      'a/m-0': 'Waiting Breaker BreakerOpen',
+    })
+    expect(outcome(ask({ permits: [claim], ...policy(BREAKER), isRecovery: () => true }, ledger))).toEqual({
+      'a/m-0': 'Granted',
+    })
+  })
+})
+
+describe('bounds', () => {
+  test('the thousand-and-first slot, or the first beyond 256 KiB, is refused: LedgerFull', () => {
+    const list = machines(1_200)
+    const permits = Array.from({ length: 12 }, (_, p) =>
+      aPermit({ name: `p-${p}`, targets: list.slice(p * 100, p * 100 + 100).map((m) => m.metadata.name ?? '') }),
+    )
+    const decision = ask({ permits, machines: list, ...policy({ budgets: [] }) })
+    const said = Object.values(outcome(decision))
+    const granted = said.filter((s) => s === 'Granted').length
+    expect(said.filter((s) => s === 'Denied Ledger LedgerFull')).toHaveLength(1_200 - granted)
+    expect(decision.ledger?.grants).toHaveLength(granted)
+    expect(granted).toBeLessThanOrEqual(1_000)
+    expect(granted).toBeGreaterThan(600)
+    expect(Buffer.byteLength(JSON.stringify(decision.ledger))).toBeLessThanOrEqual(256 * 1024)
+  })
+})
+
+const requests = fc
+  .array(fc.record({ target: fc.integer({ min: 0, max: 11 }), at: fc.integer({ min: 0, max: 3 }) }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((list) =>
+    list.map(({ target, at }, i) =>
+      aPermit({ name: `p${i}`, targets: [`m-${target}`], createdAt: `2026-01-05T00:00:0${at}Z` }),
+    ),
+  )
+
+describe('properties', () => {
+  test('the order in which requests come changes nothing', () => {
+    fc.assert(
+      fc.property(requests, fc.integer(), fc.nat(4), (permits, seed, max) => {
+        const shuffled = permits.toSorted(
+          (a, b) => ((seed ^ Number(a.metadata.name?.slice(1))) % 7) - ((seed ^ Number(b.metadata.name?.slice(1))) % 7),
+        )
+        const wish = { machines: machines(12), ...policy({ budgets: [{ max, of: 'concurrent', per: 'cluster' }] }) }
+        const [x, y] = [ask({ ...wish, permits }), ask({ ...wish, permits: shuffled })]
+        expect([y.ledger, outcome(y)]).toEqual([x.ledger, outcome(x)])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a decision after its own effects decides nothing new', () => {
+    fc.assert(
+      fc.property(requests, fc.nat(4), (permits, max) => {
+        const wish = { machines: machines(12), ...policy({ budgets: [{ max, of: 'unavailable', per: 'cluster' }] }) }
+        const first = ask({ ...wish, permits })
+        const second = ask({ ...wish, permits: told(first) }, first.ledger)
+        expect([second.ledger, outcome(second)]).toEqual([undefined, outcome(first)])
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,271 @@
+// Decides everything that waits, from one snapshot and one ledger: the next ledger, and for each permit what its status shall say. Pure; equal input
+// gives equal output, in whatever order the permits come. What is granted here counts only once the ledger was swapped.
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
+import { timestamp } from '#lib/clock.ts'
+import { breakerAt } from './breaker.ts'
+import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
+import type { Target, Unit } from './fleet.ts'
+import { type GateVerdict, binding } from './gate.ts'
+import {
+  type Ground,
+  type Question,
+  askGates,
+  deny,
+  holdGate,
+  pass,
+  policiesFor,
+  seriesOf,
+  targetGate,
+  wait,
+} from './gates.ts'
+import { holdsOver } from './holds.ts'
+import { type Grant, WorkingLedger } from './ledger.ts'
+import { Levels } from './levels.ts'
+import { advanceSlots } from './slots.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface TargetDecision {
+  readonly target: string
+  /** What binds; `Granted` only when the slot is in the ledger. */
+  readonly verdict: GateVerdict
+  readonly gates: readonly GateVerdict[]
+}
+
+export interface PermitDecision {
+  readonly permit: OperationPermit
+  readonly phase: PermitPhase
+  readonly targets: readonly TargetDecision[]
+}
+
+export interface Decision {
+  /** Undefined when the ledger is as it should be. */
+  readonly ledger: LedgerSpec | undefined
+  readonly permits: readonly PermitDecision[]
+  /** Looking again earlier than this cannot help. Milliseconds; undefined when nothing waits for time. */
+  readonly retryAfterMs: number | undefined
+}
+
+export interface DecideOptions {
+  /** The time of the Defender. */
+  readonly now: number
+  readonly leader: string
+}
+
+export type Decide = (snapshot: Snapshot, before: LedgerSpec | undefined, options: DecideOptions) => Decision
+
+export const decide: Decide = (snapshot, before, { now, leader }) => {
+  const ledger = new WorkingLedger(before, now)
+  advanceBreakers(ledger, snapshot.policies)
+  const open = snapshot.permits.filter(isOpen).toSorted(inTurn(snapshot))
+  if (ledger.isNew) adoptSlots(ledger, open, snapshot)
+  advanceSlots(ledger, new Levels(snapshot.fleet, ledger.grants()), snapshot)
+  // Counted after what was freed: a slot that came back may be given again in the same swap.
+  const ground: Ground = { snapshot, ledger, levels: new Levels(snapshot.fleet, ledger.grants()) }
+  const permits = open.map((permit) => decidePermit(permit, ground))
+  const denied = permits.filter((p) => p.phase === 'Denied' && phaseOf(p.permit) !== 'Denied').length
+  if (denied > 0) ledger.add('denied', denied)
+  return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
+}
+
+export const phaseOf = (permit: OperationPermit): PermitPhase => permit.status?.phase ?? 'Requested'
+
+const isOpen = (permit: OperationPermit): boolean => phaseOf(permit) === 'Requested' || phaseOf(permit) === 'Granted'
+
+/** Recoveries first, then who asked first; the UID decides between equals. */
+const inTurn = (snapshot: Snapshot) => {
+  const rank = (p: OperationPermit): readonly string[] => [
+    snapshot.isRecovery(p) ? '0' : '1',
+    p.metadata.creationTimestamp ?? '',
+    p.metadata.uid ?? '',
+  ]
+  return (a: OperationPermit, b: OperationPermit): number => compareTexts(rank(a), rank(b))
+}
+
+function compareTexts(a: readonly string[], b: readonly string[]): number {
+  for (const [i, x] of a.entries()) {
+    const y = b[i] ?? ''
+    if (x !== y) return x < y ? -1 : 1
+  }
+  return 0
+}
+
+/** A policy that is gone needs no breaker; an open one turns half open by time alone. */
+function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolicy[]): void {
+  const all = [builtinPolicy, ...policies]
+  ledger.keepBreakers(new Set(all.map((p) => p.name)))
+  for (const { name, spec } of all) {
+    const entry = ledger.breaker(name)
+    if (entry !== undefined && spec.breaker !== undefined) ledger.setBreaker(breakerAt(entry, spec.breaker, ledger.now))
+  }
+}
+
+/** The ledger was lost (somebody deleted it): what permits say is at work takes its slots again. */
+function adoptSlots(ledger: WorkingLedger, open: readonly OperationPermit[], snapshot: Snapshot): void {
+  for (const permit of open)
+    for (const target of permit.spec.targets) {
+      const isGranted = permit.status?.verdicts?.find((v) => v.target === target.uid)?.verdict === 'Granted'
+      if (phaseOf(permit) !== 'Granted' || !isGranted || permit.spec.results?.[target.uid] !== undefined) continue
+      const found = snapshot.fleet.find(target)
+      ledger.adopt(grantFor(permit, target, found.kind === 'Found' ? found.unit : undefined, ledger.now))
+    }
+}
+
+function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
+  const phase = phaseOf(permit)
+  const isRevoked = phase === 'Granted' && isRevocationWanted(permit, ground)
+  const isExpired = phase === 'Granted' && ground.snapshot.leasesOver.has(permit.metadata.uid ?? '')
+  const isEnding = isRevoked || isExpired || permit.metadata.deletionTimestamp !== undefined
+  const targets = permit.spec.targets.map((target) => decideTarget(permit, target, ground, isEnding))
+  return { permit, targets, phase: nextPhase(permit, targets, { isRevoked, isExpired }) }
+}
+
+/** A freeze takes back what was granted and is not done; a pause only keeps new work from beginning. */
+function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: Ground): boolean {
+  const { holds, cluster, wall, fleet } = snapshot
+  if (holds.length === 0) return false
+  return permit.spec.targets.some((target) => {
+    const grant = ledger.grantOf(target.uid, permit.metadata.uid ?? '')
+    if (grant === undefined) return false
+    const found = fleet.find(target)
+    const reach = { permit, ...(found.kind === 'Found' && { unit: found.unit }) }
+    return holdsOver(holds, ['Freeze', 'Abort'], reach, { cluster, now: wall }).length > 0
+  })
+}
+
+function decideTarget(permit: OperationPermit, target: Target, ground: Ground, isEnding: boolean): TargetDecision {
+  const { snapshot, ledger } = ground
+  const uid = permit.metadata.uid ?? ''
+  const told = (verdict: GateVerdict, gates: readonly GateVerdict[]): TargetDecision => ({
+    target: target.uid,
+    verdict,
+    gates,
+  })
+  const before = permit.status?.verdicts?.find((v) => v.target === target.uid)
+  if (permit.spec.results?.[target.uid] !== undefined && before !== undefined) return kept(permit, target, before)
+  const slot = ledger.grantOf(target.uid, uid)
+  if (slot?.state === 'Held') return told(held(permit, slot), keptGates(permit, target))
+  if (slot !== undefined) return told(wait('Ledger', { reason: 'PermitExpired', seen: 'its slot is orphaned' }), [])
+  if (permit.spec.results?.[target.uid] !== undefined)
+    return told(wait('Target', { reason: 'PermitRequested', seen: 'given up before it was granted' }), [])
+  const found = snapshot.fleet.find(target)
+  const first = targetGate(found, target.uid, snapshot)
+  if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
+  const { unit } = found
+  const isFree = snapshot.isWithoutDisruption(permit)
+  const question: Question = {
+    permit,
+    unit,
+    isRecovery: snapshot.isRecovery(permit),
+    policies: policiesFor(snapshot.policies, permit, unit),
+  }
+  const frozen = isFree ? holdGate(question, ground) : undefined
+  const gates = [first, ...(isFree ? (frozen === undefined ? [] : [frozen]) : askGates(question, ground))]
+  const refusal =
+    binding(gates) ??
+    (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
+  if (refusal !== undefined) return told(refusal, gates)
+  return take(question, target, isFree, gates, ground)
+}
+
+function take(
+  question: Question,
+  target: Target,
+  isFree: boolean,
+  gates: readonly GateVerdict[],
+  { snapshot, ledger, levels }: Ground,
+): TargetDecision {
+  const { permit, unit } = question
+  const grant: Grant = {
+    ...grantFor(permit, target, unit, ledger.now),
+    ...(isFree && { exempt: 'NoDisruption' as const }),
+  }
+  const series = isFree ? [] : seriesOf(question)
+  const full = ledger.isFull(grant, series)
+  if (full !== undefined)
+    return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
+  ledger.take(grant, series)
+  // Also in the levels of policies that do not decide this: they count whatever is down.
+  levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
+  return { target: target.uid, gates, verdict: held(permit, grant) }
+}
+
+/** Of the ledger alone, so that a permit whose status was lost in a crash gets the same one. */
+const held = (_permit: OperationPermit, { grantedAt }: Grant): GateVerdict =>
+  pass('Ledger', { reason: 'PermitGranted', seen: `granted at ${grantedAt}` })
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+const asGate = ({ target: _target, ...verdict }: Verdict): GateVerdict =>
+  ({ ...verdict, reason: verdict.verdict === 'Granted' ? 'PermitGranted' : 'PermitDenied' }) as GateVerdict
+
+const keptGates = (permit: OperationPermit, target: Target): readonly GateVerdict[] =>
+  (permit.status?.gates ?? []).filter((g) => g.target === target.uid).map(asGate)
+
+const kept = (permit: OperationPermit, target: Target, verdict: Verdict): TargetDecision => ({
+  target: target.uid,
+  verdict: asGate(verdict),
+  gates: keptGates(permit, target),
+})
+
+function grantFor({ metadata, spec }: OperationPermit, target: Target, unit: Unit | undefined, now: number): Grant {
+  const { kind, namespace, name, uid } = target
+  const domains = { zone: unit?.zone ?? '', rack: unit?.rack ?? '', pool: unit?.pool ?? '' }
+  const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
+  return {
+    permit: metadata.name ?? '',
+    permitUid: metadata.uid ?? '',
+    target: uid,
+    kind,
+    ...(namespace !== undefined && { namespace }),
+    name,
+    operations: spec.operations,
+    state: 'Held',
+    grantedAt: timestamp(now),
+    until: timestamp(now + spec.leaseSeconds * 1_000),
+    ...known,
+    ...(spec.component !== undefined && { component: spec.component.name }),
+    costFree: unit?.health === 'Unavailable',
+  }
+}
+
+interface Ends {
+  readonly isRevoked: boolean
+  readonly isExpired: boolean
+}
+
+function nextPhase(
+  permit: OperationPermit,
+  targets: readonly TargetDecision[],
+  { isRevoked, isExpired }: Ends,
+): PermitPhase {
+  const phase = phaseOf(permit)
+  const { results = {} } = permit.spec
+  const isGranted = targets.some(
+    ({ target, verdict }) => verdict.verdict === 'Granted' && results[target] === undefined,
+  )
+  const facts = {
+    gatesPass: isGranted,
+    // Whoever reads this decision has swapped the ledger, or must not use it.
+    ledgerSwapped: true,
+    refusedForGood: targets.every((t) => t.verdict.verdict === 'Denied'),
+    // Targets that wait still keep the permit open: their turn comes as slots are freed.
+    allResultsIn: targets.every((t) => results[t.target] !== undefined || t.verdict.verdict === 'Denied'),
+    leaseExpired: isExpired,
+    revocationWanted: isRevoked,
+  }
+  const events =
+    phase === 'Requested' ? (['deny', 'release', 'grant'] as const) : (['release', 'revoke', 'expire'] as const)
+  for (const event of events) {
+    const step = nextPermitPhase(phase, event, facts)
+    if (step.ok) return step.state
+  }
+  return phase
+}
+
+function soonest(permits: readonly PermitDecision[]): number | undefined {
+  const waits = permits.flatMap((p) => p.targets).filter((t) => t.verdict.verdict === 'Waiting')
+  if (waits.length === 0) return undefined
+  return Math.min(...waits.map((t) => (t.verdict.retryAfter ?? Infinity) * 1_000))
+}

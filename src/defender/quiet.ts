@@ -1,0 +1,75 @@
+// Whether the target of an orphaned slot has come to rest: it is healthy, nothing tells it to be disrupted, and its agent was heard again after that
+// was so. Only then does the slot go, since an agent that is cut off may still be in the middle of it.
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { leaseType } from '#runtime/lease.ts'
+import type { FleetView, Unit } from './fleet.ts'
+import type { Grant } from './ledger.ts'
+
+const NODE_LEASES = 'kube-node-lease'
+
+/** Requests under way at the same time. */
+const AT_ONCE = 8
+
+export class QuietWatch {
+  readonly #client: KubeClient
+  /** The heartbeat that was seen first since nothing stands in the way any more. */
+  readonly #first = new Map<string, string>()
+  readonly #quiet = new Set<string>()
+
+  constructor(client: KubeClient) {
+    this.#client = client
+  }
+
+  isQuiet(grant: Grant): boolean {
+    return this.#quiet.has(keyOf(grant))
+  }
+
+  /** Looks at every orphan once. A lease that cannot be read says nothing. */
+  async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
+    const keys = new Set(orphans.map(keyOf))
+    for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)
+    for (const key of this.#quiet) if (!keys.has(key)) this.#quiet.delete(key)
+    for (let i = 0; i < orphans.length; i += AT_ONCE)
+      await Promise.all(orphans.slice(i, i + AT_ONCE).map((grant) => this.#look(grant, fleet)))
+  }
+
+  async #look(grant: Grant, fleet: FleetView): Promise<void> {
+    const key = keyOf(grant)
+    const found = fleet.find({ ...grant, uid: grant.target })
+    if (found.kind !== 'Found' || !isAtRest(found.unit, grant)) {
+      this.#first.delete(key)
+      this.#quiet.delete(key)
+      return
+    }
+    const lease = leaseKey(found.unit)
+    if (lease === undefined) {
+      this.#quiet.add(key)
+      return
+    }
+    const read = await this.#client.get(leaseType, lease).catch(() => undefined)
+    const renewed = read?.spec?.renewTime
+    if (renewed === undefined) return
+    const first = this.#first.get(key)
+    if (first === undefined) this.#first.set(key, renewed)
+    else if (first !== renewed) this.#quiet.add(key)
+  }
+}
+
+function isAtRest(unit: Unit, { permit }: Grant): boolean {
+  if (unit.health !== 'Healthy' || unit.isSilent) return false
+  if (unit.source.kind !== machine.kind) return true
+  const { components = [], jobs = [] } = (unit.source as Machine).spec
+  return jobs.length === 0 && !components.some((c) => c.switch?.permit === permit)
+}
+
+/** Who is not managed by an agent has none that could be heard. */
+function leaseKey(unit: Unit): { readonly namespace: string; readonly name: string } | undefined {
+  if (unit.source.kind === 'Node') return { namespace: NODE_LEASES, name: unit.name }
+  if (unit.source.kind !== machine.kind || (unit.source as Machine).spec.channel !== 'Agent') return undefined
+  return { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(unit.name) }
+}
+
+const keyOf = ({ target, permitUid }: Grant): string => `${target}\n${permitUid}`

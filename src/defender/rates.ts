@@ -1,0 +1,101 @@
+// How many grants a sliding window holds, counted in buckets. A bucket counts until the last moment that it covers has left the window, so the
+// window is never shorter than it says (at most a twentieth longer); one that lies in the future counts too.
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { RATE_WINDOWS } from '#api/kinds/defender-policy.ts'
+
+export type RateWindow = (typeof RATE_WINDOWS)[number]
+export type Bucket = NonNullable<LedgerSpec['rates']>[number]
+
+export const WINDOW_MS: Readonly<Record<RateWindow, number>> = {
+  '1m': 60_000,
+  '10m': 600_000,
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+}
+
+/** Finer costs entries of the ledger, coarser lets a rate recover in larger steps. */
+const SLOTS_PER_WINDOW = 20
+
+export const slotMs = (window: RateWindow): number => WINDOW_MS[window] / SLOTS_PER_WINDOW
+
+export const isLive = ({ slot, window }: Pick<Bucket, 'slot' | 'window'>, now: number): boolean =>
+  (slot + 1) * slotMs(window) > now - WINDOW_MS[window]
+
+/** One series of a policy: what is counted together. */
+export interface Series {
+  readonly policy: string
+  readonly window: RateWindow
+  readonly per: Bucket['per']
+  readonly domain: string
+}
+
+/** Named by what it is over, not by its place in the policy: an edited list of rates must not forget what was granted. */
+export const seriesName = (policy: string, window: RateWindow, per: Bucket['per']): string =>
+  `${policy}/${window}.${per}`
+
+const keyOf = (policy: string, domain: string): string => `${policy}\n${domain}`
+
+/** The buckets of a ledger while one decision is made. */
+export class RateCounter {
+  readonly #now: number
+  readonly #bySeries = new Map<string, Bucket[]>()
+  #size = 0
+
+  constructor(buckets: readonly Bucket[], now: number) {
+    this.#now = now
+    for (const bucket of buckets) if (isLive(bucket, now)) this.#put(bucket)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  count({ policy, domain }: Pick<Series, 'policy' | 'domain'>): number {
+    return (this.#bySeries.get(keyOf(policy, domain)) ?? []).reduce((sum, b) => sum + b.count, 0)
+  }
+
+  /** Milliseconds until the count of the series falls, or undefined when it is zero. */
+  fallsIn(series: Series): number | undefined {
+    const buckets = this.#bySeries.get(keyOf(series.policy, series.domain)) ?? []
+    const ends = buckets.map((b) => (b.slot + 1) * slotMs(series.window) + WINDOW_MS[series.window] - this.#now)
+    return ends.length === 0 ? undefined : Math.max(0, Math.min(...ends))
+  }
+
+  /** Whether a grant now needs an entry that is not there yet. */
+  needsEntry(series: Series): boolean {
+    return !this.#current(series)
+  }
+
+  add(series: Series): void {
+    const current = this.#current(series)
+    const list = this.#bySeries.get(keyOf(series.policy, series.domain)) ?? []
+    if (current !== undefined) list[list.indexOf(current)] = { ...current, count: current.count + 1 }
+    else this.#put({ ...series, slot: this.#slot(series.window), count: 1 })
+  }
+
+  /** In an order of their own, so that equal contents have equal bytes. */
+  buckets(): readonly Bucket[] {
+    const order = (a: Bucket, b: Bucket) =>
+      compare(a.policy, b.policy) || compare(a.domain, b.domain) || a.slot - b.slot
+    return [...this.#bySeries.values()].flat().toSorted(order)
+  }
+
+  #slot(window: RateWindow): number {
+    return Math.floor(this.#now / slotMs(window))
+  }
+
+  #current(series: Series): Bucket | undefined {
+    const slot = this.#slot(series.window)
+    return this.#bySeries.get(keyOf(series.policy, series.domain))?.find((b) => b.slot === slot)
+  }
+
+  #put(bucket: Bucket): void {
+    const key = keyOf(bucket.policy, bucket.domain)
+    const list = this.#bySeries.get(key)
+    if (list === undefined) this.#bySeries.set(key, [bucket])
+    else list.push(bucket)
+    this.#size++
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,0 +1,76 @@
+// What becomes of slots that are taken: freed by a result, orphaned when the permission ended without one, freed again once the target is seen quiet or gone.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { nextSlotState, type SlotEvent, type SlotFacts } from '#api/protocol/permit.ts'
+import { afterResult, breakerAt, newBreaker } from './breaker.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import { policiesFor } from './gates.ts'
+import type { Grant, WorkingLedger } from './ledger.ts'
+import type { Levels } from './levels.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** In this order: a result that is there counts, also when the lease ran out just after. */
+const EVENTS: readonly SlotEvent[] = ['result', 'forget', 'settle', 'orphan']
+
+const ENDED: ReadonlySet<string> = new Set(['Expired', 'Revoked', 'Denied', 'Released'])
+
+export function advanceSlots(ledger: WorkingLedger, levels: Levels, snapshot: Snapshot): void {
+  const permits = new Map(snapshot.permits.map((p) => [p.metadata.uid ?? '', p]))
+  for (const grant of ledger.grants()) {
+    const permit = permits.get(grant.permitUid)
+    const facts = slotFacts(grant, permit, snapshot)
+    for (const event of EVENTS) {
+      const step = nextSlotState(grant.state, event, facts)
+      if (!step.ok) continue
+      if (event === 'result') countResult(ledger, levels, snapshot, grant, permit)
+      if (step.state === 'Freed') ledger.free(grant)
+      else if (step.state !== 'Waiting') ledger.replace({ ...grant, state: step.state })
+      break
+    }
+  }
+}
+
+function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: Snapshot): SlotFacts {
+  const result = permit?.spec.results?.[grant.target]
+  return {
+    resultIn: result !== undefined,
+    permitEnded:
+      result === undefined &&
+      (permit === undefined
+        ? snapshot.gonePermits.has(grant.permitUid)
+        : ENDED.has(permit.status?.phase ?? 'Requested')),
+    // Where readings are missing nobody is quiet.
+    targetQuiet: snapshot.unknown === undefined && snapshot.isQuiet(grant),
+    targetGone: snapshot.unknown === undefined && snapshot.goneTargets.has(grant.target),
+  }
+}
+
+function countResult(
+  ledger: WorkingLedger,
+  levels: Levels,
+  snapshot: Snapshot,
+  grant: Grant,
+  permit: OperationPermit | undefined,
+): void {
+  const result = permit?.spec.results?.[grant.target]
+  if (permit === undefined || result === undefined || result === 'Released') return
+  ledger.add(result === 'Succeeded' ? 'succeeded' : 'failed')
+  if (grant.exempt !== undefined) return
+  for (const policy of policiesOf(grant, permit, levels, snapshot.policies)) {
+    const rule = policy.spec.breaker
+    if (rule === undefined) continue
+    const entry = breakerAt(ledger.breaker(policy.name) ?? newBreaker(policy.name, ledger.now), rule, ledger.now)
+    ledger.setBreaker(afterResult(entry, rule, result === 'Succeeded' ? 's' : 'f', ledger.now))
+  }
+}
+
+/** A target that is gone may have belonged to any policy that decides the operation. */
+function policiesOf(
+  grant: Grant,
+  permit: OperationPermit,
+  levels: Levels,
+  policies: readonly CompiledPolicy[],
+): readonly CompiledPolicy[] {
+  const unit = levels.unitOf(grant)
+  if (unit !== undefined) return policiesFor(policies, permit, unit)
+  return policies.filter((p) => p.spec.mode !== 'Audit' && p.decides(grant.operations))
+}

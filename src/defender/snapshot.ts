@@ -1,0 +1,34 @@
+// Everything that a decision is made from, read beforehand. Nothing in it is believed that a requester wrote about a target.
+import type { Approval } from '#api/kinds/approval.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Verdict } from '#policy/verdict.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import type { FleetView } from './fleet.ts'
+import type { Grant } from './ledger.ts'
+
+export interface Snapshot {
+  readonly permits: readonly OperationPermit[]
+  readonly policies: readonly CompiledPolicy[]
+  readonly holds: readonly OperationalHold[]
+  readonly approvals: readonly Approval[]
+  readonly fleet: FleetView
+  /** Why what was read must not be decided upon (a cache that is incomplete or old), or undefined. */
+  readonly unknown: string | undefined
+  readonly cluster: string | undefined
+  /** The wall clock: for windows, holds and approvals, which speak in its terms. */
+  readonly wall: number
+  /** UIDs of permits whose lease ran out by our own stopwatch. */
+  readonly leasesOver: ReadonlySet<string>
+  /** UIDs of permits that the server itself says are gone. */
+  readonly gonePermits: ReadonlySet<string>
+  /** UIDs of targets that the server itself says are gone. */
+  readonly goneTargets: ReadonlySet<string>
+  isQuiet(grant: Grant): boolean
+  /** Whether this truly goes back to the last healthy revision. */
+  isRecovery(permit: OperationPermit): boolean
+  /** Whether the version says of itself that switching to it disrupts nothing. */
+  isWithoutDisruption(permit: OperationPermit): boolean
+  /** What the rules of a policy came to; absent: nobody could ask them. */
+  readonly rules: ReadonlyMap<string, ReadonlyMap<string, Verdict>>
+}

@@ -1,0 +1,71 @@
+// What a permit's status shall say after a decision. Pure; equal decisions give equal statuses, so that nothing is written twice.
+import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
+import { timestamp } from '#lib/clock.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { type WantedCondition, setCondition } from '#kube/conditions.ts'
+import type { GateVerdict } from './gate.ts'
+import { type PermitDecision, phaseOf } from './plan.ts'
+
+type Verdict = NonNullable<PermitStatus['verdicts']>[number]
+
+const entryOf = (target: string, { reason: _reason, ...said }: GateVerdict): Verdict => ({ target, ...said })
+
+export interface StatusTimes {
+  /** The time of the Defender. */
+  readonly now: number
+  /** When the lease runs out, in the same time. */
+  readonly expiresAt: number | undefined
+}
+
+export function permitStatus(
+  { permit, phase, targets }: PermitDecision,
+  approvals: readonly string[],
+  { now, expiresAt }: StatusTimes,
+): PermitStatus {
+  const old = permit.status
+  const isDecided = phase !== 'Requested'
+  const isEnded = isDecided && phase !== 'Granted'
+  const granted = targets.filter((t) => t.verdict.verdict === 'Granted').length
+  return {
+    ...(permit.metadata.generation !== undefined && { observedGeneration: permit.metadata.generation }),
+    phase,
+    ...(isDecided && { decidedAt: old?.decidedAt ?? timestamp(now) }),
+    ...(phase === 'Granted' && expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
+    ...(isEnded && { endedAt: old?.endedAt ?? timestamp(now) }),
+    granted,
+    verdicts: targets.map(({ target, verdict }) => entryOf(target, verdict)),
+    gates: targets.flatMap(({ target, gates }) => gates.map((g) => entryOf(target, g))),
+    ...(approvals.length > 0 && { approvals }),
+    conditions: setCondition(old?.conditions, conditionOf({ permit, phase, targets }, granted), now),
+  }
+}
+
+function conditionOf({ phase, targets }: PermitDecision, granted: number): WantedCondition {
+  const type = 'PermitGranted'
+  const of = `${granted} of ${targets.length} targets`
+  if (phase === 'Granted') return { type, status: 'True', reason: 'PermitGranted', message: `${of} granted` }
+  if (phase === 'Expired')
+    return { type, status: 'False', reason: 'PermitExpired', message: 'the lease was not renewed' }
+  if (phase === 'Revoked') return { type, status: 'False', reason: 'PermitRevoked', message: 'taken back by a hold' }
+  if (phase === 'Released') return { type, status: 'False', reason: 'AsDeclared', message: 'all results are in' }
+  const first = targets.find((t) => t.verdict.verdict !== 'Granted')
+  const { gate = 'Target', reason = 'PermitRequested', limit } = first?.verdict ?? {}
+  return { type, status: 'False', reason, message: `gate ${gate}${limit === undefined ? '' : `: ${limit}`}` }
+}
+
+/** What was seen, and when to look again, moves all the time; that alone is no reason to write a thousand permits again. */
+export function isWorthWriting(permit: OperationPermit, wanted: PermitStatus): boolean {
+  const old = permit.status
+  if (old === undefined || phaseOf(permit) !== wanted.phase) return true
+  return !jsonEqual(essence(old), essence(wanted))
+}
+
+const essence = ({ phase, granted, verdicts = [], gates = [], approvals }: PermitStatus): unknown => ({
+  phase,
+  granted,
+  approvals,
+  verdicts: verdicts.map(bare),
+  gates: gates.map(bare),
+})
+
+const bare = ({ seen: _seen, retryAfter: _retryAfter, ...rest }: Verdict) => rest
