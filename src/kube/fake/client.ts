@@ -17,12 +17,13 @@ import type {
   WriteOptions,
 } from '../client.ts'
 import { ApiError, ConnectionError, failure } from '../errors.ts'
-import type { FakeKube } from './fake-kube.ts'
-import type { Call, CallFault, GatePoint, Verb } from './faults.ts'
+import type { Core } from './core.ts'
+import type { Call, CallFault, FaultPort, GatePoint, Verb } from './faults.ts'
 import { Refusal } from './object-rules.ts'
 import { answerRaw } from './raw.ts'
 import { get, list } from './reads.ts'
 import { evict, scale, scaleOf } from './subresources.ts'
+import type { FakeWatch } from './watch.ts'
 import { apply, create, patch, remove, update } from './writes.ts'
 
 type Parts = Partial<Pick<Call, 'type' | 'namespace' | 'name' | 'subresource' | 'isWrite' | 'isDryRun'>>
@@ -30,12 +31,25 @@ type Parts = Partial<Pick<Call, 'type' | 'namespace' | 'name' | 'subresource' | 
 /** What a crashed process sees of the world: nothing, for ever. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined)
 
+/** What a client needs of the fake that it is connected to. */
+export interface Server {
+  readonly core: Core
+  readonly faults: FaultPort
+  count(
+    actor: string,
+    verb: Verb,
+    parts: Pick<Call, 'type' | 'namespace' | 'name' | 'subresource' | 'isWrite' | 'isDryRun'>,
+  ): Call
+  openWatch(actor: string, type: ResourceType, options: WatchOptions): FakeWatch
+  closeWatch(watch: FakeWatch): void
+}
+
 export class FakeClient implements KubeClient {
-  readonly #fake: FakeKube
+  readonly #fake: Server
   readonly #actor: string
   #crashed = false
 
-  constructor(fake: FakeKube, actor: string) {
+  constructor(fake: Server, actor: string) {
     this.#fake = fake
     this.#actor = actor
   }
