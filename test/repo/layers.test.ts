@@ -33,7 +33,7 @@ const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
   '@marcbachmann/cel-js': [/^src\/schema\/cel\//],
   re2js: [/^src\/lib\/regex\.ts$/, /^src\/schema\/cel\//],
   pino: [/^src\/lib\/log-pino\.ts$/],
-  'prom-client': [/^src\/runtime\//],
+  'prom-client': [/^src\/runtime\//, /^src\/defender\/metrics\.ts$/, /^src\/(controllers|sync)\/.*metrics\.ts$/],
   commander: [/^src\/cli\//],
   'isomorphic-git': [/^src\/sync\//, /^src\/local\//, /^src\/cli\//],
 }
