@@ -1,0 +1,174 @@
+// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run goes on.
+import { inventory, type Inventory } from '#api/kinds/inventory.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { applyObject, describeConflicts, type ApplyOutcome } from '#kube/apply.ts'
+import { isApiError } from '#kube/errors.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { refText, type ObjectRef } from '../object-ref.ts'
+import type { ClusterConnection } from './connection.ts'
+import { refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
+import { orderOf } from './order.ts'
+import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
+
+export interface ObjectFailure {
+  readonly ref: ObjectRef
+  readonly kind: 'Conflict' | 'Refused' | 'Unreachable'
+  readonly message: string
+}
+
+export interface ClusterResult {
+  readonly applied: number
+  readonly pruned: number
+  readonly failures: readonly ObjectFailure[]
+}
+
+export interface ActContext {
+  readonly connection: ClusterConnection
+  readonly owner: InventoryOwner
+  readonly mark: InventoryMark
+  readonly shards: readonly Inventory[]
+  readonly inventory: readonly InventoryRef[]
+  /** Takes fields back that people took, of objects that are ours. */
+  readonly correct: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Requests in flight against one cluster. */
+const PARALLEL = 16
+
+/** Ours may not be overruled by each other; what the installer put there is handed over to git. */
+const OUR_MANAGERS: ReadonlySet<string> = new Set(
+  Object.values(FIELD_MANAGERS).filter((m) => m !== FIELD_MANAGERS.cli && m !== FIELD_MANAGERS.sync),
+)
+
+export async function actOnCluster(plan: ClusterPlan, context: ActContext): Promise<ClusterResult> {
+  const { inventory: seen } = context
+  const before = refsBefore(seen, plan)
+  // The commit of the shards changes with the second write, when it is true.
+  const shards = jsonEqual(before, seen) ? context.shards : await writeInventory(context, context.shards, before, true)
+  const failures: ObjectFailure[] = []
+  const applied = new Map<string, string | undefined>()
+  const owned = new Set(seen.filter((r) => r.digest !== undefined).map(refText))
+  const applies = plan.actions.filter((a) => a.kind === 'Apply')
+  for (const rank of byRank(applies))
+    await inParallel(rank, async (action) => {
+      const failure = await applyOne(action, owned.has(refText(action.desired.ref)), applied, context)
+      if (failure !== undefined) failures.push(failure)
+    })
+  const pruned = new Set<string>()
+  for (const action of plan.actions) {
+    if (action.kind !== 'Prune' || context.signal?.aborted === true) continue
+    const failure = await pruneOne(action, pruned, context)
+    if (failure !== undefined) failures.push(failure)
+  }
+  await writeInventory(context, shards, refsAfter(seen, plan, { applied, pruned }))
+  return { applied: applied.size, pruned: pruned.size, failures }
+}
+
+const byRank = (actions: readonly ApplyAction[]): readonly (readonly ApplyAction[])[] =>
+  [...Map.groupBy(actions, (a) => orderOf(a.desired.ref))].toSorted(([a], [b]) => a - b).map(([, group]) => group)
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  await Promise.all(
+    Array.from({ length: Math.min(PARALLEL, items.length) }, async () => {
+      for (const item of rest) await work(item)
+    }),
+  )
+}
+
+async function applyOne(
+  { desired, commit }: ApplyAction,
+  isOurs: boolean,
+  applied: Map<string, string | undefined>,
+  { connection, correct, signal }: ActContext,
+): Promise<ObjectFailure | undefined> {
+  const { ref } = desired
+  if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'told to end before it was applied' }
+  try {
+    const type = await connection.types.of(desired.object.apiVersion, ref.kind, signal)
+    const object = withCommit(desired.object, commit)
+    const options = { fieldManager: FIELD_MANAGERS.sync, fieldValidation: 'Strict', ...(signal && { signal }) } as const
+    let outcome = await applyObject(connection.client, type, object, options)
+    if (mayForce(outcome, isOurs && correct))
+      outcome = await applyObject(connection.client, type, object, { ...options, force: true })
+    if (outcome.kind === 'Applied') {
+      applied.set(refText(ref), outcome.object.metadata.uid)
+      return undefined
+    }
+    return failureOf(ref, outcome)
+  } catch (error) {
+    return { ref, kind: 'Refused', message: messageOf(error) }
+  }
+}
+
+function mayForce(outcome: ApplyOutcome<KubeObject>, isCorrected: boolean): boolean {
+  if (outcome.kind !== 'Conflict' || outcome.conflicts.length === 0) return false
+  const managers = outcome.conflicts.map((c) => c.manager)
+  if (managers.some((m) => OUR_MANAGERS.has(m))) return false
+  return isCorrected || managers.every((m) => m === FIELD_MANAGERS.cli || m === FIELD_MANAGERS.sync)
+}
+
+function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { kind: 'Applied' }>): ObjectFailure {
+  if (outcome.kind === 'Conflict' && outcome.conflicts.length > 0)
+    return { ref, kind: 'Conflict', message: describeConflicts(outcome.conflicts) }
+  const kind = outcome.kind === 'Unknown' ? 'Unreachable' : outcome.kind === 'Denied' ? 'Refused' : 'Conflict'
+  return { ref, kind, message: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+}
+
+const withCommit = (object: KubeObject, commit: string): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATIONS.commit]: commit } },
+})
+
+async function pruneOne(
+  { ref, uid, resourceVersion }: PruneAction,
+  pruned: Set<string>,
+  { connection, signal }: ActContext,
+): Promise<ObjectFailure | undefined> {
+  const type = await connection.types.ofGroup(ref.group, ref.kind, signal)
+  if (type === undefined) return undefined
+  const key = { name: ref.name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) }
+  const outcome = await outcomeOf(() =>
+    connection.client.delete(type, key, {
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: 'Background',
+      ...(signal && { signal }),
+    }),
+  )
+  // An object that finalizers hold stays in the inventory until it is gone.
+  if (outcome.kind === 'Applied') {
+    if (outcome.object !== 'Deleting') pruned.add(refText(ref))
+    return undefined
+  }
+  return { ref, kind: outcome.kind === 'Unknown' ? 'Unreachable' : 'Refused', message: messageOf(outcome.error) }
+}
+
+async function writeInventory(
+  { connection: { client }, owner, mark, signal }: ActContext,
+  existing: readonly Inventory[],
+  refs: readonly InventoryRef[],
+  isAhead = false,
+): Promise<readonly Inventory[]> {
+  const commit = isAhead
+    ? (existing.find((s) => s.spec.source === owner.source)?.spec.commit ?? mark.commit)
+    : mark.commit
+  const { apply, remove } = shardWrites(existing, owner, refs, { ...mark, commit })
+  const options = { fieldManager: FIELD_MANAGERS.sync, force: true, ...(signal && { signal }) }
+  const written = await Promise.all(apply.map((shard) => client.apply(inventory, { ...shard }, options)))
+  const byName = new Map(existing.map((shard) => [shard.metadata.name, shard]))
+  for (const name of remove) {
+    const uid = byName.get(name)?.metadata.uid
+    await client.delete(
+      inventory,
+      { name },
+      { ...(uid === undefined ? {} : { preconditions: { uid } }), ...(signal && { signal }) },
+    )
+    byName.delete(name)
+  }
+  for (const shard of written) byName.set(shard.metadata.name, shard)
+  return [...byName.values()]
+}

@@ -1,0 +1,122 @@
+// The inventory as shards of Inventory objects: what sync applied, written before it applies so that nothing applied is ever forgotten. Pure.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { MAX_REFS, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
+import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
+
+export interface InventoryOwner {
+  /** namespace/name of the FleetSource on the hub. */
+  readonly source: string
+  readonly track: string
+}
+
+export interface InventoryMark {
+  readonly commit: string
+  readonly release: string | undefined
+  readonly appliedAt: string
+}
+
+/** Two sources may have tracks of the same name: the name of the source keeps them apart. */
+export const shardName = ({ source, track }: InventoryOwner, shard: number): string =>
+  `${source.replace('/', '.')}.${track}.${shard}`
+
+/** Shards of another source or track in the list are left out. */
+export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwner): readonly InventoryRef[] {
+  const refs = shards
+    .filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+    .flatMap(({ spec }) => spec.refs)
+  return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
+}
+
+/** Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. */
+export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): readonly InventoryRef[] {
+  const refs = new Map(seen.map((ref) => [refText(ref), ref]))
+  for (const action of plan.actions) {
+    if (action.kind !== 'Apply') continue
+    const key = refText(action.desired.ref)
+    const { digest: _, ...before }: InventoryRef = refs.get(key) ?? action.desired.ref
+    // A drifted object that is put back has the content that was recorded.
+    if (refs.get(key)?.digest !== shortDigest(action.desired.digest)) refs.set(key, before)
+  }
+  return [...refs.values()].toSorted(compareRefs)
+}
+
+export interface Outcomes {
+  /** By `refText`, the uid of what was applied. */
+  readonly applied: ReadonlyMap<string, string | undefined>
+  readonly pruned: ReadonlySet<string>
+}
+
+/** After: digests of what was applied, without what was pruned, was gone or belongs to another track now. */
+export function refsAfter(
+  seen: readonly InventoryRef[],
+  plan: ClusterPlan,
+  { applied, pruned }: Outcomes,
+): readonly InventoryRef[] {
+  const refs = new Map(refsBefore(seen, plan).map((ref) => [refText(ref), ref]))
+  for (const action of plan.actions) {
+    if (action.kind !== 'Apply') continue
+    const key = refText(action.desired.ref)
+    if (!applied.has(key)) continue
+    const uid = applied.get(key)
+    refs.set(key, {
+      ...action.desired.ref,
+      ...(uid === undefined ? {} : { uid }),
+      digest: shortDigest(action.desired.digest),
+    })
+  }
+  for (const key of pruned) refs.delete(key)
+  for (const { ref, reason } of plan.skips)
+    if (reason === 'Gone' || reason === 'MovedTrack' || reason === 'OtherObject') refs.delete(refText(ref))
+  return [...refs.values()].toSorted(compareRefs)
+}
+
+export interface ShardWrites {
+  readonly apply: readonly InventoryInput[]
+  /** Names of shards that are not needed any more. */
+  readonly remove: readonly string[]
+}
+
+/** Only what differs: an inventory of 50,000 objects is not rewritten because of one. */
+export function shardWrites(
+  existing: readonly Inventory[],
+  owner: InventoryOwner,
+  refs: readonly InventoryRef[],
+  mark: InventoryMark,
+): ShardWrites {
+  const count = Math.max(1, Math.ceil(refs.length / MAX_REFS))
+  const own = existing.filter(({ spec }) => spec.source === owner.source && spec.track === owner.track)
+  const byName = new Map(own.map((shard) => [shard.metadata.name ?? '', shard]))
+  const apply: InventoryInput[] = []
+  const names = new Set<string>()
+  for (let shard = 0; shard < count; shard++) {
+    const name = shardName(owner, shard)
+    names.add(name)
+    const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
+    const old = byName.get(name)?.spec
+    if (old !== undefined && jsonEqual(old.refs.map(plain), part) && old.shards === count && old.commit === mark.commit)
+      continue
+    const { commit, release, appliedAt } = mark
+    const spec = {
+      ...owner,
+      shard,
+      shards: count,
+      commit,
+      ...(release === undefined ? {} : { release }),
+      appliedAt,
+      refs: part,
+    }
+    apply.push({ apiVersion: API_GROUP_VERSION, kind: 'Inventory', metadata: { name }, spec })
+  }
+  return { apply, remove: [...byName.keys()].filter((name) => !names.has(name)) }
+}
+
+const plain = ({ group, kind, namespace, name, uid, digest }: InventoryRef): ObjectRef & InventoryRef => ({
+  group,
+  kind,
+  namespace,
+  name,
+  ...(uid === undefined ? {} : { uid }),
+  ...(digest === undefined ? {} : { digest }),
+})

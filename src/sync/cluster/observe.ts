@@ -1,0 +1,141 @@
+// Reads what a plan for one cluster needs: its inventory, the live objects behind it, and which component versions are in use.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import type { Inventory } from '#api/kinds/inventory.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { refOf, refText, type ObjectRef } from '../object-ref.ts'
+import type { DesiredObject } from '../render/rendered.ts'
+import { listAll, type ClusterConnection } from './connection.ts'
+import { coversDeclared } from './covers.ts'
+import { inventoryRefs, type InventoryOwner } from './inventory.ts'
+import type { InventoryRef, Live } from './plan.ts'
+
+export interface Observed {
+  readonly shards: readonly Inventory[]
+  readonly inventory: readonly InventoryRef[]
+  readonly live: ReadonlyMap<string, Live>
+  /** By `refText`: what was read, whole, for health. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+  readonly referenced: ReadonlySet<string>
+}
+
+/** Up to so many objects of a kind are got one by one; more are listed. */
+const GET_UP_TO = 8
+
+export async function observeCluster(
+  connection: ClusterConnection,
+  owner: InventoryOwner,
+  desired: readonly DesiredObject[],
+  signal?: AbortSignal,
+): Promise<Observed> {
+  const call = signal === undefined ? {} : { signal }
+  const shards = await listAll(connection.client, inventory, call)
+  const refs = inventoryRefs(shards, owner)
+  const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
+  const { live, objects } = await readLive(connection, [...wanted.values()], desired, signal)
+  const declared = new Set(desired.map((d) => refText(d.ref)))
+  const mayPrune = refs.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent' && !declared.has(refText(r)))
+  const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
+  return { shards, inventory: refs, live, objects, referenced }
+}
+
+async function readLive(
+  { client, types }: ClusterConnection,
+  refs: readonly ObjectRef[],
+  desired: readonly DesiredObject[],
+  signal: AbortSignal | undefined,
+) {
+  const declared = new Map(desired.map((d) => [refText(d.ref), d.object]))
+  const live = new Map<string, Live>()
+  const objects = new Map<string, KubeObject>()
+  for (const group of Map.groupBy(refs, (r) => `${r.group}/${r.kind}`).values()) {
+    const [first] = group
+    if (first === undefined) continue
+    const sample = declared.get(refText(first))
+    const type = await typeOf(types, first, sample, signal)
+    if (type === undefined) {
+      // The kind is not served, so there are no objects of it.
+      for (const ref of group) live.set(refText(ref), 'Absent')
+      continue
+    }
+    const found = await readKind(client, type, group, signal)
+    for (const ref of group) {
+      const key = refText(ref)
+      const object = found === undefined ? undefined : found.get(key)
+      live.set(
+        key,
+        found === undefined ? 'Unknown' : object === undefined ? 'Absent' : liveOf(object, declared.get(key)),
+      )
+      if (object !== undefined) objects.set(key, object)
+    }
+  }
+  return { live, objects }
+}
+
+async function typeOf(
+  types: ClusterConnection['types'],
+  ref: ObjectRef,
+  sample: KubeObject | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ResourceType | undefined> {
+  if (sample === undefined) return types.ofGroup(ref.group, ref.kind, signal)
+  return types.of(sample.apiVersion, ref.kind, signal).catch(() => undefined)
+}
+
+/** Undefined when the server does not let us read the kind: unknown is neither there nor gone. */
+async function readKind(
+  client: ClusterConnection['client'],
+  type: ResourceType,
+  refs: readonly ObjectRef[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, KubeObject> | undefined> {
+  const call = signal === undefined ? {} : { signal }
+  try {
+    if (refs.length > GET_UP_TO)
+      return new Map((await listAll(client, type, call)).map((o) => [refText({ ...refOf(o), group: type.group }), o]))
+    const got = await Promise.all(
+      refs.map((r) =>
+        client.get(type, { name: r.name, ...(r.namespace === '' ? {} : { namespace: r.namespace }) }, call),
+      ),
+    )
+    return new Map(refs.flatMap((r, i) => (got[i] === undefined ? [] : [[refText(r), got[i]]])))
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+const isForbidden = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'status' in error && error.status === 403
+
+function liveOf(object: KubeObject, declared: KubeObject | undefined): Live {
+  const { uid = '', resourceVersion = '', annotations = {}, deletionTimestamp } = object.metadata
+  return {
+    uid,
+    resourceVersion,
+    commit: annotations[ANNOTATIONS.commit],
+    matches: declared === undefined || coversDeclared(declared, object),
+    isDeleting: deletionTimestamp !== undefined,
+  }
+}
+
+async function referencedComponents(
+  { client }: ClusterConnection,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const call = signal === undefined ? {} : { signal }
+  const names = new Set<string>()
+  for (const { spec, status } of await listAll(client, machine, call)) {
+    for (const { name, version } of spec.components ?? []) names.add(componentObjectName(name, version))
+    for (const { name, version } of status?.components ?? [])
+      if (version !== undefined) names.add(componentObjectName(name, version))
+  }
+  for (const { spec } of await listAll(client, componentCanary, call))
+    for (const { name, version } of spec.components) names.add(componentObjectName(name, version))
+  return names
+}

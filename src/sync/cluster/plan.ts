@@ -1,0 +1,201 @@
+// Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
+// One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '#lib/json.ts'
+import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
+import type { DesiredObject, Rejected } from '../render/rendered.ts'
+import { orderOf } from './order.ts'
+
+export interface InventoryRef extends ObjectRef {
+  readonly uid?: string
+  /** Start of the digest of what was applied; absent when nobody knows whether it was. */
+  readonly digest?: string
+}
+
+export interface LiveObject {
+  readonly uid: string
+  readonly resourceVersion: string
+  /** The annotation: which commit last changed it. */
+  readonly commit: string | undefined
+  /** Every declared field has its declared value. */
+  readonly matches: boolean
+  readonly isDeleting: boolean
+}
+
+export type Live = LiveObject | 'Absent' | 'Unknown'
+
+export interface ClusterSeen {
+  readonly desired: readonly DesiredObject[]
+  readonly rejected: readonly Rejected[]
+  /** What this source and track applied. */
+  readonly inventory: readonly InventoryRef[]
+  /** By `refText`; whoever is not in it is unknown. */
+  readonly live: ReadonlyMap<string, Live>
+  /** By `refText`: declared by another track now. */
+  readonly elsewhere: ReadonlySet<string>
+  /** Names of MachineComponents that machines, canaries or kept revisions still use. */
+  readonly referenced: ReadonlySet<string>
+  /** Digests of deletions that somebody approved. */
+  readonly approved: ReadonlySet<string>
+}
+
+export interface ClusterConfig {
+  readonly commit: string
+  readonly prune: { readonly enabled: boolean; readonly guard: number | `${number}%` }
+  readonly drift: 'Detect' | 'Correct' | 'Off'
+}
+
+export type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded'
+
+export interface ApplyAction {
+  readonly kind: 'Apply'
+  readonly reason: ApplyReason
+  readonly desired: DesiredObject
+  /** For the annotation. */
+  readonly commit: string
+}
+
+export interface PruneAction {
+  readonly kind: 'Prune'
+  readonly reason: 'Undeclared'
+  readonly ref: ObjectRef
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+export type ClusterAction = ApplyAction | PruneAction
+
+export type SkipReason =
+  | 'Rejected'
+  | 'DriftDetected'
+  | 'Unreadable'
+  | 'PruneDeferred'
+  | 'PruneBlocked'
+  | 'PruneDisabled'
+  | 'OtherObject'
+  | 'MovedTrack'
+  | 'Gone'
+  | 'BeingDeleted'
+
+export interface Skip {
+  readonly ref: ObjectRef
+  readonly reason: SkipReason
+  readonly detail?: string
+}
+
+export interface ClusterPlan {
+  readonly actions: readonly ClusterAction[]
+  readonly skips: readonly Skip[]
+  readonly unchanged: number
+  /** Set when the guard holds back deletions: what an Approval has to name. */
+  readonly blocked?: { readonly digest: string; readonly count: number; readonly allowed: number }
+}
+
+/** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
+export const DIGEST_DIGITS = 16
+export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
+
+export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPlan {
+  const known = new Map(seen.inventory.map((ref) => [refText(ref), ref]))
+  const applies: ApplyAction[] = []
+  const skips: Skip[] = seen.rejected.map(({ ref, problem }) => ({ ref, reason: 'Rejected', detail: problem }))
+  let unchanged = 0
+  for (const desired of seen.desired) {
+    const verdict = judgeDesired(desired, known.get(refText(desired.ref)), seen, config)
+    if (verdict === 'Unchanged') unchanged++
+    else if ('kind' in verdict) applies.push(verdict)
+    else skips.push(verdict)
+  }
+  const prunes = planPrunes(seen, config)
+  applies.sort((a, b) => orderOf(a.desired.ref) - orderOf(b.desired.ref) || compareRefs(a.desired.ref, b.desired.ref))
+  return {
+    actions: [...applies, ...prunes.actions],
+    skips: [...skips, ...prunes.skips],
+    unchanged,
+    ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
+  }
+}
+
+function judgeDesired(
+  desired: DesiredObject,
+  applied: InventoryRef | undefined,
+  { live: all }: ClusterSeen,
+  { commit, drift }: ClusterConfig,
+): ApplyAction | Skip | 'Unchanged' {
+  const { ref } = desired
+  const live = all.get(refText(ref)) ?? 'Unknown'
+  const apply = (reason: ApplyReason, by = commit): ApplyAction => ({ kind: 'Apply', reason, desired, commit: by })
+  const isRecorded = applied?.digest === shortDigest(desired.digest)
+  if (applied === undefined) return apply('New')
+  if (!isRecorded) return apply(applied.digest === undefined ? 'Unrecorded' : 'Changed')
+  // Content as recorded: from here on it is about what others did since.
+  if (live === 'Unknown') return 'Unchanged'
+  if (live === 'Absent')
+    return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'it is gone') : apply('Missing')
+  if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
+  if (live.matches) return 'Unchanged'
+  // The same content comes back, so the commit that last changed it stays the same.
+  return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'somebody changed it')
+}
+
+const drifted = (drift: 'Detect' | 'Off', ref: ObjectRef, detail: string): Skip | 'Unchanged' =>
+  drift === 'Detect' ? { ref, reason: 'DriftDetected', detail } : 'Unchanged'
+
+interface Prunes {
+  readonly actions: readonly PruneAction[]
+  readonly skips: readonly Skip[]
+  readonly blocked?: NonNullable<ClusterPlan['blocked']>
+}
+
+function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
+  const declared = new Set([...seen.desired, ...seen.rejected].map(({ ref }) => refText(ref)))
+  const actions: PruneAction[] = []
+  const skips: Skip[] = []
+  for (const ref of seen.inventory) {
+    if (declared.has(refText(ref))) continue
+    const verdict = judgePrune(ref, seen, config)
+    if ('kind' in verdict) actions.push(verdict)
+    else skips.push(verdict)
+  }
+  // Backwards: what rests on others goes first.
+  actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
+  const allowed = allowedPrunes(config.prune.guard, seen.inventory.length)
+  if (actions.length <= allowed) return { actions, skips }
+  const digest = pruneDigest(actions)
+  if (seen.approved.has(digest)) return { actions, skips }
+  const held = actions.map(({ ref }): Skip => ({ ref, reason: 'PruneBlocked' }))
+  return { actions: [], skips: [...skips, ...held], blocked: { digest, count: actions.length, allowed } }
+}
+
+function judgePrune(
+  ref: InventoryRef,
+  { live: all, elsewhere, referenced }: ClusterSeen,
+  { prune }: ClusterConfig,
+): PruneAction | Skip {
+  const live = all.get(refText(ref)) ?? 'Unknown'
+  if (elsewhere.has(refText(ref))) return { ref, reason: 'MovedTrack' }
+  if (live === 'Absent') return { ref, reason: 'Gone' }
+  if (live === 'Unknown') return { ref, reason: 'Unreadable' }
+  if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
+  if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
+  if (ref.uid !== undefined && ref.uid !== live.uid)
+    return { ref, reason: 'OtherObject', detail: 'somebody made another object of the same name' }
+  if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
+    return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
+  return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
+}
+
+/** A percentage rounds down, but one object is no mass deletion unless the guard is zero. */
+export function allowedPrunes(guard: number | `${number}%`, total: number): number {
+  if (typeof guard === 'number') return guard
+  const percent = Number(guard.slice(0, -1))
+  return percent === 0 ? 0 : Math.max(1, Math.floor((percent * total) / 100))
+}
+
+/** Names these very objects: an approval of it covers no other list. */
+export function pruneDigest(actions: readonly PruneAction[]): string {
+  const targets = actions.map(({ ref, uid }) => `${refText(ref)} ${uid}`).toSorted()
+  return createHash('sha256')
+    .update(canonicalJson({ operations: ['Prune'], targets }))
+    .digest('hex')
+}

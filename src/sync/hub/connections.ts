@@ -1,0 +1,81 @@
+// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; made anew when a Secret changes.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
+import type { SyncContext } from './context.ts'
+
+const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+/** Where kubeconfigs are kept when the reference names no key. */
+const DEFAULT_KEYS = ['value', 'kubeconfig'] as const
+/** The Secret is read again after this long. */
+const TRUST_MS = 30_000
+
+interface Known {
+  readonly connection: ClusterConnection
+  readonly stamp: string
+  readonly checkedAt: number
+}
+
+export class Connections {
+  readonly #context: Pick<SyncContext, 'client' | 'clock' | 'connect'>
+  readonly #known = new Map<string, Known>()
+
+  constructor(context: Pick<SyncContext, 'client' | 'clock' | 'connect'>) {
+    this.#context = context
+  }
+
+  /** Throws when the cluster cannot be connected to; whether it answers shows with the first call. */
+  async to(cluster: Cluster, signal?: AbortSignal): Promise<ClusterConnection> {
+    const { clock, client, connect } = this.#context
+    const { namespace = '', name = '' } = cluster.metadata
+    const id = `${namespace}/${name}`
+    const known = this.#known.get(id)
+    if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
+    const ref = cluster.status?.kubeconfigSecret ?? cluster.spec.kubeconfigSecretRef
+    if (ref === undefined)
+      throw new KubeNodeError('KN7301', `cannot connect to cluster ${id}: it has no kubeconfig yet`, { retry: 'later' })
+    const secret = await client.get(SECRET, { namespace, name: ref.name }, signal === undefined ? {} : { signal })
+    const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
+    if (secret === undefined || text === undefined)
+      throw new KubeNodeError(
+        'KN7302',
+        `cannot connect to cluster ${id}: the Secret ${namespace}/${ref.name} ${secret === undefined ? 'does not exist' : `has no key ${ref.key ?? DEFAULT_KEYS.join(' or ')}`}; put the kubeconfig there`,
+        { retry: 'later' },
+      )
+    const stamp = `${secret.metadata.uid ?? ''}/${secret.metadata.resourceVersion ?? ''}/${ref.key ?? ''}`
+    if (known?.stamp === stamp) {
+      this.#known.set(id, { ...known, checkedAt: clock.monotonic() })
+      return known.connection
+    }
+    const { config } = parseSafeKubeconfig(text, `Secret ${namespace}/${ref.name}`)
+    if (known !== undefined) close(known.connection.client)
+    const connection = connectTo(name, connect(config), () => clock.monotonic())
+    this.#known.set(id, { connection, stamp, checkedAt: clock.monotonic() })
+    return connection
+  }
+
+  close(): void {
+    for (const { connection } of this.#known.values()) close(connection.client)
+    this.#known.clear()
+  }
+}
+
+function close(client: KubeClient): void {
+  if ('close' in client && typeof client.close === 'function') client.close()
+}
+
+function kubeconfigIn(secret: KubeObject, key: string | undefined): string | undefined {
+  const data = isObject(secret['data']) ? secret['data'] : {}
+  const plain = isObject(secret['stringData']) ? secret['stringData'] : {}
+  for (const name of key === undefined ? DEFAULT_KEYS : [key]) {
+    const [encoded, text] = [data[name], plain[name]]
+    if (typeof encoded === 'string') return Buffer.from(encoded, 'base64').toString('utf8')
+    if (typeof text === 'string') return text
+  }
+  return undefined
+}

@@ -1,0 +1,36 @@
+// What the sync role is given by the program that runs it. It has the shape of what controllers are given, with a configuration of its own.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import type { Informers } from '#runtime/informers.ts'
+import type { WeakCage } from '../render/cage.ts'
+import type { CageLimits } from '../render/run-caged.ts'
+
+export interface SyncConfig {
+  /** Where copies of remote repositories are kept. */
+  readonly cacheDir: string
+  /** Whether a fleet may be rendered where the machine gives no namespaces. */
+  readonly weakCage: WeakCage
+  /** What the git program needs of our environment for remote repositories: PATH, perhaps HOME. */
+  readonly gitEnv?: Readonly<Record<string, string>>
+  /** How often a local repository is looked at for a new commit. */
+  readonly localPollMs?: number
+  readonly renderLimits?: CageLimits
+}
+
+export interface SyncContext {
+  readonly client: KubeClient
+  readonly informers: Informers
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly events: EventRecorder
+  readonly metrics?: Pick<RuntimeMetrics, 'controller'>
+  /** Makes the client of a cluster from its kubeconfig; the HTTP client in a real program. */
+  readonly connect: (config: ConnectionConfig) => KubeClient
+  readonly config: SyncConfig
+}

@@ -1,0 +1,85 @@
+// What the loops of the hub share: caches, rendered commits, connections, locks. Made once, handed to both.
+import { approval, type Approval } from '#api/kinds/approval.ts'
+import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { release, type Release } from '#api/kinds/release.ts'
+import { matchesLabels } from '#kube/selector.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
+import { ClusterLocks } from './cluster-locks.ts'
+import { Connections } from './connections.ts'
+import type { SyncContext } from './context.ts'
+import { Renders } from './renders.ts'
+import { WrittenReleases } from './written-releases.ts'
+
+export interface HubParts {
+  readonly context: SyncContext
+  readonly sources: SharedInformer<FleetSource>
+  readonly pipelines: SharedInformer<ReleasePipeline>
+  readonly releases: SharedInformer<Release>
+  readonly clusters: SharedInformer<Cluster>
+  readonly holds: SharedInformer<OperationalHold>
+  readonly approvals: SharedInformer<Approval>
+  readonly renders: Renders
+  readonly connections: Connections
+  readonly locks: ClusterLocks
+  readonly written: WrittenReleases
+  /** The hub itself, as a target. */
+  readonly hub: ClusterConnection
+}
+
+export function hubParts(context: SyncContext): HubParts {
+  const { informers, client, clock } = context
+  return {
+    context,
+    sources: informers.of(fleetSource),
+    pipelines: informers.of(releasePipeline),
+    releases: informers.of(release),
+    clusters: informers.of(cluster),
+    holds: informers.of(operationalHold),
+    approvals: informers.of(approval),
+    renders: new Renders(context.config),
+    connections: new Connections(context),
+    locks: new ClusterLocks(),
+    written: new WrittenReleases(),
+    hub: connectTo('hub', client, () => clock.monotonic()),
+  }
+}
+
+/** Why a hold pauses the object; undefined when none does. */
+export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now: number): string | undefined {
+  const { namespace, name = '', labels = {} } = object.metadata
+  const found = parts.holds.list().find(({ spec: { effect, target, until } }) => {
+    if ((effect !== 'Pause' && effect !== 'Freeze') || Date.parse(until) <= now || target.kind !== object.kind)
+      return false
+    if (target.namespace !== undefined && target.namespace !== namespace) return false
+    return target.name === undefined ? matchesLabels(target.selector ?? {}, labels) : target.name === name
+  })
+  return found === undefined
+    ? undefined
+    : `${found.spec.author} holds it until ${found.spec.until}: ${found.spec.reason}`
+}
+
+/** Digests that somebody approved and that still count, with who did. */
+export function approvedDigests(
+  { approvals }: Pick<HubParts, 'approvals'>,
+  now: number,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const live = approvals.list().filter(({ spec }) => spec.until === undefined || Date.parse(spec.until) > now)
+  return new Map(
+    [...Map.groupBy(live, ({ spec }) => spec.digest)].map(([digest, all]) => [
+      digest,
+      new Set(all.map((a) => a.spec.by)),
+    ]),
+  )
+}
+
+export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
+
+export function keyParts(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}

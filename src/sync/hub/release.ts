@@ -1,0 +1,314 @@
+// Carries one Release through its pipeline: looks at the clusters that matter now, lets the plan decide, writes down how far it is before it goes further.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import { lookAtCluster, type LookReport } from '../cluster/look.ts'
+import { refText } from '../object-ref.ts'
+import { chainOf, previousOf } from '../release/chain.ts'
+import type { SeenCluster } from '../release/cluster-phase.ts'
+import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
+import { splitByTrack, targetDigest } from '../release/tracks.ts'
+import type { Targets } from '../render/rendered.ts'
+import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
+
+interface Work {
+  readonly parts: HubParts
+  readonly release: Release
+  readonly source: FleetSource
+  readonly pipeline: ReleasePipeline
+  readonly chain: readonly Release[]
+  readonly signal: AbortSignal
+}
+
+/** Clusters looked at side by side for one Release. */
+const PARALLEL_LOOKS = 8
+/** A Release that cannot go on for want of another object. */
+const MISSING_MS = 10_000
+/** Clusters of a Release that is done are compared with it again, though not more often than this. */
+const DRIFT_MS = 60_000
+
+export async function reconcileRelease(parts: HubParts, key: string, context: ReconcileContext): Promise<Outcome> {
+  const cached = parts.releases.get(keyParts(key))
+  const release = cached && parts.written.newest(cached)
+  if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
+  const { namespace } = release.metadata
+  const { source: sourceName, track, pipeline: pipelineName } = release.spec
+  const source = parts.sources.get({ namespace, name: sourceName })
+  const pipeline = parts.pipelines.get({ namespace, name: pipelineName })
+  const all = parts.releases.list().filter((r) => r.metadata.namespace === namespace)
+  const chain = chainOf(all, { source: sourceName, track })
+  const isNewest = chain.at(-1)?.metadata.name === release.metadata.name
+  if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) return done
+  if (source === undefined || pipeline === undefined) {
+    const missing = source === undefined ? `FleetSource ${sourceName}` : `ReleasePipeline ${pipelineName}`
+    await writeStatus(
+      parts,
+      release,
+      { ...release.status },
+      [stalled('ReferenceMissing', `there is no ${missing}`)],
+      context.signal,
+    )
+    return requeueAfter(MISSING_MS)
+  }
+  const work: Work = { parts, release, source, pipeline, chain, signal: context.signal }
+  if (isOver(release)) return keepFromDrifting(work)
+  return advance(work, isNewest ? undefined : (chain.at(-1)?.metadata.name ?? ''), context)
+}
+
+async function advance(work: Work, newer: string | undefined, { log }: ReconcileContext): Promise<Outcome> {
+  const { parts, release, source, pipeline, signal } = work
+  const { clock } = parts.context
+  const rendered = newer === undefined ? await rendering(work) : undefined
+  if (rendered !== undefined && 'problem' in rendered) {
+    await writeStatus(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
+    return requeueAfter(MISSING_MS)
+  }
+  const looks =
+    rendered === undefined
+      ? new Map<string, LookReport>()
+      : await lookAround(work, rendered.targets, rendered.elsewhere)
+  const now = clock.now()
+  const plan = planRelease(
+    {
+      release,
+      pipeline: pipeline.spec,
+      clusters: new Map(
+        Object.entries(release.spec.digests).map(([name, digest]) => [name, seenCluster(work, name, digest, looks)]),
+      ),
+      newer,
+      paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
+      approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? new Set(),
+    },
+    now,
+  )
+  for (const [cluster, report] of looks) tell(parts, release, cluster, report)
+  if (plan.status.phase !== release.status?.phase)
+    log.info('release', { phase: plan.status.phase, reason: plan.status.waitingFor?.predicate ?? 'Progressing' })
+  await writeStatus(parts, release, plan.status, conditionsOf(plan, newer), signal)
+  // What was just written down as begun is begun at once.
+  const hasBegun = (plan.status.clusters ?? []).some(
+    (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
+  )
+  return hasBegun ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+}
+
+const phaseOf = ({ status }: Release, cluster: string) => status?.clusters?.find((c) => c.name === cluster)?.phase
+
+/** What an Approval of a Release names: everything that it would apply. */
+export const targetsDigest = ({ spec }: Pick<Release, 'spec'>): string =>
+  targetDigest({
+    objects: Object.entries(spec.digests).map(([name, digest]) => ({
+      ref: { group: '', kind: 'Cluster', namespace: '', name },
+      digest,
+      object: { apiVersion: '', kind: '', metadata: {} },
+    })),
+    rejected: [],
+  })
+
+interface Rendering {
+  readonly targets: Targets
+  /** By target: what the other tracks of the source declare there. */
+  readonly elsewhere: (target: string) => ReadonlySet<string>
+}
+
+/** The commit is rendered again after a restart; it must give what the Release was made for. */
+async function rendering({ parts, release, source }: Work): Promise<Rendering | { readonly problem: string }> {
+  try {
+    const { targets } = await parts.renders.render(source, release.spec.commit)
+    const { tracks } = splitByTrack(targets, source.spec.tracks)
+    const own = tracks.get(release.spec.track)
+    if (own === undefined) return { problem: `the source has no track ${release.spec.track} any more` }
+    for (const [name, digest] of Object.entries(release.spec.digests)) {
+      const target = own.get(name)
+      if (target === undefined || targetDigest(target) !== digest)
+        return {
+          problem: `commit ${release.spec.commit.slice(0, 12)} renders to other objects for ${name} than when the Release was made`,
+        }
+    }
+    const others = [...tracks].filter(([name]) => name !== release.spec.track)
+    const elsewhere = (target: string) =>
+      new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
+    return { targets: own, elsewhere }
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    return { problem: messageOf(error) }
+  }
+}
+
+async function lookAround(
+  work: Work,
+  targets: Targets,
+  elsewhere: (target: string) => ReadonlySet<string>,
+): Promise<ReadonlyMap<string, LookReport>> {
+  const looks = new Map<string, LookReport>()
+  const names = clustersToLookAt(work.release).values()
+  const worker = async () => {
+    for (const name of names) {
+      const report = await lookAt(work, name, targets, elsewhere(name))
+      if (report !== undefined) looks.set(name, report)
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL_LOOKS }, worker))
+  return looks
+}
+
+async function lookAt(
+  { parts, release, source, pipeline, signal }: Work,
+  name: string,
+  targets: Targets,
+  elsewhere: ReadonlySet<string>,
+): Promise<LookReport | undefined> {
+  const { clock } = parts.context
+  const { namespace } = release.metadata
+  const target = targets.get(name)
+  const cluster = parts.clusters.get({ namespace, name })
+  if (target === undefined) return undefined
+  if (cluster === undefined) return { look: { kind: 'Unreachable', message: `the hub has no Cluster ${name}` } }
+  const { track, commit } = release.spec
+  const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
+  const { prune, drift } = source.spec
+  try {
+    const connection = await parts.connections.to(cluster, signal)
+    return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
+      // While it waited for its turn a newer Release may have come: then this hand stays off.
+      if (isSuperseded(parts, release)) return undefined
+      return lookAtCluster(connection, {
+        target,
+        owner: { source: keyOf(source), track },
+        mark: { commit, release: release.metadata.name, appliedAt: timestamp(clock.now()) },
+        config: { commit, prune, drift },
+        elsewhere,
+        approved: new Set(approvedDigests(parts, clock.now()).keys()),
+        needs: {
+          machines: gates.some((g) => g.machinesReady !== undefined || g.componentsConsistent !== undefined),
+          repairs: gates.some((g) => g.noNewRepairs !== undefined),
+        },
+        signal,
+      })
+    })
+  } catch (error) {
+    if (signal.aborted) throw error
+    return { look: { kind: 'Unreachable', message: messageOf(error) } }
+  }
+}
+
+const isSuperseded = ({ releases }: HubParts, { metadata, spec }: Release): boolean => {
+  const all = releases.list().filter((r) => r.metadata.namespace === metadata.namespace)
+  return chainOf(all, spec).at(-1)?.metadata.name !== metadata.name
+}
+
+function seenCluster(
+  { parts, release, chain }: Work,
+  name: string,
+  digest: string,
+  looks: ReadonlyMap<string, LookReport>,
+): SeenCluster {
+  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
+  const stage = cluster?.spec.stage
+  // The field says it in the spec; selectors of stages speak of labels.
+  const labels = cluster && {
+    ...(stage === undefined ? {} : { 'kubenode.io/stage': stage }),
+    ...cluster.metadata.labels,
+  }
+  return { name, labels, digest, look: looks.get(name)?.look, previous: previousOf(chain, release, name) }
+}
+
+/** Puts back, or reports, what others changed in the clusters of the newest Release after it is done. */
+async function keepFromDrifting(work: Work): Promise<Outcome> {
+  const { parts, release, source } = work
+  const everyMs = Math.max(DRIFT_MS, parseDuration(source.spec.interval))
+  if (source.spec.drift === 'Off') return done
+  const finished = Date.parse(release.status?.finishedAt ?? '')
+  if (parts.context.clock.now() - finished < everyMs) return requeueAfter(everyMs)
+  const rendered = await rendering(work)
+  if ('problem' in rendered) return requeueAfter(everyMs)
+  for (const { name, phase } of release.status?.clusters ?? []) {
+    if (phase === 'Waiting' || phase === 'Failed') continue
+    const report = await lookAt(work, name, rendered.targets, rendered.elsewhere(name))
+    if (report !== undefined) tell(parts, release, name, report)
+  }
+  return requeueAfter(everyMs)
+}
+
+function tell({ context }: HubParts, release: Release, cluster: string, { plan, result, look }: LookReport): void {
+  const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+    context.events.record(release, { type, reason, action: 'Apply', note: `${cluster}: ${note}`.slice(0, 1_000) })
+  if (result !== undefined && result.applied + result.pruned > 0)
+    say('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
+  if (look.kind === 'Seen' && look.failures[0] !== undefined) say('Warning', 'ApplyFailed', look.failures[0])
+  const blocked = plan?.blocked
+  if (blocked !== undefined)
+    say(
+      'Warning',
+      'PruneGuard',
+      `${blocked.count} deletions wait, ${blocked.allowed} are allowed; approve digest ${blocked.digest}`,
+    )
+  const deferred = plan?.skips.find((s) => s.reason === 'PruneDeferred')
+  if (deferred !== undefined)
+    say('Normal', 'StillReferenced', `${refText(deferred.ref)} is kept: ${deferred.detail ?? ''}`)
+  const drift = plan?.skips.find((s) => s.reason === 'DriftDetected')
+  if (drift !== undefined) say('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail ?? ''}`)
+}
+
+type Wanted = Omit<WantedCondition, 'observedGeneration'>
+
+const stalled = (reason: string, message: string): Wanted => ({ type: 'Stalled', status: 'True', reason, message })
+
+function conditionsOf({ status }: ReleasePlan, newer: string | undefined): readonly Wanted[] {
+  const { phase, waitingFor } = status
+  const is = (type: string, holds: boolean, reason: string, message: string): Wanted => ({
+    type,
+    status: holds ? 'True' : 'False',
+    reason,
+    message,
+  })
+  const waits = waitingFor === undefined ? 'nothing' : (waitingFor.seen ?? waitingFor.predicate)
+  const reason =
+    newer === undefined
+      ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
+      : 'NewerRelease'
+  const isGate = waitingFor?.predicate === 'GateClosed'
+  return [
+    is('Ready', phase === 'Succeeded', reason, phase === 'Succeeded' ? 'every stage is done' : `waits for ${waits}`),
+    is('Reconciling', phase === 'Progressing', reason, `waits for ${waits}`),
+    is('Stalled', phase === 'Paused', reason, phase === 'Paused' ? waits : 'it goes on by itself'),
+    is('GatesPassed', !isGate, isGate ? 'GateClosed' : 'AsDeclared', isGate ? waits : 'no gate is closed'),
+    is(
+      'Superseded',
+      newer !== undefined,
+      newer === undefined ? 'AsDeclared' : 'NewerRelease',
+      newer === undefined ? 'it is the newest' : `by ${newer}`,
+    ),
+  ]
+}
+
+async function writeStatus(
+  parts: HubParts,
+  release: Release,
+  wanted: ReleaseStatus,
+  conditions: readonly Wanted[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { context } = parts
+  const { generation, namespace = '', name = '' } = release.metadata
+  const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
+  const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
+  if (jsonEqual(status, release.status)) return
+  const object = { apiVersion: API_GROUP_VERSION, kind: 'Release', metadata: { namespace, name }, status }
+  const written = await context.client.apply(releaseKind, object, {
+    fieldManager: FIELD_MANAGERS.sync,
+    force: true,
+    subresource: 'status',
+    signal,
+  })
+  parts.written.remember(written)
+}

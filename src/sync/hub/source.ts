@@ -1,0 +1,302 @@
+// Follows one FleetSource: fetch, render, apply what belongs on the hub, and make a Release for each track whose objects changed.
+// Whatever fails leaves what was applied before in force, and says so.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { lookAtCluster, type LookReport } from '../cluster/look.ts'
+import { revertedCommit } from '../git/revision.ts'
+import { refText } from '../object-ref.ts'
+import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/chain.ts'
+import { splitByTrack, targetDigest } from '../release/tracks.ts'
+import type { Targets } from '../render/rendered.ts'
+import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
+import type { Fetched } from './renders.ts'
+
+/** The target that is the hub itself: it has no stages, since everything else rests on it. */
+export const HUB = 'hub'
+
+type Condition = Omit<WantedCondition, 'observedGeneration'>
+const good = (type: string, reason: string, message: string): Condition => ({ type, status: 'True', reason, message })
+const bad = (type: string, reason: string, message: string): Condition => ({ type, status: 'False', reason, message })
+
+/** What one pass found, for the status. */
+interface Pass {
+  readonly source: FleetSource
+  readonly conditions: Condition[]
+  fetched?: Fetched
+  rendered?: { readonly tracks: ReadonlyMap<string, Targets>; readonly problems: readonly string[] }
+  stopped?: true
+}
+
+/** After a failure that only a commit can mend it is still worth looking, since the commit comes without a watch. */
+const AT_LEAST_MS = 1_000
+
+export async function reconcileSource(
+  parts: HubParts,
+  key: string,
+  { signal, log }: ReconcileContext,
+): Promise<Outcome> {
+  const source = parts.sources.get(keyParts(key))
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
+  const { clock } = parts.context
+  const pass: Pass = { source, conditions: [] }
+  const paused = pausedBy(parts, source, clock.now())
+  if (paused !== undefined) pass.conditions.push(good('Paused', 'HoldPause', paused))
+  else {
+    pass.conditions.push(bad('Paused', 'AsDeclared', 'no hold'))
+    await fetch(parts, pass)
+    await render(parts, pass)
+    await declare(parts, pass, signal)
+  }
+  await writeStatus(parts, pass, signal)
+  const trouble = pass.conditions.find((c) => c.status === 'False' && c.type !== 'Paused')
+  if (trouble !== undefined) log.warn('source is not in sync', { reason: trouble.reason, detail: trouble.message })
+  return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
+}
+
+async function fetch(parts: HubParts, pass: Pass): Promise<void> {
+  const { mode } = pass.source.spec.verify ?? { mode: 'None' }
+  if (mode !== 'None') {
+    // Unknown blocks: a signature that is not checked is no signature.
+    const text = `signatures (mode ${mode}) are not checked by this version yet; set verify.mode None to follow unsigned commits`
+    pass.conditions.push(bad('Fetched', 'UnverifiedCommit', text))
+    pass.stopped = true
+    return
+  }
+  try {
+    pass.fetched = await parts.renders.fetch(pass.source)
+    pass.conditions.push(good('Fetched', 'UpToDate', `at commit ${pass.fetched.commit.slice(0, 12)}`))
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    pass.conditions.push(bad('Fetched', 'FetchError', messageOf(error)))
+    pass.stopped = true
+  }
+}
+
+async function render(parts: HubParts, pass: Pass): Promise<void> {
+  if (pass.fetched === undefined) return
+  try {
+    const { targets, cage } = await parts.renders.render(pass.source, pass.fetched.commit)
+    const { tracks, unmatched } = splitByTrack(targets, pass.source.spec.tracks)
+    const problems = [
+      ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),
+      ...unmatched.map((u) => `${u}: no track of the source matches it`),
+    ]
+    pass.rendered = { tracks, problems }
+    const weak = cage.includes('namespaces') ? '' : '; in a weak cage: this machine gives no namespaces'
+    const count = [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
+    const [first] = problems
+    pass.conditions.push(
+      first === undefined
+        ? good('Rendered', 'AsDeclared', `${count} objects for ${targets.size} targets${weak}`)
+        : bad(
+            'Rendered',
+            'InvalidSpec',
+            `${problems.length} of ${count + problems.length} objects are not used: ${first}`,
+          ),
+    )
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    pass.conditions.push(bad('Rendered', 'RenderFailed', messageOf(error)))
+    pass.rendered = { tracks: new Map(), problems: [messageOf(error)] }
+    pass.stopped = true
+  }
+}
+
+async function declare(parts: HubParts, pass: Pass, signal: AbortSignal): Promise<void> {
+  const { fetched, rendered, source } = pass
+  if (fetched === undefined || rendered === undefined || pass.stopped === true) return
+  const applied: Condition[] = []
+  for (const { name, pipelineRef } of source.spec.tracks) {
+    const targets = rendered.tracks.get(name) ?? new Map<string, never>()
+    applied.push(...(await applyHub(parts, pass, name, signal)))
+    const failure = await declareRelease(
+      parts,
+      { source, fetched, track: name, pipeline: pipelineRef.name, targets },
+      signal,
+    )
+    if (failure !== undefined) applied.push(failure)
+  }
+  const failed = applied.find((c) => c.type === 'Applied')
+  pass.conditions.push(
+    failed ?? good('Applied', 'UpToDate', 'the hub is as declared, and every change has its Release'),
+  )
+  const blocked = applied.find((c) => c.type === 'PruneBlocked')
+  pass.conditions.push(blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletion waits'))
+}
+
+async function applyHub(
+  parts: HubParts,
+  pass: Pass,
+  track: string,
+  signal: AbortSignal,
+): Promise<readonly Condition[]> {
+  const { source, fetched, rendered } = pass
+  if (fetched === undefined || rendered === undefined) return []
+  const { clock } = parts.context
+  const { prune, drift } = source.spec
+  const target = rendered.tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] }
+  const others = [...rendered.tracks].filter(([name]) => name !== track)
+  const order = {
+    target,
+    owner: { source: keyOf(source), track },
+    mark: { commit: fetched.commit, release: undefined, appliedAt: timestamp(clock.now()) },
+    config: { commit: fetched.commit, prune, drift },
+    elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
+    approved: new Set(approvedDigests(parts, clock.now()).keys()),
+    needs: { machines: false, repairs: false },
+    signal,
+  }
+  return hubConditions(
+    await parts.locks.hold(`${HUB}/${keyOf(source)}/${track}`, () => lookAtCluster(parts.hub, order)),
+  )
+}
+
+function hubConditions({ look, plan }: LookReport): readonly Condition[] {
+  const out: Condition[] = []
+  if (look.kind === 'Unreachable') out.push(bad('Applied', 'ApplyFailed', `hub: ${look.message}`))
+  else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
+  const blocked = plan?.blocked
+  if (blocked !== undefined) {
+    const text = `hub: ${blocked.count} deletions, ${blocked.allowed} are allowed; approve digest ${blocked.digest}`
+    out.push(good('PruneBlocked', 'PruneGuard', text))
+  }
+  return out
+}
+
+interface Declaration {
+  readonly source: FleetSource
+  readonly fetched: Fetched
+  readonly track: string
+  readonly pipeline: string
+  readonly targets: Targets
+}
+
+/** Makes the Release when the objects differ from those of the newest one; made twice it is the same one. */
+async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSignal): Promise<Condition | undefined> {
+  const { source, fetched, track, pipeline, targets } = d
+  const { namespace = '', name: sourceName = '' } = source.metadata
+  const entries = [...targets].filter(([target]) => target !== HUB).map(([name, t]) => [name, targetDigest(t)] as const)
+  const digests = Object.fromEntries(entries)
+  const all = parts.releases.list().filter((r) => r.metadata.namespace === namespace)
+  const chain = chainOf(all, { source: sourceName, track })
+  const newest = chain.at(-1)
+  if (newest === undefined ? entries.length === 0 : sameDigests(newest.spec.digests, digests)) {
+    await forget(parts, chain, d, signal)
+    return undefined
+  }
+  const known = parts.pipelines.get({ namespace, name: pipeline })
+  if (known === undefined)
+    return bad('Applied', 'ReferenceMissing', `track ${track}: there is no ReleasePipeline ${namespace}/${pipeline}`)
+  const names = new Set(all.map((r) => r.metadata.name ?? ''))
+  const revertOf = revertedCommit((await fetched.repository.commit(fetched.commit)).message)
+  const made: ReleaseInput = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Release',
+    metadata: { name: releaseName(track, fetched.commit, (n) => names.has(n)), namespace },
+    spec: {
+      source: sourceName,
+      track,
+      pipeline,
+      commit: fetched.commit,
+      digests,
+      changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
+      ...(revertOf === undefined ? {} : { revertOf }),
+      ...(newest?.metadata.name === undefined ? {} : { previous: newest.metadata.name }),
+    },
+  }
+  try {
+    await parts.context.client.create(release, made as Release, { fieldManager: FIELD_MANAGERS.sync, signal })
+  } catch (error) {
+    // The cache has not seen it yet: it is the one that was wanted.
+    if (!isAlreadyExists(error)) throw error
+  }
+  return undefined
+}
+
+async function forget(
+  parts: HubParts,
+  chain: readonly Release[],
+  { source, pipeline }: Declaration,
+  signal: AbortSignal,
+): Promise<void> {
+  const keep = parts.pipelines.get({ namespace: source.metadata.namespace, name: pipeline })?.spec.keep
+  for (const { metadata } of keep === undefined ? [] : releasesToForget(chain, keep)) {
+    const key = { namespace: metadata.namespace, name: metadata.name ?? '' }
+    const preconditions = metadata.uid === undefined ? {} : { preconditions: { uid: metadata.uid } }
+    await parts.context.client.delete(release, key, { ...preconditions, signal })
+  }
+}
+
+/** Lists in a status are short: the first ones are enough to start mending. */
+const MAX_ERRORS = 10
+const MAX_ERROR_CHARS = 1_024
+
+async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Promise<void> {
+  const { context } = parts
+  const { source, fetched, rendered } = pass
+  const now = context.clock.now()
+  const { generation, namespace = '', name = '' } = source.metadata
+  const before = source.status
+  const wanted = [...pass.conditions, overall(pass.conditions)].map((c) =>
+    generation === undefined ? c : { ...c, observedGeneration: generation },
+  )
+  const commit = fetched?.commit ?? before?.commit
+  const isNew = fetched !== undefined && fetched.commit !== before?.commit
+  const errors = rendered === undefined ? before?.renderErrors : rendered.problems.slice(0, MAX_ERRORS)
+  const status = {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(commit === undefined ? {} : { commit }),
+    ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
+    tracks: tracksOf(parts, pass),
+    ...(errors === undefined || errors.length === 0
+      ? {}
+      : { renderErrors: errors.map((e) => e.slice(0, MAX_ERROR_CHARS)) }),
+    conditions: setConditions(before?.conditions, wanted, now),
+  }
+  if (jsonEqual(status, before)) return
+  const object = { apiVersion: API_GROUP_VERSION, kind: 'FleetSource', metadata: { namespace, name }, status }
+  await context.client.apply(fleetSource, object, {
+    fieldManager: FIELD_MANAGERS.sync,
+    force: true,
+    subresource: 'status',
+    signal,
+  })
+}
+
+function overall(conditions: readonly Condition[]): Condition {
+  const trouble = conditions.find((c) => c.status === 'False' && ['Fetched', 'Rendered', 'Applied'].includes(c.type))
+  if (trouble !== undefined) return bad('Ready', trouble.reason, trouble.message)
+  const paused = conditions.find((c) => c.type === 'Paused' && c.status === 'True')
+  return paused === undefined
+    ? good('Ready', 'UpToDate', 'the newest commit is rendered and has its Releases')
+    : bad('Ready', paused.reason, paused.message)
+}
+
+function tracksOf({ releases }: HubParts, { source, rendered }: Pass) {
+  const { namespace, name: sourceName = '' } = source.metadata
+  const all = releases.list().filter((r) => r.metadata.namespace === namespace)
+  return source.spec.tracks.map(({ name }) => {
+    const chain = chainOf(all, { source: sourceName, track: name })
+    const newest = chain.at(-1)
+    const last = chain.findLast((r) => r.status?.phase === 'Succeeded')
+    const targets = rendered?.tracks.get(name)
+    const before = source.status?.tracks?.find((t) => t.name === name)?.objects
+    const objects = targets === undefined ? before : [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
+    return {
+      name,
+      ...(newest === undefined ? {} : { commit: newest.spec.commit, release: newest.metadata.name ?? '' }),
+      ...(last === undefined ? {} : { appliedCommit: last.spec.commit }),
+      ...(objects === undefined ? {} : { objects }),
+    }
+  })
+}

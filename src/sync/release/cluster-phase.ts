@@ -1,0 +1,199 @@
+// One cluster on its way through a stage: from Waiting over Applying and Verifying to Healthy, Failed or Offline. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import type { ReleaseStatus } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
+import { assertNever } from '#lib/errors.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import type { Health } from '../cluster/health.ts'
+import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
+import { wait, type Blocked, type WaitingFor } from './waiting.ts'
+
+export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
+
+export interface SeenCluster {
+  readonly name: string
+  /** Absent when the hub has no such Cluster any more. */
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly digest: string
+  /** How the last look went; absent when nobody has looked yet. */
+  readonly look?: ClusterLook | undefined
+  /** What the cluster had from the release before this one. */
+  readonly previous?: { readonly digest: string; readonly healthySince: string } | undefined
+}
+
+export type ClusterLook =
+  | { readonly kind: 'Unreachable'; readonly message: string }
+  | {
+      readonly kind: 'Seen'
+      /** The objects of this very release are applied. */
+      readonly isApplied: boolean
+      /** Objects that could not be applied. */
+      readonly failures: readonly string[]
+      readonly health: Health
+      readonly readings: ClusterReadings
+    }
+
+export interface AdvanceInput {
+  readonly stage: Stage
+  readonly member: SeenCluster
+  readonly before: ClusterStatus | undefined
+  readonly now: number
+  /** The stage has room for one more. */
+  readonly mayStart: boolean
+  /** Why the stage begins nothing. */
+  readonly blocked: Blocked | undefined
+  readonly approvedBy: ReadonlySet<string>
+}
+
+export const isAtWork = (c: Pick<ClusterStatus, 'phase'> | undefined): boolean =>
+  c?.phase === 'Applying' || c?.phase === 'Verifying'
+
+/** Skipped ones count: they are caught up later. */
+export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
+  c.phase === 'Healthy' || c.phase === 'Unchanged' || c.phase === 'Offline' || c.phase === 'Failed'
+
+export function advanceCluster(input: AdvanceInput): ClusterStatus {
+  const { stage, member, before, now } = input
+  const at = before ?? { name: member.name, stage: stage.name, phase: 'Waiting' as const, since: timestamp(now) }
+  const { waitingFor: _, message: __, ...plain } = at
+  switch (at.phase) {
+    case 'Waiting':
+      return fromWaiting(input, { ...plain, stage: stage.name }, at.waitingFor)
+    case 'Applying':
+    case 'Verifying':
+      return fromWork(input, plain, at.waitingFor)
+    case 'Healthy':
+    case 'Unchanged':
+      return fromHealthy(input, at, plain)
+    case 'Failed':
+      return input.member.look?.kind === 'Seen' && isWell(input) === undefined && input.member.look.isApplied
+        ? healthy(plain, now, member.digest)
+        : at
+    case 'Offline':
+      return input.member.look?.kind === 'Seen' ? moved(plain, 'Applying', now) : at
+    default:
+      return assertNever(at.phase)
+  }
+}
+
+type Plain = Omit<ClusterStatus, 'waitingFor' | 'message'>
+
+const moved = (
+  plain: Plain,
+  phase: ClusterStatus['phase'],
+  now: number,
+  more: Partial<ClusterStatus> = {},
+): ClusterStatus => {
+  const { healthySince: _, ...rest } = plain
+  return { ...rest, phase, since: timestamp(now), ...more }
+}
+
+const healthy = (plain: Plain, now: number, digest: string): ClusterStatus =>
+  // Rounded up to the whole second that a time has, so that no soak is shorter than it must be.
+  moved(plain, 'Healthy', now, { digest, healthySince: timestamp(Math.ceil(now / 1_000) * 1_000) })
+
+function fromWaiting(
+  { stage, member, now, mayStart, blocked }: AdvanceInput,
+  plain: Plain,
+  old: WaitingFor | undefined,
+): ClusterStatus {
+  const { previous, digest } = member
+  if (blocked !== undefined)
+    return { ...plain, waitingFor: wait(old, now, blocked.predicate, blocked.seen ?? '', blocked.unblock ?? '') }
+  // Equal content and well before: nothing to do, and its soak goes on from where it was.
+  if (previous !== undefined && previous.digest === digest)
+    return { ...plain, phase: 'Unchanged', digest, since: timestamp(now), healthySince: previous.healthySince }
+  if (mayStart) return moved(plain, 'Applying', now)
+  const text = `stage ${stage.name} changes as many clusters as it may`
+  return { ...plain, waitingFor: wait(old, now, 'ConcurrencyLimit', text, 'another cluster of the stage is healthy') }
+}
+
+function fromWork(
+  { stage, member, now, ...input }: AdvanceInput,
+  plain: Plain,
+  old: WaitingFor | undefined,
+): ClusterStatus {
+  const { look, digest } = member
+  const forMs = now - Date.parse(plain.since)
+  const waits = (predicate: Reason, seen: string, unblock: string) => wait(old, now, predicate, seen, unblock)
+  if (look === undefined)
+    return { ...plain, waitingFor: waits('Progressing', 'it is being applied', 'its objects are applied') }
+  if (look.kind === 'Unreachable') {
+    if (forMs >= parseDuration(stage.offlineDeadline))
+      return moved(plain, 'Offline', now, { message: cut(look.message) })
+    return {
+      ...plain,
+      waitingFor: waits(
+        'ApiServerDown',
+        look.message,
+        `it answers, or ${stage.offlineDeadline} pass and it is skipped`,
+      ),
+    }
+  }
+  const isLate = forMs >= parseDuration(stage.progressDeadline)
+  if (!look.isApplied) {
+    const message = look.failures[0] ?? 'it is not applied yet'
+    if (isLate) return moved(plain, 'Failed', now, { message: cut(message) })
+    return { ...plain, phase: 'Applying', waitingFor: waits('ApplyFailed', message, 'its objects are accepted') }
+  }
+  if (plain.phase === 'Applying')
+    return {
+      ...moved(plain, 'Verifying', now, { digest, attempts: Math.min((plain.attempts ?? 0) + 1, 10_000) }),
+      since: plain.since,
+    }
+  const trouble = isWell({ stage, member, now, ...input })
+  if (trouble === undefined) return healthy(plain, now, digest)
+  if (trouble.isFinal) return moved(plain, 'Failed', now, { digest, message: cut(trouble.seen) })
+  if (isLate || forMs >= trouble.timeoutMs)
+    return moved(plain, 'Failed', now, {
+      digest,
+      message: cut(`not healthy after ${formatDuration(forMs)}: ${trouble.seen}`),
+    })
+  return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
+}
+
+/** What was well and is not any more has to become so again, and its soak begins anew. */
+function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {
+  const { look } = input.member
+  if (look === undefined || look.kind === 'Unreachable') return at
+  if (!look.isApplied) return moved(plain, 'Applying', input.now)
+  const trouble = isWell(input)
+  if (trouble === undefined || (at.phase === 'Unchanged' && !trouble.isFinal)) return at
+  return moved(plain, 'Verifying', input.now)
+}
+
+interface Trouble {
+  readonly predicate: Reason
+  readonly seen: string
+  readonly unblock: string
+  /** No waiting helps. */
+  readonly isFinal: boolean
+  readonly timeoutMs: number
+}
+
+function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | undefined {
+  const { look } = member
+  if (look?.kind !== 'Seen') return undefined
+  if (look.health.state !== 'Current')
+    return {
+      predicate: 'Progressing',
+      seen: look.health.message,
+      unblock: 'its objects become healthy',
+      isFinal: look.health.state === 'Failed',
+      timeoutMs: Number.POSITIVE_INFINITY,
+    }
+  for (const gate of stage.gates ?? []) {
+    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, { now, approvedBy })
+    if (!holds)
+      return {
+        predicate: 'GateClosed',
+        seen: `${gate.name}: ${seen}`,
+        unblock: `gate ${gate.name} holds`,
+        isFinal: false,
+        timeoutMs,
+      }
+  }
+  return undefined
+}
+
+const cut = (text: string): string => text.slice(0, 200)

@@ -1,0 +1,322 @@
+// Decides how far a Release may go: which clusters are applied now, which are watched, why the others wait, and what its status says. Pure.
+// A stage opens when the one before is done; a cluster is begun when the stage has room for it; nothing waits without saying for what.
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import type { Reason } from '#api/catalogue.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { matchesLabels } from '#kube/selector.ts'
+import { advanceCluster, isAtWork, isDone, type ClusterStatus, type SeenCluster } from './cluster-phase.ts'
+import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
+import { wait, type Blocked, type WaitingFor } from './waiting.ts'
+import { isAnyOpen } from './windows.ts'
+
+export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
+
+export interface ReleaseSeen {
+  readonly release: Release
+  readonly pipeline: ReleasePipelineSpec
+  /** Clusters of the hub that the release has something for, by name. */
+  readonly clusters: ReadonlyMap<string, SeenCluster>
+  /** The name of the newer Release of the track, if there is one. */
+  readonly newer: string | undefined
+  /** Why a hold pauses it. */
+  readonly paused: string | undefined
+  readonly approvedBy: ReadonlySet<string>
+}
+
+export interface ReleasePlan {
+  readonly status: ReleaseStatus
+  readonly isOver: boolean
+  /** Milliseconds; a look is due then even if nothing is heard. */
+  readonly requeueAfter?: number
+}
+
+const readingsOf = ({ clusters }: ReleaseSeen, name: string): ClusterReadings | undefined => {
+  const look = clusters.get(name)?.look
+  return look?.kind === 'Seen' ? look.readings : undefined
+}
+
+const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Reverted', 'Superseded'])
+
+const OPEN_ENDS: ReadonlySet<string> = new Set(['Offline', 'Applying', 'Verifying'])
+
+/** A Release that succeeded is not over while clusters that were offline are still to be caught up. */
+export const isOver = ({ status }: Pick<Release, 'status'>): boolean =>
+  OVER.has(status?.phase ?? '') &&
+  !(status?.phase === 'Succeeded' && (status.clusters ?? []).some((c) => OPEN_ENDS.has(c.phase)))
+
+/** Clusters whose look the plan needs; those to be applied are applied by it. */
+export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly string[] {
+  const finished = new Set((status?.stages ?? []).filter(isFinished).map((s) => s.name))
+  return (status?.clusters ?? [])
+    .filter((c) => c.phase !== 'Waiting' && (!finished.has(c.stage) || OPEN_ENDS.has(c.phase)))
+    .map((c) => c.name)
+}
+
+const isFinished = (stage: Pick<StageStatus, 'phase'> | undefined): boolean =>
+  stage?.phase === 'Succeeded' || stage?.phase === 'Skipped'
+
+/** How often a cluster that was applied is asked how it is. */
+const WATCH_MS = 1_000
+/** A cluster that does not answer is asked less often. */
+const OFFLINE_MS = 10_000
+
+export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
+  const { release, pipeline, newer } = seen
+  const before = release.status
+  if (isOver(release)) return { status: before ?? {}, isOver: true }
+  if (newer !== undefined) return superseded(release, now)
+  const stages: StageStatus[] = []
+  const clusters: ClusterStatus[] = []
+  const taken = new Set<string>()
+  let waitingFor: WaitingFor | undefined
+  let isOpen = true
+  let hasFailed = false
+  for (const stage of pipeline.stages) {
+    const members = membersOf(stage, seen.clusters).filter((c) => !taken.has(c.name))
+    for (const { name } of members) taken.add(name)
+    const made = planStage({ stage, members, seen, now, isOpen })
+    stages.push(made.status)
+    clusters.push(...made.clusters)
+    waitingFor ??= made.status.phase === 'Waiting' && !isOpen ? undefined : made.status.waitingFor
+    hasFailed ||= made.status.phase === 'Failed'
+    isOpen &&= isFinished(made.status)
+  }
+  const lost = lostClusters(seen, taken, now)
+  const phase = hasFailed || seen.paused !== undefined ? 'Paused' : isOpen ? 'Succeeded' : 'Progressing'
+  const { observedGeneration: _, waitingFor: __, stages: ___, clusters: ____, phase: _____, ...kept } = before ?? {}
+  const status: ReleaseStatus = {
+    ...kept,
+    ...(release.metadata.generation === undefined ? {} : { observedGeneration: release.metadata.generation }),
+    phase,
+    startedAt: before?.startedAt ?? timestamp(now),
+    ...(phase === 'Succeeded' ? { finishedAt: before?.finishedAt ?? timestamp(now) } : {}),
+    stages,
+    clusters: [...clusters, ...lost],
+    ...(phase === 'Succeeded' || waitingFor === undefined ? {} : { waitingFor }),
+  }
+  return { status, isOver: isOver({ status }), ...dueIn(status, now) }
+}
+
+/** The newest look that anything in the status asks for. */
+function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
+  const { stages = [], clusters = [] } = status
+  if (isOver({ status })) return {}
+  const isWatching = clusters.some((c) => c.phase === 'Verifying' || c.phase === 'Applying')
+  const soaks = stages.flatMap((s) =>
+    s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
+  )
+  const times = [isWatching ? WATCH_MS : OFFLINE_MS, ...soaks.map((ms) => Math.max(0, ms) + 1)]
+  return { requeueAfter: Math.max(50, Math.min(...times)) }
+}
+
+/** What waited waits no longer; what was applied stays as it is until the newer one comes to it. */
+function superseded({ status = {} }: Release, now: number): ReleasePlan {
+  const { waitingFor: _, stages, clusters, ...before } = status
+  const over: ReleaseStatus = {
+    ...before,
+    ...(stages === undefined ? {} : { stages: stages.map(({ waitingFor: __, ...stage }) => stage) }),
+    ...(clusters === undefined ? {} : { clusters: clusters.map(({ waitingFor: __, ...cluster }) => cluster) }),
+    phase: 'Superseded',
+    finishedAt: before.finishedAt ?? timestamp(now),
+  }
+  return { status: over, isOver: true }
+}
+
+/** In the order of names where a selector chose them, as listed otherwise. */
+export function membersOf(
+  { clusters }: Pick<Stage, 'clusters'>,
+  all: ReadonlyMap<string, SeenCluster>,
+): readonly SeenCluster[] {
+  if (clusters.names !== undefined) return clusters.names.flatMap((name) => all.get(name) ?? [])
+  const { selector } = clusters
+  if (selector === undefined) return []
+  return [...all.values()]
+    .filter((c) => c.labels !== undefined && matchesLabels(selector, c.labels))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** In the release, but in no stage: it would wait for ever, so it says so. */
+function lostClusters(
+  { clusters, release }: ReleaseSeen,
+  taken: ReadonlySet<string>,
+  now: number,
+): readonly ClusterStatus[] {
+  return [...clusters.keys()]
+    .filter((name) => !taken.has(name))
+    .map((name) => {
+      const old = release.status?.clusters?.find((c) => c.name === name)
+      const waitingFor = wait(
+        old?.waitingFor,
+        now,
+        'StageWaiting',
+        'no stage of the pipeline has this cluster',
+        'label it for a stage',
+      )
+      return { name, stage: old?.stage ?? 'none', phase: 'Waiting', since: old?.since ?? timestamp(now), waitingFor }
+    })
+}
+
+interface StageInput {
+  readonly stage: Stage
+  readonly members: readonly SeenCluster[]
+  readonly seen: ReleaseSeen
+  readonly now: number
+  /** Every stage before is done. */
+  readonly isOpen: boolean
+}
+
+interface StagePlan {
+  readonly status: StageStatus
+  readonly clusters: readonly ClusterStatus[]
+}
+
+function planStage(input: StageInput): StagePlan {
+  const { stage, members, seen, now } = input
+  const old = seen.release.status?.stages?.find((s) => s.name === stage.name)
+  const olds = new Map((seen.release.status?.clusters ?? []).map((c) => [c.name, c]))
+  const blocked = isFinished(old) ? undefined : closedBecause(input, old)
+  const config = configOf(stage, members.length)
+  let room = blocked === undefined ? config.concurrency : 0
+  const clusters: ClusterStatus[] = []
+  let failures = members.filter((m) => olds.get(m.name)?.phase === 'Failed').length
+  // Those at work come first, so that they keep the room that they have.
+  room -= members.filter((m) => isAtWork(olds.get(m.name))).length
+  for (const member of members) {
+    const before = olds.get(member.name)
+    const mayStart = room > 0 && failures <= config.maxFailures
+    const next = advanceCluster({ stage, member, before, now, mayStart, blocked, approvedBy: seen.approvedBy })
+    if (!isAtWork(before) && isAtWork(next)) room--
+    if (before?.phase !== 'Failed' && next.phase === 'Failed') failures++
+    clusters.push(next)
+  }
+  return { clusters, status: stageStatus(input, old, clusters, config, blocked) }
+}
+
+interface StageConfig {
+  readonly concurrency: number
+  readonly maxFailures: number
+}
+
+function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageConfig {
+  return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
+}
+
+/** Rounds down: the safe side for both. */
+const countOf = (value: number | `${number}%`, size: number): number =>
+  typeof value === 'number' ? value : Math.floor((Number(value.slice(0, -1)) * size) / 100)
+
+/** Why nothing of the stage may be begun; undefined when it is open. */
+function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
+  const why = (predicate: Reason, seenValue: string, unblock: string) =>
+    wait(old?.waitingFor, now, predicate, seenValue, unblock)
+  if (!isOpen) return why('StageWaiting', 'an earlier stage is not done', 'the earlier stage succeeds')
+  if (seen.paused !== undefined) return why('HoldPause', seen.paused, 'the hold ends or is deleted')
+  for (const gate of stage.before ?? []) {
+    const result = judgeGate(gate, undefined, { now, approvedBy: seen.approvedBy })
+    if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} holds`)
+  }
+  if (!isAnyOpen(stage.windows, now)) return why('WaitingForWindow', 'no window is open', 'the next window opens')
+  return undefined
+}
+
+function stageStatus(
+  { stage, members, seen, now, isOpen }: StageInput,
+  old: StageStatus | undefined,
+  clusters: readonly ClusterStatus[],
+  { maxFailures }: StageConfig,
+  blocked: Blocked | undefined,
+): StageStatus {
+  const count = (...phases: readonly string[]) => clusters.filter((c) => phases.includes(c.phase)).length
+  const counts = {
+    healthy: count('Healthy', 'Unchanged'),
+    failed: count('Failed'),
+    offline: count('Offline'),
+    total: clusters.length,
+  }
+  const base = { name: stage.name, ...counts }
+  // A stage that is done stays done; clusters that come back are caught up without opening it again.
+  if (old !== undefined && isFinished(old)) return { ...old, ...counts }
+  const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
+  if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
+  if (members.length === 0) return { ...base, phase: 'Skipped', finishedAt: timestamp(now) }
+  if (counts.failed > maxFailures) {
+    const bad = clusters.find((c) => c.phase === 'Failed')
+    const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
+    const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, 'a commit that mends it, or a revert')
+    return { ...base, ...started, phase: 'Failed', waitingFor }
+  }
+  const opened = { startedAt: old?.startedAt ?? timestamp(now) }
+  if (!clusters.every(isDone)) {
+    if (blocked !== undefined && !clusters.some((c) => isAtWork(c) || isDone(c)))
+      return { ...base, ...started, phase: 'Waiting', waitingFor: blocked }
+    const first =
+      clusters.find((c) => isAtWork(c) && c.waitingFor !== undefined) ??
+      clusters.find((c) => c.waitingFor !== undefined)
+    const waitingFor =
+      blocked ??
+      (first?.waitingFor && {
+        ...first.waitingFor,
+        seen: `${first.name}: ${first.waitingFor.seen ?? ''}`.slice(0, 200),
+      })
+    return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
+  }
+  if (counts.healthy === 0) {
+    // With nobody to vouch for the change, the next stage stays shut.
+    const text = `none of ${counts.total} clusters of the stage is healthy`
+    const waitingFor = wait(old?.waitingFor, now, 'ClusterOffline', text, 'one of them answers and is healthy')
+    return { ...base, ...opened, phase: 'Progressing', waitingFor }
+  }
+  return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
+}
+
+/** Times are written in whole seconds: rounded so that nothing soaks for less than it must. */
+const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
+
+interface AfterInput {
+  readonly stage: Stage
+  readonly seen: ReleaseSeen
+  readonly now: number
+  readonly base: Omit<StageStatus, 'phase'>
+  readonly old: StageStatus | undefined
+  readonly clusters: readonly ClusterStatus[]
+}
+
+/** All clusters are there: first the soak, counted from the last that became healthy, then the gates after it. */
+function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
+  const since = clusters.flatMap((c) => (c.healthySince === undefined ? [] : [Date.parse(c.healthySince)]))
+  const soakMs = parseDuration(stage.minSuccessTime)
+  const until = since.length === 0 ? now : Math.max(...since) + soakMs
+  const soakUntil = timestamp(roundUp(until))
+  const why = (predicate: Reason, value: string, unblock: string) =>
+    wait(old?.waitingFor, now, predicate, value, unblock)
+  if (seen.paused !== undefined)
+    return {
+      ...base,
+      phase: 'Soaking',
+      soakUntil,
+      waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
+    }
+  if (now < until)
+    return {
+      ...base,
+      phase: 'Soaking',
+      soakUntil,
+      waitingFor: why('MinSuccessTime', `healthy, soaking until ${soakUntil}`, `stays healthy until ${soakUntil}`),
+    }
+  for (const gate of stage.after ?? []) {
+    const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map((c) =>
+      judgeGate(gate, readingsOf(seen, c.name), { now, approvedBy: seen.approvedBy }),
+    )
+    const closed = results.find((r) => !r.holds)
+    if (closed !== undefined)
+      return {
+        ...base,
+        phase: 'Soaking',
+        soakUntil,
+        waitingFor: why('GateClosed', `${gate.name}: ${closed.seen}`, `gate ${gate.name} holds`),
+      }
+  }
+  return { ...base, phase: 'Succeeded', soakUntil, finishedAt: timestamp(now) }
+}

@@ -1,0 +1,117 @@
+// The sync role: two loops on the hub, one a FleetSource and one a Release, and a quick look at local repositories so that a commit is seen at once.
+import { Controller, type Reconcile } from '#runtime/controller.ts'
+import type { Part } from '#runtime/manager.ts'
+import { isLocal } from './git/locate.ts'
+import type { SyncContext } from './hub/context.ts'
+import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
+import { reconcileRelease } from './hub/release.ts'
+import { reconcileSource } from './hub/source.ts'
+
+export type { SyncConfig, SyncContext } from './hub/context.ts'
+
+export interface SyncRole {
+  readonly controllers: readonly Controller[]
+  readonly parts: readonly Part[]
+}
+
+/** A render may take half a minute, a fetch longer, and hundreds of clusters their time. */
+const SOURCE_TIMEOUT_MS = 180_000
+const RELEASE_TIMEOUT_MS = 300_000
+const DEFAULT_LOCAL_POLL_MS = 500
+
+export function createSyncRole(context: SyncContext): SyncRole {
+  const parts = hubParts(context)
+  const sources = loop(context, 'fleetsource', SOURCE_TIMEOUT_MS, (key, c) => reconcileSource(parts, key, c))
+  const releases = loop(context, 'release', RELEASE_TIMEOUT_MS, (key, c) => reconcileRelease(parts, key, c))
+  wake(parts, sources, releases)
+  return { controllers: [sources, releases], parts: [localWatch(parts, sources)] }
+}
+
+function loop(
+  { clock, random, log, metrics }: SyncContext,
+  name: string,
+  timeoutMs: number,
+  reconcile: Reconcile,
+): Controller {
+  return new Controller({
+    name,
+    reconcile,
+    clock,
+    random,
+    log,
+    timeoutMs,
+    ...(metrics === undefined ? {} : { metrics: metrics.controller(name) }),
+  })
+}
+
+/** What changes on the hub wakes whom it concerns. Releases of a source are few, so they are all woken. */
+function wake(parts: HubParts, sources: Controller, releases: Controller): void {
+  const everySource = () => {
+    for (const s of parts.sources.list()) sources.enqueue(keyOf(s))
+  }
+  const openReleases = () => {
+    for (const r of parts.releases.list()) releases.enqueue(keyOf(r))
+  }
+  const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
+    old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
+  parts.sources.onChange((old, now) => {
+    if (specChanged(old, now) && now !== undefined) sources.enqueue(keyOf(now))
+  })
+  parts.pipelines.onChange((old, now) => {
+    if (!specChanged(old, now)) return
+    everySource()
+    openReleases()
+  })
+  parts.releases.onChange((old, now) => {
+    const object = now ?? old
+    if (object === undefined) return
+    const hasEnded = now?.status?.phase !== old?.status?.phase
+    // A new Release supersedes the others; one that ends changes the status of its source.
+    if (old === undefined || now === undefined) openReleases()
+    else releases.enqueue(keyOf(now))
+    if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
+  })
+  parts.clusters.onChange((old, now) => {
+    if (specChanged(old, now) || old?.status?.kubeconfigSecret?.name !== now?.status?.kubeconfigSecret?.name)
+      openReleases()
+  })
+  parts.holds.onChange(() => {
+    everySource()
+    openReleases()
+  })
+  parts.approvals.onChange(() => {
+    everySource()
+    openReleases()
+  })
+}
+
+/** Reading a ref of a local repository costs a tenth of a millisecond: it is done often, and the loop is woken only by a change. */
+function localWatch(parts: HubParts, sources: Controller): Part {
+  const { clock, config } = parts.context
+  const seen = new Map<string, string>()
+  let timer: { cancel(): void } | undefined
+  let isStopped = false
+  const look = async () => {
+    for (const source of parts.sources.list()) {
+      if (!isLocal(source.spec.url)) continue
+      const key = keyOf(source)
+      const now = await parts.renders.fetch(source).then(
+        ({ commit }) => commit,
+        // That it cannot be read is for the loop to tell.
+        () => 'unreadable',
+      )
+      if (seen.get(key) !== now) sources.enqueue(key)
+      seen.set(key, now)
+    }
+    if (!isStopped) timer = clock.after(config.localPollMs ?? DEFAULT_LOCAL_POLL_MS, () => void look())
+  }
+  return {
+    name: 'local-repositories',
+    start: () => void look(),
+    stop: () => {
+      isStopped = true
+      timer?.cancel()
+      parts.connections.close()
+    },
+  }
+}
