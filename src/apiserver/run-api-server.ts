@@ -1,5 +1,5 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -33,6 +33,7 @@ export async function runApiServer({
   log,
   signal,
 }: RunOptions): Promise<Running> {
+  mkdirSync(data, { recursive: true, mode: 0o700 })
   // some two hundred small files: compiled once, they load in a third of the time from then on
   enableCompileCache(join(data, 'cache'))
   const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([

@@ -1,7 +1,8 @@
 // The keys and certificates of one server: found in the data folder or made once and kept there, readable by the owner alone.
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
 
 const AUTHORITY_DAYS = 3_650
@@ -47,12 +48,21 @@ export async function newCredentials(now: number, hosts: readonly string[]): Pro
 
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
 
-/** Files that are there are used as they are; when one is missing, all are made anew. */
+/** Files that are there are used as they are. Made as a whole or not at all: half a folder is damage, and is said so. */
 export async function credentialsIn(folder: string, now: number, hosts: readonly string[]): Promise<Credentials> {
-  if (FILES.every((f) => existsSync(join(folder, f)))) return readCredentials(folder)
+  const missing = FILES.filter((f) => !existsSync(join(folder, f)))
+  if (missing.length === 0) return readCredentials(folder)
+  if (missing.length < FILES.length)
+    throw new KubeNodeError(
+      'KN6104',
+      `cannot use the keys in ${folder}: ${missing.join(', ')} missing; put them back from a copy, or move the folder away to have all made anew (then every client needs a new kubeconfig)`,
+    )
   const made = await newCredentials(now, hosts)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const write = (name: (typeof FILES)[number], text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 })
+  const fresh = `${folder}.new`
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh, { recursive: true, mode: 0o700 })
+  const write = (name: (typeof FILES)[number], text: string) =>
+    writeFileSync(join(fresh, name), text, { mode: 0o600, flush: true })
   write('ca.crt', made.authority.certificate)
   write('ca.key', made.authority.key)
   write('server.crt', made.server.certificate)
@@ -60,6 +70,7 @@ export async function credentialsIn(folder: string, now: number, hosts: readonly
   write('admin.crt', made.admin.certificate)
   write('admin.key', made.admin.key)
   write('tokens.key', made.tokenKey)
+  renameSync(fresh, folder)
   return made
 }
 

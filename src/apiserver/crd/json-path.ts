@@ -8,13 +8,14 @@ type Step =
   | { readonly kind: 'filter'; readonly path: readonly Step[]; readonly operator: string; readonly value: unknown }
 
 const STEP =
-  /\.([A-Za-z_$][\w$-]*|\*)|\[(\d+|\*|-\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(\s*@([^=!<>]*?)\s*(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^\s)]+))\s*\)\]|\.((?:[^.[\\]|\\.)+)/y
+  /\.([A-Za-z_$][\w$-]*|\*)(?![\w$\\/-])|\[(\d+|\*|-\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]|\[\?\(\s*@([^=!<>]*?)\s*(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^\s)]+))\s*\)\]|\.((?:[^.[\\]|\\.)+)/y
 
 function parse(path: string): readonly Step[] | undefined {
   const out: Step[] = []
-  STEP.lastIndex = 0
-  while (STEP.lastIndex < path.length) {
-    const m = STEP.exec(path)
+  // one of its own: filters parse paths inside of paths
+  const steps = new RegExp(STEP)
+  while (steps.lastIndex < path.length) {
+    const m = steps.exec(path)
     if (m === null) return undefined
     const [, name, index, single, double, filterPath, operator, text, text2, bare, escaped] = m
     if (name === '*' || index === '*') out.push({ kind: 'all' })

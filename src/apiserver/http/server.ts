@@ -106,7 +106,7 @@ function send(response: ServerResponse, answer: Answer, warnings: ReadonlySet<st
 /** Quoted text without control characters, in latin1 as headers are. */
 function warningHeader(text: string): string {
   const quoted = text.replace(/[\\"]/g, (c) => `\\${c}`)
-  return `299 - "${quoted.replace(/[\u0000-\u001f]/g, ' ').replace(/[^\u0020-\u00ff]/g, '?')}"`
+  return `299 - "${quoted.replace(/[\n\r\t]/g, ' ').replace(/[^\u0020-\u00ff]/g, '?')}"`
 }
 
 async function answerOf(

@@ -111,7 +111,7 @@ class SelectorParser {
   /** An empty value is one: `a=`. */
   #value(key: string): string {
     const t = this.#tokens[this.#at]
-    if (t === undefined || t === ',') return ''
+    if (t === undefined || t === ',' || t === ')') return ''
     if (SPECIAL.has(t)) throw new SyntaxError(`found '${t}', expected: identifier`)
     this.#at++
     checked(labelValueProblems(t), `values[0][${key}]`, t)

@@ -1,10 +1,11 @@
 // A backend on SQLite: one row an object, WAL with full sync, one transaction and one fsync a batch, in a thread of its own so
 // that a slow disk never blocks the event loop.
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { lockFolder } from './folder-lock.ts'
 import type { Kept, StorageBackend } from './port.ts'
 
 /** Raised when the layout of the tables changes; an older server refuses a newer file. */
@@ -26,7 +27,8 @@ interface Waiting {
 /** Opens or makes the file and checks it; the thread that writes starts with the first commit. */
 export function sqliteStorage(file: string): StorageBackend {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const db = openDatabase(file)
+  const lock = lockFolder(`${file}.lock`)
+  const db = openedOr(file, lock.release)
   let worker: Worker | undefined
   let waiting: Waiting | undefined
   let failed: Error | undefined
@@ -55,7 +57,7 @@ export function sqliteStorage(file: string): StorageBackend {
   return {
     load() {
       const clock = db.prepare('SELECT revision FROM clock').get()
-      return { revision: Number(clock?.['revision'] ?? 0), objects: rows(db) }
+      return { revision: Number(clock?.['revision'] ?? 0), objects: rows(db, file) }
     },
     commit(changes) {
       if (failed !== undefined) return Promise.reject(failed)
@@ -63,19 +65,21 @@ export function sqliteStorage(file: string): StorageBackend {
         waiting = { resolve, reject }
         const w = started()
         w.ref()
-        w.postMessage(
-          changes.map((c) => [c.resource, c.namespace, c.name, c.revision, c.bytes] satisfies WrittenChange),
-        )
+        const written = changes.map((c): WrittenChange => [c.resource, c.namespace, c.name, c.revision, c.bytes])
+        w.postMessage(written, [])
       }).finally(() => worker?.unref())
     },
     async close() {
       const w = worker
       if (w !== undefined) {
         const exited = new Promise((resolve) => w.once('exit', resolve))
+        // an idle thread does not keep the process alive; its end must be seen
+        w.ref()
         w.postMessage('close', [])
         await exited
       }
       db.close()
+      lock.release()
     },
   }
 }
@@ -88,26 +92,56 @@ export type WrittenChange = readonly [
   bytes: Buffer | undefined,
 ]
 
-function openDatabase(file: string): DatabaseSync {
+function openedOr(file: string, release: () => void): DatabaseSync {
   try {
-    const db = new DatabaseSync(file)
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0;')
-    const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-    if (version > DATA_VERSION) throw new Error(`its format is ${version}, this server knows ${DATA_VERSION}`)
-    db.exec(`${TABLES} PRAGMA user_version = ${DATA_VERSION};`)
-    return db
+    return openDatabase(file)
   } catch (e) {
-    throw new KubeNodeError(
-      'KN6102',
-      `cannot open the data in ${file}: ${messageOf(e)}; is it the data folder of another server?`,
-      {
-        cause: e,
-      },
-    )
+    release()
+    throw unreadable(file, e)
   }
 }
 
-function* rows(db: DatabaseSync): Iterable<Kept> {
+const unreadable = (file: string, e: unknown): KubeNodeError =>
+  new KubeNodeError(
+    'KN6102',
+    `cannot read the data in ${file}: ${messageOf(e)}; is it the data folder of another program, or damaged? choose another with --data, or put back a copy`,
+    { cause: e },
+  )
+
+function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file)
+  try {
+    refuseForeign(db)
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0;')
+    db.exec(`${TABLES} PRAGMA user_version = ${DATA_VERSION};`)
+    // Secrets are in it
+    chmodSync(file, 0o600)
+    return db
+  } catch (e) {
+    db.close()
+    throw e
+  }
+}
+
+function refuseForeign(db: DatabaseSync): void {
+  const pragma = (name: string): number => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
+  const version = pragma('user_version')
+  if (version > DATA_VERSION) throw new Error(`its format is ${version}, this server knows ${DATA_VERSION}`)
+  const tables = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('object', 'clock')").get()
+  // nothing is written into a database that has tables, but not ours
+  if (pragma('schema_version') > 0 && Number(tables?.['n'] ?? 0) < 2)
+    throw new Error('it is a database of another program')
+}
+
+function* rows(db: DatabaseSync, file: string): Iterable<Kept> {
+  try {
+    yield* kept(db)
+  } catch (e) {
+    throw unreadable(file, e)
+  }
+}
+
+function* kept(db: DatabaseSync): Iterable<Kept> {
   for (const row of db.prepare('SELECT resource, namespace, name, revision, bytes FROM object').iterate()) {
     const bytes = row['bytes']
     if (!(bytes instanceof Uint8Array)) continue

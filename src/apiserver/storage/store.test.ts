@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { encodedAt } from './internal-write.ts'
+import { memoryStorage } from './memory.ts'
+import type { StorageBackend } from './port.ts'
+import { sqliteStorage } from './sqlite.ts'
+import { Store } from './store.ts'
+import type { StoreEvent } from './stored.ts'
+
+const at = (name: string, namespace = 'ns') => ({ resource: '/configmaps', namespace, name })
+const object = (name: string, k: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { k } })
+const put = async (store: Store, name: string, k: string) =>
+  store.put(at(name), store.latest(at(name)), encodedAt(object(name, k)))
+const ALL = { namespace: undefined, name: undefined }
+const namesOf = (list: Iterable<{ readonly name: string }> | undefined) =>
+  list === undefined ? undefined : Array.from(list, (s) => s.name)
+
+let folder = ''
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'kubenode-store-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const backends: Readonly<Record<string, () => StorageBackend>> = {
+  memory: memoryStorage,
+  sqlite: () => sqliteStorage(join(folder, 'objects.db')),
+}
+
+describe.each(Object.entries(backends))('a store on %s', (_, backend) => {
+  test('gives each write the next revision and reads back what was acknowledged', async () => {
+    const store = new Store(backend())
+    await put(store, 'a', '1')
+    await put(store, 'b', '1')
+    await put(store, 'a', '2')
+    expect(store.revision).toBe(3)
+    expect(store.get(at('a'))?.value).toEqual({ ...object('a', '2'), metadata: { name: 'a', resourceVersion: '3' } })
+    await store.close()
+  })
+
+  test('refuses a write that builds on an older version', async () => {
+    const store = new Store(backend())
+    await put(store, 'a', '1')
+    const old = store.latest(at('a'))
+    await put(store, 'a', '2')
+    const outcome = await store.put(at('a'), old, encodedAt(object('a', '3')))
+    expect(outcome).toEqual({ stale: store.get(at('a')) })
+    expect(await store.put(at('a'), undefined, encodedAt(object('a', '3')))).toEqual({ stale: store.get(at('a')) })
+    await store.close()
+  })
+
+  test('lets writes that came together build on each other, and shows none before it is durable', async () => {
+    const store = new Store(backend())
+    const first = put(store, 'a', '1')
+    const second = put(store, 'a', '2')
+    expect(store.get(at('a'))).toBeUndefined()
+    await Promise.all([first, second])
+    expect(store.get(at('a'))?.revision).toBe(2)
+    await store.close()
+  })
+})
+
+test('what was acknowledged is there after the server comes back, and the clock goes on', async () => {
+  const first = new Store(backends['sqlite']?.() ?? memoryStorage())
+  await put(first, 'a', '1')
+  await put(first, 'b', '1')
+  const b = first.latest(at('b'))
+  if (b !== undefined) await first.delete(at('b'), b, encodedAt(b.value))
+  await first.close()
+  const second = new Store(backends['sqlite']?.() ?? memoryStorage())
+  expect(namesOf(second.collection('/configmaps').list(undefined))).toEqual(['a'])
+  expect(second.revision).toBe(3)
+  // a watcher from before cannot be told what it missed
+  expect(second.collection('/configmaps').since(2, ALL)).toBeUndefined()
+  await put(second, 'c', '1')
+  expect(second.get(at('c'))?.revision).toBe(4)
+  await second.close()
+})
+
+test('a failed commit fails every later write and shows nothing', async () => {
+  const broken: StorageBackend = { ...memoryStorage(), commit: () => Promise.reject(new Error('disk gone')) }
+  const store = new Store(broken)
+  await expect(put(store, 'a', '1')).rejects.toThrow('disk gone')
+  await expect(put(store, 'b', '1')).rejects.toThrow('disk gone')
+  expect(store.get(at('a'))).toBeUndefined()
+})
+
+describe('watchers', () => {
+  test('are told each change once, in order, by the scope they asked for', async () => {
+    const store = new Store(memoryStorage())
+    const heard: Record<string, string[]> = { all: [], namespace: [], name: [] }
+    const listen = (key: string) => (e: StoreEvent) => void heard[key]?.push(`${e.type} ${e.object.name}@${e.revision}`)
+    const c = store.collection('/configmaps')
+    c.watch(ALL, listen('all'))
+    c.watch({ namespace: 'other', name: undefined }, listen('namespace'))
+    const stop = c.watch({ namespace: 'ns', name: 'b' }, listen('name'))
+    await put(store, 'a', '1')
+    await put(store, 'b', '1')
+    await store.put(at('x', 'other'), undefined, encodedAt(object('x', '1')))
+    stop()
+    const b = store.latest(at('b'))
+    if (b !== undefined) await store.delete(at('b'), b, encodedAt(b.value))
+    expect(heard).toEqual({
+      all: ['ADDED a@1', 'ADDED b@2', 'ADDED x@3', 'DELETED b@4'],
+      namespace: ['ADDED x@3'],
+      name: ['ADDED b@2'],
+    })
+    expect(c.since(2, ALL)?.map((e) => e.revision)).toEqual([3, 4])
+  })
+
+  test('who comes back after more than the window is told that it is too late', async () => {
+    const store = new Store(memoryStorage())
+    for (let i = 0; i < 60; i++) await Promise.all(Array.from({ length: 100 }, (_, n) => put(store, `n${n}`, `${i}`)))
+    const c = store.collection('/configmaps')
+    expect(c.floor).toBeGreaterThan(0)
+    expect(c.since(c.floor - 1, ALL)).toBeUndefined()
+    expect(c.since(c.floor, ALL)?.[0]?.revision).toBe(c.floor + 1)
+    expect(c.since(c.floor, ALL)?.at(-1)?.revision).toBe(6_000)
+  })
+})
+
+test('a list at any revision in the window is what a list was then', async () => {
+  const step = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), drop: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const store = new Store(memoryStorage())
+      const c = store.collection('/configmaps')
+      const seen: [number, unknown][] = [[0, []]]
+      for (const { name, drop } of steps) {
+        const now = store.latest(at(name))
+        if (drop && now !== undefined) await store.delete(at(name), now, encodedAt(now.value))
+        else await put(store, name, 'x')
+        seen.push([store.revision, Array.from(c.list('ns'), (s) => [s.name, s.revision])])
+      }
+      for (const [revision, then] of seen)
+        expect(Array.from(c.listAt(revision, 'ns') ?? [], (s) => [s.name, s.revision])).toEqual(then)
+    }),
+    { numRuns: 40 },
+  )
+})
