@@ -25,6 +25,7 @@ export class Prober {
   readonly #startedAt: number
   readonly #histories = new Map<string, ProbeHistory>()
   readonly #timers = new Map<string, { cancel(): void }>()
+  #told: ProbeReading | undefined
   #isClosed = false
 
   constructor(deps: ProberDeps, probes: readonly Probe[]) {
@@ -67,11 +68,12 @@ export class Prober {
     const { clock, random } = this.#deps
     const history = this.#histories.get(probe.name)
     if (this.#isClosed || history === undefined) return
-    const before = this.reading()
     const next = afterAnswer(history, answer, clock.monotonic())
     this.#histories.set(probe.name, next)
-    const after = this.reading()
-    if (before.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()
+    // Time alone may settle it: compared is what was told last, not what was true a moment ago.
+    const [before, after] = [this.#told, this.reading()]
+    this.#told = after
+    if (before?.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()
     this.#schedule(probe, this.#pauseMs(probe, next, random))
   }
 
