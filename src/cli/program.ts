@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
+import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as runRoles from './commands/run.ts'
@@ -10,7 +11,7 @@ import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [apiserver, artifact, completion, lint, local, runRoles, version]
+const COMMANDS = [apiserver, artifact, completion, inspect, lint, local, runRoles, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

@@ -1,0 +1,206 @@
+// `kubenode get | describe | why | trace`: looks at objects of ours on a server, and never changes one.
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { printable } from '../exit.ts'
+import type { Related } from '../inspect/why.ts'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+
+interface ServerOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+}
+
+const withServer = (command: Command): Command =>
+  command
+    .option('--kubeconfig <file>', 'the cluster, and who you are there; KUBECONFIG when left out')
+    .option('--context <name>', 'context of the kubeconfig')
+
+async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
+  const { clientOf, connectionOf } = await import('../run/connect.ts')
+  const file = kubeconfig ?? io.env['KUBECONFIG']
+  if (file === undefined || file === '')
+    throw new KubeNodeError('KN1312', 'which cluster? name a kubeconfig with --kubeconfig or KUBECONFIG')
+  const { config, warnings } = await connectionOf(file, context)
+  for (const w of warnings) io.err(`${printable(w)}\n`)
+  return clientOf(config, 'kubenode-cli')
+}
+
+async function found(client: KubeClient, type: ResourceType, name: string): Promise<KubeObject> {
+  const namespace = type.namespaced ? 'kubenode-system' : undefined
+  const object = await client.get(type, { name, namespace })
+  if (object === undefined)
+    throw new KubeNodeError('KN1313', `there is no ${type.kind.toLowerCase()}/${name} on this server`)
+  return object
+}
+
+interface Table {
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[]
+  readonly rows: readonly { readonly cells: readonly unknown[] }[]
+}
+
+const isTable = (v: unknown): v is Table => isObject(v) && v['kind'] === 'Table' && Array.isArray(v['rows'])
+
+/** Columns as wide as their widest cell. */
+export function alignedRows(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((r) => r[i]?.length ?? 0)))
+  return rows
+    .map((r) =>
+      r
+        .map((cell, i) => (i === r.length - 1 ? cell : cell.padEnd((widths[i] ?? 0) + 3)))
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+async function getTable(client: KubeClient, path: string, isWide: boolean): Promise<string> {
+  const { status, text } = await client.raw({
+    method: 'GET',
+    path,
+    headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' },
+  })
+  const answer: unknown = JSON.parse(text)
+  if (status !== 200 || !isTable(answer))
+    throw new KubeNodeError(
+      'KN1314',
+      `the server answered ${status} to ${path}: ${isObject(answer) ? String(answer['message'] ?? '') : ''}`,
+    )
+  const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
+  const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))
+  return rows.length === 0 ? '' : `${alignedRows([shown.map((c) => c.name.toUpperCase()), ...rows])}\n`
+}
+
+/** What else has to do with an object: its jobs, the slices it is in, its machine. */
+async function relatedTo(client: KubeClient, object: KubeObject): Promise<readonly Related[]> {
+  if (object.kind !== 'Machine' && object.kind !== 'Node') return []
+  const [{ machine }, { machineComponentSet }, { remedyOperationJob }] = await Promise.all([
+    import('#api/kinds/machine.ts'),
+    import('#api/kinds/machine-component-set.ts'),
+    import('#api/kinds/remedy-operation-job.ts'),
+  ])
+  const name = object.metadata.name ?? ''
+  const [machines, sets, jobs] = await Promise.all([
+    client.list(machine),
+    client.list(machineComponentSet),
+    client.list(remedyOperationJob),
+  ])
+  const own = machines.items.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
+  const isIn = (s: (typeof sets.items)[number]) =>
+    (s.status?.waves ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
+  return [
+    ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Its machine is', object: own }] : []),
+    ...sets.items.filter(isIn).map((s) => ({ label: 'It is in a slice of', object: s })),
+    ...jobs.items
+      .filter((j) => j.status?.phase !== 'Done' && j.spec.machine === own?.metadata.name)
+      .map((j) => ({ label: 'It is being repaired by', object: j })),
+  ]
+}
+
+const eventType: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+
+async function eventLines(client: KubeClient, object: KubeObject): Promise<readonly string[]> {
+  const { items } = await client.list(eventType, { fieldSelector: `involvedObject.uid=${object.metadata.uid ?? ''}` })
+  return items.map(
+    (e) =>
+      `  ${String(e['lastTimestamp'] ?? e.metadata.creationTimestamp ?? '')}  ${String(e['type'] ?? '')}  ${String(e['reason'] ?? '')}  ${String(e['message'] ?? '')}`,
+  )
+}
+
+export function register(program: Command, io: Io): void {
+  withServer(program.command('get'))
+    .description('list objects of ours, or show some')
+    .argument('<kind>', 'kind, plural or short name')
+    .argument('[name]', 'one object')
+    .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
+    .addOption(new Option('-l, --selector <labels>', 'only those with these labels'))
+    .action(
+      async (
+        word: string,
+        name: string | undefined,
+        options: ServerOptions & { output?: string; selector?: string },
+      ) => {
+        const { kindCalled } = await import('../inspect/target.ts')
+        const { collectionPath, objectPath, qualifiedPlural } = await import('#schema/resource.ts')
+        const [kindWord = '', slashName] = word.split('/', 2)
+        const type = kindCalled(kindWord)
+        const one = name ?? slashName
+        const client = await connect(options, io)
+        if (options.output === undefined || options.output === 'wide') {
+          const path =
+            one === undefined
+              ? collectionPath(type)
+              : objectPath(type, { name: one, namespace: type.namespaced ? 'kubenode-system' : undefined })
+          const query = options.selector === undefined ? '' : `?labelSelector=${encodeURIComponent(options.selector)}`
+          const table = await getTable(client, `${path}${query}`, options.output === 'wide')
+          if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
+          io.out(table)
+          return
+        }
+        const items =
+          one === undefined
+            ? (await client.list(type, options.selector === undefined ? {} : { labelSelector: options.selector })).items
+            : [await found(client, type, one)]
+        if (options.output === 'name')
+          for (const o of items) io.out(`${qualifiedPlural(type)}/${o.metadata.name ?? ''}\n`)
+        else {
+          const whole: unknown = one === undefined ? { apiVersion: 'v1', kind: 'List', items } : items[0]
+          io.out(
+            options.output === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole),
+          )
+        }
+      },
+    )
+
+  withServer(program.command('describe'))
+    .description('show all about one object: spec, status, events')
+    .argument('<what...>', 'kind/name')
+    .action(async (words: string[], options: ServerOptions) => {
+      const [{ named }, { whyLines }, { stringify }] = await Promise.all([
+        import('../inspect/target.ts'),
+        import('../inspect/why.ts'),
+        import('yaml'),
+      ])
+      const { type, name } = named(words)
+      const client = await connect(options, io)
+      const object = await found(client, type, name)
+      const { managedFields: _managed, ...metadata } = object.metadata
+      const why = whyLines(object, await relatedTo(client, object), Date.now())
+      io.out(printable(stringify({ ...object, metadata })))
+      const events = await eventLines(client, object)
+      io.out(
+        printable(
+          `\nwhy:\n${why.map((l) => `  ${l}`).join('\n')}\n\nevents:\n${events.length === 0 ? '  none' : events.join('\n')}\n`,
+        ),
+      )
+    })
+
+  withServer(program.command('why'))
+    .description('say what an object waits for, since when, and what would help')
+    .argument('<what...>', 'kind/name')
+    .action(async (words: string[], options: ServerOptions) => {
+      const [{ named }, { whyLines }] = await Promise.all([import('../inspect/target.ts'), import('../inspect/why.ts')])
+      const { type, name } = named(words)
+      const client = await connect(options, io)
+      const object = await found(client, type, name)
+      io.out(printable(`${whyLines(object, await relatedTo(client, object), Date.now()).join('\n')}\n`))
+    })
+
+  withServer(program.command('trace'))
+    .description('say which commit an object comes from, and who wrote which of its fields')
+    .argument('<what...>', 'kind/name')
+    .action(async (words: string[], options: ServerOptions) => {
+      const [{ named }, { traceLines }] = await Promise.all([
+        import('../inspect/target.ts'),
+        import('../inspect/trace.ts'),
+      ])
+      const { type, name } = named(words)
+      const object = await found(await connect(options, io), type, name)
+      io.out(printable(`${traceLines(object).join('\n')}\n`))
+    })
+}

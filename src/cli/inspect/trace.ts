@@ -1,0 +1,38 @@
+// Where an object comes from: the commit that last changed it, and who owns which of its fields since when. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
+
+/** The first levels of a field set, as people write paths: `spec.replicas`, `status`. */
+function topFields(entry: ManagedFieldsEntry): readonly string[] {
+  const out: string[] = []
+  for (const [group, inner] of Object.entries(entry.fieldsV1 ?? {})) {
+    const name = group.replace(/^f:/, '')
+    const below =
+      typeof inner === 'object' && inner !== null ? Object.keys(inner).filter((k) => k.startsWith('f:')) : []
+    if (name === 'status' || below.length === 0) out.push(name)
+    else out.push(...below.map((k) => `${name}.${k.slice(2)}`))
+  }
+  return out
+}
+
+const MOST_FIELDS = 6
+
+export function traceLines(object: KubeObject): readonly string[] {
+  const commit = object.metadata.annotations?.[ANNOTATIONS.commit]
+  const owners = (object.metadata.ownerReferences ?? []).map((r) => `owned by ${r.kind.toLowerCase()}/${r.name}`)
+  const writers = (object.metadata.managedFields ?? []).map((e) => {
+    const paths = topFields(e)
+    const shown =
+      paths.length > MOST_FIELDS ? [...paths.slice(0, MOST_FIELDS), `and ${paths.length - MOST_FIELDS} more`] : paths
+    return `${e.time ?? ''}  ${(e.manager ?? '').padEnd(24)} ${e.operation}${e.subresource === undefined ? '' : ` ${e.subresource}`}  ${shown.join(', ')}`
+  })
+  return [
+    `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}`,
+    commit === undefined
+      ? 'no commit: it was not applied from git'
+      : `commit ${commit} (git show ${commit.slice(0, 12)})`,
+    ...owners,
+    'who wrote what, last:',
+    ...writers.map((w) => `  ${w}`),
+  ]
+}

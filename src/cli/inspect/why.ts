@@ -1,0 +1,99 @@
+// Says in words why an object is where it is: what it waits for, since when, what would help, and who else is involved. Pure.
+import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const fields = (v: unknown): Fields => (isObject(v) ? v : {})
+const list = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(isObject) : [])
+const text = (v: unknown): string =>
+  typeof v === 'string' ? v : typeof v === 'number' || typeof v === 'boolean' ? String(v) : ''
+
+const since = (stamp: unknown, now: number): string => {
+  const at = Date.parse(text(stamp))
+  return Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
+}
+
+/** A wait has always the same four parts. */
+function waitLines(waiting: unknown, now: number, what = 'It'): string[] {
+  const w = fields(waiting)
+  if (text(w['predicate']) === '') return []
+  return [
+    `${what} waits${since(w['since'], now)} for: ${text(w['predicate'])}`,
+    ...(text(w['seen']) === '' ? [] : [`  seen: ${text(w['seen'])}`]),
+    ...(text(w['unblock']) === '' ? [] : [`  what would help: ${text(w['unblock'])}`]),
+  ]
+}
+
+const isGood = (c: Fields): boolean => {
+  const known = CONDITIONS[text(c['type']) as keyof typeof CONDITIONS]
+  return known === undefined || text(c['status']) === known.good
+}
+
+function conditionLines(object: KubeObject, now: number): string[] {
+  const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(c))
+  return bad.flatMap((c) => {
+    const reason = text(c['reason'])
+    const known = REASONS[reason as keyof typeof REASONS]
+    return [
+      `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}: ${text(c['message'])}`,
+      ...(known === undefined ? [] : [`  ${known.doc} See ${runbookPath(known.runbook)}.`]),
+    ]
+  })
+}
+
+/** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
+function partLines(object: KubeObject, now: number): string[] {
+  const status = fields(object['status'])
+  const waves = list(status['waves']).flatMap((w) =>
+    waitLines(
+      w['waitingFor'],
+      now,
+      `The slice ${text(w['component'])} step ${Number(w['step']) + 1} (${text(w['phase'])})`,
+    ),
+  )
+  const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
+  const clusters = list(status['clusters']).flatMap((c) =>
+    waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),
+  )
+  const verdicts = list(status['verdicts'])
+    .filter((v) => text(v['verdict']) !== 'Granted')
+    .map(
+      (v) =>
+        `Gate ${text(v['gate'])} says ${text(v['verdict'])}: seen ${text(v['seen'])}${text(v['limit']) === '' ? '' : `, limit ${text(v['limit'])}`}`,
+    )
+  const components = list(status['components'])
+    .filter((c) => !['Healthy', ''].includes(text(c['state'])))
+    .map(
+      (c) =>
+        `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${text(c['message']) === '' ? '' : `: ${text(c['message'])}`}`,
+    )
+  const steps = list(status['steps'])
+    .filter((s) => text(s['outcome']) !== 'Succeeded')
+    .map(
+      (s) =>
+        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || text(s['state']) || 'not done'}`,
+    )
+  return [...waves, ...stages, ...clusters, ...verdicts, ...components, ...steps]
+}
+
+export interface Related {
+  readonly label: string
+  readonly object: KubeObject
+}
+
+/** Lines for people. `related` are objects that hold this one up or work on it. */
+export function whyLines(object: KubeObject, related: readonly Related[], now: number): readonly string[] {
+  const status = fields(object['status'])
+  const phase = text(status['phase'])
+  const own = [...waitLines(status['waitingFor'], now), ...conditionLines(object, now), ...partLines(object, now)]
+  const others = related.flatMap(({ label, object: o }) => {
+    const lines = [...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
+    const head = `${label} ${o.kind.toLowerCase()}/${o.metadata.name ?? ''}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
+    return [head, ...lines.map((l) => `  ${l}`)]
+  })
+  const head = `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}${phase === '' ? '' : ` is ${phase}`}`
+  return [head, ...(own.length === 0 ? ['Nothing holds it up: it is as declared.'] : own), ...others]
+}
