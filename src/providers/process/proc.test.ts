@@ -18,6 +18,8 @@ describe('which processes belong to a node', () => {
   test.each<[string, Partial<ProcessInfo>, boolean]>([
     ['one that carries the mark', { env: [`KUBENODE_NODE_DIR=${DIR}`] }, true],
     ['one that carries the mark of another node', { env: [`KUBENODE_NODE_DIR=${DIR}0`] }, false],
+    ['a component that an agent marked', { env: [`KUBENODE_INSTANCE=${DIR}#beacon#a`], hasTerminal: true }, true],
+    ['one that speaks of the folder in words of its own', { env: [`OLDPWD=${DIR}`] }, false],
     ['one that runs a program of the node', { exe: `${DIR}/root/opt/a` }, true],
     ['one whose interpreter runs a script of the node', { args: ['/usr/bin/node', `${DIR}/root/opt/a.js`] }, true],
     ['one that works in its folder', { cwd: `${DIR}/root` }, true],

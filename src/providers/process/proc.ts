@@ -20,6 +20,7 @@ export interface ProcessInfo extends ProcessId {
 
 /** Every process that the provider starts for a node carries it, and what those start inherits it. */
 export const NODE_MARK = 'KUBENODE_NODE_DIR'
+const MARKS = 'KUBENODE_'
 
 interface Stat {
   readonly state: string
@@ -121,9 +122,10 @@ export function processesOf(dir: string, all: readonly ProcessInfo[], self: numb
 }
 
 function isMarked({ env, args, cwd, exe, hasTerminal }: ProcessInfo, dir: string): boolean {
-  if (env.includes(`${NODE_MARK}=${dir}`)) return true
-  if (hasTerminal) return false
   const inside = (path: string | undefined) => path === dir || path?.startsWith(dir + sep) === true
+  // Ours, and those that agents set for what they start: the folder, or the folder and more behind a `#`.
+  if (env.some((e) => e.startsWith(MARKS) && inside(e.slice(e.indexOf('=') + 1).split('#', 1)[0]))) return true
+  if (hasTerminal) return false
   // The first two words: a program, or an interpreter and its script.
   return inside(cwd) || inside(exe) || inside(args[0]) || inside(args[1])
 }

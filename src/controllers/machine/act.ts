@@ -1,0 +1,271 @@
+// Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { JoinBundle } from '#api/join-bundle.ts'
+import type { Clock } from '#lib/clock.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { cordon, uncordon } from '#nodeops/cordon.ts'
+import { drainPass } from '#nodeops/drain.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import type { Provider } from '#providers/port.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { MachineAction } from './actions.ts'
+import { syncedNode } from './node-sync.ts'
+import { type Secret, secretType } from './objects.ts'
+import { type Seen, nameOf, uidOf } from './seen.ts'
+import { TOKEN_TRIES, isTokenOf, tokenExpiresAt, tokenFor, tokenId, tokenKey, tokenSecret, tokenText } from './token.ts'
+
+export interface MachineTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly providers: Readonly<Record<string, Provider>>
+  readonly cluster: string
+  readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
+  /** Fit for secrets, unlike `random`. */
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+const fieldManager = FIELD_MANAGERS.machine
+const PERMIT_LEASE_SECONDS = 120
+const SECRET_BYTES = 16
+const applied: ActionOutcome = { kind: 'Applied', object: undefined }
+
+export async function act(
+  tools: MachineTools,
+  action: MachineAction,
+  seen: Seen,
+  { signal }: ReconcileContext,
+): Promise<ActionOutcome> {
+  const { client, clock, random } = tools
+  const { machine, node } = seen
+  const permits = { client, fieldManager, signal }
+  const nodeTools = { client, clock, random, fieldManager, signal }
+  const nodeRef = { name: node?.metadata.name ?? '', uid: node?.metadata.uid ?? '' }
+  switch (action.kind) {
+    case 'AddFinalizer':
+      return updateExactly(
+        client,
+        machineType,
+        withFinalizers(machine, (f) => [...f, FINALIZERS.machine]),
+        { fieldManager, signal },
+      )
+    case 'Provision':
+      return provision(tools, machine, signal)
+    case 'DeleteToken':
+      return deleteExactly(client, secretType, action.token, { signal }).then(goneIsDone)
+    case 'WriteComponents':
+      return writeComponents(tools, machine, action, signal)
+    case 'SyncNode':
+      return compareAndSwap(
+        client,
+        nodeType,
+        { name: nodeRef.name },
+        (current) => {
+          if (current?.metadata.uid !== nodeRef.uid)
+            return { kind: 'Refuse', reason: `node ${nodeRef.name} is another one now` }
+          return syncedNode(current, { machine, areComponentsIn: action.areComponentsIn })
+        },
+        { clock, random, fieldManager, signal },
+      ).then(swapped)
+    case 'Cordon':
+      return cordon(nodeTools, nodeRef, action.owner, action.claim).then(swapped)
+    case 'Uncordon':
+      return uncordon(nodeTools, nodeRef, action.owner).then(swapped)
+    case 'Drain':
+      return drain(tools, machine, action.permit, nodeRef.name, signal)
+    case 'RequestPermit':
+      return requestPermit(permits, action.permit, {
+        operations: ['ScaleIn'],
+        targets: [{ kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }],
+        requester: { manager: fieldManager, kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) },
+        reason: `removal of machine ${nameOf(machine)}`.slice(0, 200),
+        leaseSeconds: PERMIT_LEASE_SECONDS,
+      }).then(existsIsDone)
+    case 'RenewPermit':
+      return renewPermit(permits, action.permit, clock.now())
+    case 'ReportPermit':
+      return reportResults(permits, action.permit, { [uidOf(machine)]: action.result }).then(goneIsDone)
+    case 'DeleteHost':
+      return deleteHost(tools, machine, action.providerID, signal)
+    case 'DeleteNode':
+      return deleteNode(client, node, signal)
+    case 'DeleteLease':
+      return deleteLease(client, nameOf(machine), signal)
+    case 'RemoveFinalizer':
+      return updateExactly(
+        client,
+        machineType,
+        withFinalizers(machine, (f) => f.filter((x) => x !== FINALIZERS.machine)),
+        {
+          fieldManager,
+          signal,
+        },
+      ).then(goneIsDone)
+    default:
+      return assertNever(action)
+  }
+}
+
+const withFinalizers = (m: Machine, change: (list: readonly string[]) => readonly string[]): Machine => ({
+  ...m,
+  metadata: { ...m.metadata, finalizers: change(m.metadata.finalizers ?? []) },
+})
+
+const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
+const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
+const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
+
+/** The token first, then the host that is told it, then its name: whoever crashes in between does the same again, and it is the same host. */
+async function provision(tools: MachineTools, machine: Machine, signal: AbortSignal): Promise<ActionOutcome> {
+  const { providers, join, cluster } = tools
+  const provider = providers[machine.spec.provider?.name ?? '']
+  if (provider === undefined) return outdated('its provider is not configured here')
+  const token = await ensureToken(tools, machine, signal)
+  if (token.kind !== 'Applied') return token
+  const text = tokenText(token.object)
+  if (text === undefined) return outdated('the join token cannot be read')
+  const name = nameOf(machine)
+  const made = await provider
+    .create(
+      {
+        clientToken: uidOf(machine),
+        machine: name,
+        params: machine.spec.provider?.params ?? {},
+        join: { ...join, cluster, token: text, machine: name, node: name },
+      },
+      signal,
+    )
+    .catch((e: unknown) => ({ kind: 'Refused' as const, reason: messageOf(e) }))
+  if (made.kind === 'Refused') return outdated(`the provider refused: ${made.reason}`.slice(0, 200))
+  if (made.kind === 'Throttled') return outdated('the provider asks to slow down')
+  const { providerID, address } = made.host
+  if (machine.spec.providerID === providerID) return applied
+  return applySpec(tools.client, machine, { providerID, address, components: machine.spec.components }, signal)
+}
+
+async function ensureToken(
+  { client, clock, randomBytes }: MachineTools,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Secret> | { readonly kind: 'Outdated'; readonly reason: string }> {
+  for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
+    const id = tokenId(uidOf(machine), attempt)
+    const read = await outcomeOf(() => client.get(secretType, tokenKey(id), { signal }))
+    if (read.kind !== 'Applied') return read
+    const found = read.object
+    if (found !== undefined && !isTokenOf(found, machine)) continue
+    if (found !== undefined && tokenExpiresAt(found) > clock.now()) return { kind: 'Applied', object: found }
+    if (found !== undefined) {
+      const gone = await deleteExactly(client, secretType, found, { signal })
+      if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
+    }
+    const token = tokenFor(machine, id, tokenSecret(randomBytes(SECRET_BYTES)), clock.now())
+    return outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
+  }
+  return { kind: 'Outdated', reason: 'every name for its join token is taken' }
+}
+
+/** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
+function applySpec(
+  client: KubeClient,
+  { metadata }: Machine,
+  {
+    providerID,
+    address,
+    components,
+  }: {
+    readonly providerID: string | undefined
+    readonly address: string | undefined
+    readonly components: Machine['spec']['components']
+  },
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> {
+  const { name, uid, resourceVersion } = metadata
+  const object: KubeObject = {
+    apiVersion: API_GROUP_VERSION,
+    kind: machineType.kind,
+    metadata: { ...(name && { name }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    spec: {
+      ...(providerID !== undefined && { providerID }),
+      ...(address !== undefined && { address }),
+      ...(components !== undefined && components.length > 0 && { components }),
+    },
+  }
+  return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
+}
+
+/** Right before an order is given, its permit is read from the server: the Defender may have taken it back. */
+async function writeComponents(
+  { client }: MachineTools,
+  machine: Machine,
+  { components, given }: Extract<MachineAction, { readonly kind: 'WriteComponents' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  for (const { permit } of given) {
+    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    if (read.kind !== 'Applied') return read
+    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
+      return outdated(`permit ${permit} is not Granted any more`)
+  }
+  const { providerID, address } = machine.spec
+  return applySpec(client, machine, { providerID, address, components }, signal)
+}
+
+async function drain(
+  { client }: MachineTools,
+  machine: Machine,
+  permit: string,
+  node: string,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+  if (read.kind !== 'Applied') return read
+  if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
+    return outdated(`permit ${permit} is not Granted any more`)
+  const pass = await drainPass(client, node, signal)
+  return pass.kind === 'Unknown'
+    ? outdated(`the pods of ${node} are not known: ${pass.error.message}`.slice(0, 200))
+    : applied
+}
+
+async function deleteHost(
+  { providers }: MachineTools,
+  machine: Machine,
+  providerID: string,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const provider = providers[machine.spec.provider?.name ?? '']
+  if (provider === undefined) return outdated('its provider is not configured here')
+  const ended = await provider.delete(providerID, signal).catch((e: unknown) => outdated(messageOf(e).slice(0, 200)))
+  return typeof ended === 'string' ? applied : ended
+}
+
+async function deleteNode(client: KubeClient, node: Node | undefined, signal: AbortSignal): Promise<ActionOutcome> {
+  if (node === undefined) return applied
+  // Kubelets and agents write the Node all the time: the newest version of exactly this one.
+  const read = await outcomeOf(() => client.get(nodeType, { name: node.metadata.name ?? '' }, { signal }))
+  if (read.kind !== 'Applied') return read
+  if (read.object?.metadata.uid !== node.metadata.uid || read.object === undefined) return applied
+  return deleteExactly(client, nodeType, read.object, { signal }).then(goneIsDone)
+}
+
+async function deleteLease(client: KubeClient, machine: string, signal: AbortSignal): Promise<ActionOutcome> {
+  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) }
+  const read = await outcomeOf(() => client.get(leaseType, key, { signal }))
+  if (read.kind !== 'Applied') return read
+  return read.object === undefined
+    ? applied
+    : deleteExactly(client, leaseType, read.object, { signal }).then(goneIsDone)
+}

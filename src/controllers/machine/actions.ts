@@ -1,0 +1,91 @@
+// What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type CordonClaim, cordonOwners } from '#nodeops/cordon.ts'
+import { drainPlan } from '#nodeops/drain.ts'
+import { hasTaint } from '#nodeops/objects.ts'
+import { TAINTS } from '#api/names.ts'
+import type { Notice, Plan } from '#runtime/reconcile-with.ts'
+import type { Secret } from './objects.ts'
+import type { Order } from './orders.ts'
+import type { Seen } from './seen.ts'
+
+export type MachineAction =
+  | { readonly kind: 'AddFinalizer'; readonly reason: string }
+  /** Token, host and providerID: each step may be repeated. */
+  | { readonly kind: 'Provision'; readonly reason: string }
+  | { readonly kind: 'DeleteToken'; readonly token: Secret; readonly reason: string }
+  /** All components at once; `given` are orders whose permits are read again first. */
+  | {
+      readonly kind: 'WriteComponents'
+      readonly components: NonNullable<Machine['spec']['components']>
+      readonly given: readonly Order[]
+      readonly reason: string
+    }
+  | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
+  | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
+  | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
+  | { readonly kind: 'Drain'; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'RequestPermit'; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'RenewPermit'; readonly permit: OperationPermit; readonly reason: string }
+  | {
+      readonly kind: 'ReportPermit'
+      readonly permit: OperationPermit
+      readonly result: 'Succeeded' | 'Released'
+      readonly reason: string
+    }
+  | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly reason: string }
+  | { readonly kind: 'DeleteNode'; readonly reason: string }
+  | { readonly kind: 'DeleteLease'; readonly reason: string }
+  | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
+
+export interface Waiting {
+  readonly predicate: string
+  readonly seen: string
+  readonly unblock: string
+}
+
+export interface MachinePlan extends Plan<MachineAction> {
+  readonly waiting?: Waiting
+  /** The phase that a step under way gives the machine. */
+  readonly doing?: 'Draining' | 'Deleting'
+}
+
+/** Pods end within their grace, half a minute by default; a budget may take longer to move. */
+export const DRAIN_LOOK_MS = 2_000
+/** Owners of our cordon that this controller stands for. */
+export const SWITCH_OWNER = 'machine/switch/'
+export const DELETE_OWNER = 'machine/delete'
+
+/** Drained means cordoned by us, looked at, and nobody left. */
+export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boolean | undefined {
+  if (pods === undefined || node === undefined) return undefined
+  const { evict, going } = drainPlan(pods)
+  const read = cordonOwners(node)
+  const isOurs = read.kind === 'Owners' && Object.keys(read.owners).length > 0 && hasTaint(node, TAINTS.cordon)
+  return isOurs && evict.length === 0 && going.length === 0
+}
+
+export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
+  if (pods === undefined) return 'the pods of the node are not known'
+  const { evict, going } = drainPlan(pods)
+  const [first] = [...evict, ...going]
+  return first === undefined
+    ? 'no pod is left'
+    : `${evict.length + going.length} pods are left, the first ${first.metadata.namespace ?? ''}/${first.metadata.name}`
+}
+
+const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
+  Provision: 'Provisioning',
+  RequestPermit: 'PermitRequested',
+  Drain: 'Draining',
+  DeleteHost: 'Removing',
+  RemoveFinalizer: 'Removed',
+}
+
+export function noticeOf(action: MachineAction): Notice[] {
+  const reason = action.kind === 'SyncNode' && action.areComponentsIn ? 'ComponentsIn' : NOTICES[action.kind]
+  const isOrder = action.kind === 'WriteComponents' && action.given.length > 0
+  if (isOrder) return [{ reason: 'SwitchOrdered', message: action.reason }]
+  return reason === undefined ? [] : [{ reason, message: action.reason }]
+}

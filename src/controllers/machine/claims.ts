@@ -1,0 +1,79 @@
+// Turns sets, their revisions and canaries into what they say about one machine. Pure.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import { configDigest } from '#api/kinds/component-config.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { isObject } from '#lib/json.ts'
+import { configObjectName } from '#lib/names.ts'
+import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { Claim, Mark, Wanted } from './desired-components.ts'
+
+/** A kept revision of a set; its data holds the components as they were declared. */
+export interface ControllerRevision extends KubeObject {
+  readonly data?: unknown
+}
+
+export const controllerRevisionType: ResourceType<ControllerRevision> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  namespaced: true,
+}
+
+type Declared = MachineComponentSet['spec']['components'][number]
+
+/** The name of a configuration follows from its values; without values there is none. */
+function wantedOf({ name, version, values }: Pick<Declared, 'name' | 'version' | 'values'>): Wanted {
+  return { name, version, ...(values !== undefined && { config: configObjectName(name, configDigest(values)) }) }
+}
+
+/** A selector that cannot be read matches nothing: machines stay as they are. */
+function matches(selector: LabelSelector, machine: Machine): boolean {
+  try {
+    return matchesLabels(selector, machine.metadata.labels)
+  } catch {
+    return false
+  }
+}
+
+export function claimOf(
+  set: MachineComponentSet,
+  machine: Machine,
+  revisionNamed: (name: string) => ControllerRevision | undefined,
+): Claim | undefined {
+  const { metadata, spec, status = {} } = set
+  if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
+  const { current, update, blocked = [] } = status.revisions ?? {}
+  return {
+    set: metadata.name ?? '',
+    priority: spec.priority,
+    isCurrent: status.observedGeneration !== undefined && status.observedGeneration === metadata.generation,
+    components: spec.components.map(wantedOf),
+    waves: status.waves ?? [],
+    blocked: blocked.filter((b) => b.revision === update).map((b) => b.component),
+    lastGood: current === undefined ? [] : componentsIn(revisionNamed(current)),
+  }
+}
+
+function componentsIn(revision: ControllerRevision | undefined): readonly Wanted[] {
+  const data = revision?.data
+  const components: unknown = isObject(data) ? data['components'] : undefined
+  if (!Array.isArray(components)) return []
+  return components.filter(isObject).flatMap(({ name, version, values }) => {
+    if (typeof name !== 'string' || typeof version !== 'string') return []
+    return [wantedOf({ name, version, ...(isObject(values) && { values: values as NonNullable<Declared['values']> }) })]
+  })
+}
+
+const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
+
+/** While a canary runs it marks the machines that it picked; its marks go with every end. */
+export function markOf({ metadata, spec, status }: ComponentCanary, machine: Machine): Mark | undefined {
+  const isMarked = status?.machines?.includes(machine.metadata.name ?? '') === true
+  if (!isMarked || spec.abort || metadata.deletionTimestamp !== undefined || !MARKING.has(status?.phase))
+    return undefined
+  return { canary: metadata.name ?? '', components: spec.components.map(wantedOf), permits: status?.permits ?? [] }
+}

@@ -1,0 +1,102 @@
+// Answers the certificate requests of agents. The cache only wakes it: machine and token are read from the server before anything is approved.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import { requireFresh } from '#runtime/informers.ts'
+import { type Outcome, done, retry } from '#runtime/outcome.ts'
+import type { ControllerContext } from '../module.ts'
+import { readContent } from './csr-content.ts'
+import { type CsrDecision, type CsrSeen, claimedMachine, decide, tokenIdOf } from './csr-decision.ts'
+import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
+import { tokenKey } from './token.ts'
+
+const fieldManager = FIELD_MANAGERS.machine
+
+export function createApprover({
+  client,
+  informers,
+  clock,
+  random,
+  log,
+  metrics,
+  events,
+}: ControllerContext): Controller {
+  const requests = informers.of(certificateRequestType)
+  const controller = new Controller({
+    name: 'machine-csr',
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('machine-csr'),
+    allKeys: () => requests.list().map((r) => r.metadata.name ?? ''),
+    reconcile: async (name, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
+      requireFresh([requests])
+      const request = requests.get(name)
+      if (request === undefined) return done
+      const { decision, machine } = await lookAt(client, clock, request, signal)
+      if (decision.kind === 'Ignore') return done
+      keyLog.info('certificate request decided', { decision: decision.kind, reason: decision.message })
+      const written = await outcomeOf(() => answer(client, clock, request, decision, signal))
+      if (written.kind === 'Stale') return done
+      if (written.kind !== 'Applied') return retry(written.error)
+      if (decision.kind === 'Deny' && machine !== undefined)
+        events.record(machine, {
+          type: 'Warning',
+          reason: 'CertificateDenied',
+          action: 'Approve',
+          note: decision.message,
+        })
+      return done
+    },
+  })
+  requests.onChange((_, now) => {
+    if (now?.metadata.name !== undefined && isPending(now)) controller.enqueue(now.metadata.name, { urgent: true })
+  })
+  return controller
+}
+
+const isPending = ({ status }: CertificateRequest): boolean =>
+  status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') !== true
+
+async function lookAt(
+  client: KubeClient,
+  clock: Clock,
+  request: CertificateRequest,
+  signal: AbortSignal,
+): Promise<{ readonly decision: CsrDecision; readonly machine: Machine | undefined }> {
+  const content = await readContent(request.spec.request)
+  const name = claimedMachine(content)
+  const id = tokenIdOf(request)
+  const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal }).catch(notAName)
+  const token = id === undefined ? undefined : await client.get(secretType, tokenKey(id), { signal })
+  const seen: CsrSeen = { request, content, machine, token }
+  return { decision: decide(seen, clock.now()), machine }
+}
+
+/** A claim that is no possible object name is refused by the server before it looks; such a machine does not exist. */
+function notAName(e: unknown): undefined {
+  if (e instanceof Error && 'status' in e && (e.status === 400 || e.status === 422)) return undefined
+  throw e
+}
+
+function answer(
+  client: KubeClient,
+  clock: Clock,
+  request: CertificateRequest,
+  decision: Exclude<CsrDecision, { readonly kind: 'Ignore' }>,
+  signal: AbortSignal,
+): Promise<CertificateRequest> {
+  const condition = {
+    type: decision.kind === 'Approve' ? 'Approved' : 'Denied',
+    status: 'True',
+    reason: decision.kind === 'Approve' ? 'KubeNodeAgent' : 'CertificateDenied',
+    message: decision.message,
+    lastUpdateTime: timestamp(clock.now()),
+  }
+  const conditions = [...(request.status?.conditions ?? []), condition]
+  const next: CertificateRequest = { ...request, status: { ...request.status, conditions } }
+  return client.update(certificateRequestType, next, { subresource: 'approval', fieldManager, signal })
+}

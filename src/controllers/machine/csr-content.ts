@@ -1,0 +1,29 @@
+// Reads what a certificate request asks for, its proof of possession checked. What cannot be read completely is unreadable.
+import 'reflect-metadata'
+import { Pkcs10CertificateRequest } from '@peculiar/x509'
+import { messageOf } from '#lib/errors.ts'
+import type { ContentRead } from './csr-decision.ts'
+
+/** A request of an agent has some 400 bytes. */
+const MAX_REQUEST_CHARS = 16_384
+
+export async function readContent(base64Pem: string): Promise<ContentRead> {
+  if (base64Pem.length > MAX_REQUEST_CHARS) return { kind: 'Unreadable', why: 'it is too long' }
+  try {
+    const request = new Pkcs10CertificateRequest(Buffer.from(base64Pem, 'base64').toString('utf8'))
+    if (!(await request.verify())) return { kind: 'Unreadable', why: 'its signature does not fit its key' }
+    const subject = request.subjectName.toJSON().flatMap((rdn) => Object.entries(rdn))
+    const named = (type: string) => subject.flatMap(([t, values]) => (t === type ? values : []))
+    const others = subject.filter(([t]) => t !== 'CN' && t !== 'O').map(([t]) => t)
+    return {
+      kind: 'Content',
+      content: {
+        commonNames: named('CN'),
+        organizations: named('O'),
+        extras: [...others, ...request.extensions.map((e) => `extension ${e.type}`)],
+      },
+    }
+  } catch (e) {
+    return { kind: 'Unreadable', why: messageOf(e).slice(0, 100) }
+  }
+}

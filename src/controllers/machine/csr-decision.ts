@@ -1,0 +1,110 @@
+// Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
+import type { Machine } from '#api/kinds/machine.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import type { CertificateRequest, Secret } from './objects.ts'
+import { isTokenOf, tokenExpiresAt } from './token.ts'
+
+/** What stands in the request itself, its signature checked already. */
+export interface RequestContent {
+  readonly commonNames: readonly string[]
+  readonly organizations: readonly string[]
+  /** Other parts of the subject, and extensions that ask for names. */
+  readonly extras: readonly string[]
+}
+
+export type ContentRead =
+  | { readonly kind: 'Content'; readonly content: RequestContent }
+  | { readonly kind: 'Unreadable'; readonly why: string }
+
+export type CsrDecision =
+  /** Not about us, or decided already. */
+  | { readonly kind: 'Ignore'; readonly why: string }
+  | { readonly kind: 'Approve'; readonly machine: string; readonly message: string }
+  | { readonly kind: 'Deny'; readonly message: string }
+
+export interface CsrSeen {
+  readonly request: CertificateRequest
+  readonly content: ContentRead
+  /** The machine that the common name speaks of, read from the server. */
+  readonly machine: Machine | undefined
+  /** The Secret of the token that the requester showed, read from the server. */
+  readonly token: Secret | undefined
+}
+
+const USER_PREFIX = agentUser('')
+const TOKEN_USER = /^system:bootstrap:([a-z0-9]{6})$/
+const USAGES: ReadonlySet<string> = new Set(['client auth', 'digital signature', 'key encipherment'])
+
+export const tokenIdOf = (request: CertificateRequest): string | undefined =>
+  TOKEN_USER.exec(request.spec.username ?? '')?.[1]
+
+/** The machine that the request claims to be, if it claims to be one. */
+export function claimedMachine({
+  kind,
+  ...read
+}: ContentRead & { readonly content?: RequestContent }): string | undefined {
+  const names = kind === 'Content' ? (read.content?.commonNames ?? []) : []
+  const [name] = names.filter((n) => n.startsWith(USER_PREFIX))
+  return name?.slice(USER_PREFIX.length)
+}
+
+export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
+  const { request, content } = seen
+  const { signerName, groups = [], username = '' } = request.spec
+  if (signerName !== AGENT_SIGNER) return ignore('another signer')
+  if (request.status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') === true)
+    return ignore('decided already')
+  const isOurBootstrapper = groups.includes(BOOTSTRAP_GROUP)
+  const isOurAgent = username.startsWith(USER_PREFIX) && groups.includes(AGENTS_GROUP)
+  const claim = claimedMachine(content)
+  if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('neither from nor for an agent')
+  if (content.kind === 'Unreadable') return deny(`the request cannot be read: ${content.why}`)
+  const problem = contentProblem(seen, content.content, claim) ?? requesterProblem(seen, claim, nowMs)
+  if (problem !== undefined) return deny(problem)
+  return {
+    kind: 'Approve',
+    machine: claim ?? '',
+    message: `the agent of machine ${claim} asked with ${isOurAgent ? 'its certificate' : 'its join token'}`,
+  }
+}
+
+const ignore = (why: string): CsrDecision => ({ kind: 'Ignore', why })
+const deny = (message: string): CsrDecision => ({ kind: 'Deny', message })
+
+/** The identity must be exactly the one of an agent: not a part of it, and nothing beside it. */
+function contentProblem(
+  { request, machine }: CsrSeen,
+  content: RequestContent,
+  claim: string | undefined,
+): string | undefined {
+  const { commonNames, organizations, extras } = content
+  if (claim === undefined || commonNames.length !== 1) return `the common name has to be ${USER_PREFIX}<machine>`
+  if (extras.length > 0) return `the request asks for more than a name and groups: ${extras.join(', ').slice(0, 80)}`
+  const strange = (request.spec.usages ?? []).filter((u) => !USAGES.has(u))
+  if (strange.length > 0) return `the usage ${strange[0]} is not for agents`
+  if (request.spec.usages?.includes('client auth') !== true) return 'the usage client auth is missing'
+  if (machine === undefined) return `there is no machine ${claim.slice(0, 80)}`
+  if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
+  const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine))].sort()
+  const asked = [...organizations].sort()
+  if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
+    return `the organizations have to be ${wanted.join(' and ')}`
+  return undefined
+}
+
+export const nodeNameOf = (machine: Machine): string => machine.status?.nodeRef?.name ?? machine.metadata.name ?? ''
+
+/** Either the machine's own valid token, or the machine's own certificate that is to be renewed. */
+function requesterProblem(
+  { request, machine, token }: CsrSeen,
+  claim: string | undefined,
+  nowMs: number,
+): string | undefined {
+  const { username = '', groups = [] } = request.spec
+  if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) return undefined
+  if (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined)
+    return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
+  if (token === undefined || machine === undefined) return 'the join token is gone'
+  if (!isTokenOf(token, machine)) return `the join token is not that of machine ${claim}`
+  return tokenExpiresAt(token) <= nowMs ? 'the join token has run out' : undefined
+}

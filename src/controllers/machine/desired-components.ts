@@ -1,0 +1,189 @@
+// Which version of each component one machine shall have: the only place where sets, waves, canaries and blocked revisions are put together. Pure.
+// A machine that works changes only when a wave or a mark names it; everything else keeps what it has. Switching is ordered elsewhere (orders.ts).
+import type { WavePhase } from '#api/protocol/wave.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+
+export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
+export type ComponentReport = NonNullable<NonNullable<Machine['status']>['components']>[number]
+
+/** A component at a version with a configuration. */
+export interface Wanted {
+  readonly name: string
+  readonly version: string
+  readonly config?: string
+}
+
+/** What of a set's wave concerns the machines in it. */
+export interface Wave {
+  readonly component: string
+  readonly version?: string
+  readonly phase: WavePhase
+  readonly permit?: string
+  readonly machines: readonly string[]
+  readonly startedAt?: string
+  readonly recovery?: string
+}
+
+/** What one set says about a machine that its selector matches. */
+export interface Claim {
+  readonly set: string
+  readonly priority: number
+  /** Its status speaks of its present spec. Otherwise its waves and blocks are about something else. */
+  readonly isCurrent: boolean
+  readonly components: readonly Wanted[]
+  readonly waves: readonly Wave[]
+  /** Components whose declared revision failed and is not offered. */
+  readonly blocked: readonly string[]
+  /** What was last good everywhere, as far as it is known. */
+  readonly lastGood: readonly Wanted[]
+}
+
+/** What a canary that marked this machine gives it. */
+export interface Mark {
+  readonly canary: string
+  readonly components: readonly Wanted[]
+  readonly permits: readonly string[]
+}
+
+export interface DesiredInput {
+  readonly machine: string
+  /** The node carries the taint for pending components, or there is none yet: nothing runs there that could be disturbed. */
+  readonly isFirstInstall: boolean
+  readonly current: readonly ComponentOrder[]
+  readonly reports: readonly ComponentReport[]
+  readonly claims: readonly Claim[]
+  readonly marks: readonly Mark[]
+}
+
+export function desiredComponents(input: DesiredInput): readonly ComponentOrder[] {
+  const { current, claims, marks } = input
+  const named = [current, ...claims.map((c) => c.components), ...marks.map((m) => m.components)]
+  const names = [...new Set(named.flat().map((c) => c.name))].sort()
+  return names.flatMap((name) => desiredComponent(input, name) ?? [])
+}
+
+function desiredComponent(input: DesiredInput, name: string): ComponentOrder | undefined {
+  const { current, reports, claims, marks } = input
+  const entry = current.find((c) => c.name === name)
+  const report = reports.find((r) => r.name === name)
+  const claim = winner(claims, name, entry)
+  const setRef = claim?.set
+  const mark = markOf(marks, name)
+  if (mark !== undefined) {
+    const next = entry === undefined ? fresh(mark.wanted) : retargeted(entry, mark.wanted)
+    return referring(next, setRef, mark.canary)
+  }
+  // Nobody speaks for it any more: it stays as it is. Removing what runs is a disruption that nobody was asked about.
+  if (claim === undefined) return entry && referring(entry, undefined, undefined)
+  const wave = openWave(input, claim, name)
+  const target = wave === undefined ? targetOf(input, claim, name, entry, report) : targetOfWave(claim, name, wave)
+  if (entry === undefined) return target && referring(fresh(target), setRef, undefined)
+  const next = target === undefined ? entry : retargeted(entry, target)
+  return referring(wave !== undefined && isRetry(next, entry, report, wave) ? again(next) : next, setRef, undefined)
+}
+
+/** The highest priority speaks; among equals the one that already does, then the first by name. */
+export function winner(claims: readonly Claim[], name: string, entry: ComponentOrder | undefined): Claim | undefined {
+  const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
+  const rank = (c: Claim) => (c.set === entry?.setRef ? 0 : 1)
+  return [...speaking].sort((a, b) => b.priority - a.priority || rank(a) - rank(b) || (a.set < b.set ? -1 : 1))[0]
+}
+
+function markOf(
+  marks: readonly Mark[],
+  name: string,
+): { readonly canary: string; readonly wanted: Wanted } | undefined {
+  const byName = [...marks].sort((a, b) => (a.canary < b.canary ? -1 : 1))
+  for (const { canary, components } of byName) {
+    const wanted = components.find((c) => c.name === name)
+    if (wanted !== undefined) return { canary, wanted }
+  }
+  return undefined
+}
+
+const OPEN: ReadonlySet<WavePhase> = new Set(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'])
+
+/** The open wave of the claim that names the machine and leads somewhere that we know. */
+export function openWave(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Wave | undefined {
+  if (!claim.isCurrent) return undefined
+  return claim.waves.find(
+    (w) =>
+      w.component === name &&
+      OPEN.has(w.phase) &&
+      w.machines.includes(input.machine) &&
+      targetOfWave(claim, name, w) !== undefined,
+  )
+}
+
+/** A wave says a version; the configuration is that of the declaration, or on the way back that of what was good. */
+function targetOfWave({ components, lastGood }: Claim, name: string, { version, recovery }: Wave): Wanted | undefined {
+  const isIt = (w: Wanted) => w.name === name && (version === undefined || w.version === version)
+  const declared = components.find(isIt)
+  const good = lastGood.find(isIt)
+  return recovery === undefined ? declared : (good ?? declared)
+}
+
+/** Without a wave: what a new machine gets, and what one may fall back to that was prepared for something nobody will order. */
+function targetOf(
+  { isFirstInstall }: DesiredInput,
+  { components, blocked, lastGood }: Claim,
+  name: string,
+  entry: ComponentOrder | undefined,
+  report: ComponentReport | undefined,
+): Wanted | undefined {
+  const declared = components.find((c) => c.name === name)
+  const good = lastGood.find((c) => c.name === name)
+  const offered = blocked.includes(name) ? good : declared
+  // Once a version runs, also on a node that is still being set up, another one is a switch like any other.
+  if (isFirstInstall && report?.version === undefined) return offered
+  if (entry === undefined || offered === undefined || isOrdered(entry) || isInUse(entry, report)) return undefined
+  return offered.version === report?.version ? offered : undefined
+}
+
+export const isOrdered = (entry: ComponentOrder): boolean => entry.switch?.attempt === entry.attempt
+
+const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy', 'Degraded'])
+
+/** The agent runs, or is about to run, exactly this attempt. */
+const isInUse = (entry: ComponentOrder, report: ComponentReport | undefined): boolean =>
+  report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
+
+/** The report speaks of what is ordered, not of what was ordered before. */
+export const isReportOf = (report: ComponentReport, entry: ComponentOrder): boolean =>
+  report.desired === entry.version && report.attempt === entry.attempt
+
+const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
+
+/** A wave that began after the machine failed with the same target is a new try. */
+function isRetry(
+  next: ComponentOrder,
+  entry: ComponentOrder,
+  report: ComponentReport | undefined,
+  { startedAt }: Wave,
+): boolean {
+  if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return false
+  return isReportOf(report, entry) && ENDED_BADLY.has(report.state) && Date.parse(report.since) < Date.parse(startedAt)
+}
+
+const fresh = ({ name, version, config }: Wanted): ComponentOrder => ({
+  name,
+  version,
+  ...(config !== undefined && { config }),
+  attempt: 1,
+})
+
+/** Attempts only ever grow, so that an agent never takes a later order for an earlier one that failed. */
+function retargeted(entry: ComponentOrder, wanted: Wanted): ComponentOrder {
+  if (entry.version === wanted.version && entry.config === wanted.config) return entry
+  return { ...fresh(wanted), attempt: entry.attempt + 1 }
+}
+
+function again(entry: ComponentOrder): ComponentOrder {
+  const { switch: _, ...rest } = entry
+  return { ...rest, attempt: entry.attempt + 1 }
+}
+
+function referring(entry: ComponentOrder, setRef: string | undefined, canaryRef: string | undefined): ComponentOrder {
+  const { setRef: _set, canaryRef: _canary, ...rest } = entry
+  return { ...rest, ...(setRef !== undefined && { setRef }), ...(canaryRef !== undefined && { canaryRef }) }
+}

@@ -1,0 +1,70 @@
+// How long ago each Lease was last renewed, by our own clock: the times that nodes write are of clocks that may be wrong.
+
+export type Heartbeat =
+  /** There is no such Lease. */
+  | { readonly kind: 'None' }
+  /** It is there, but nobody renewed it while we watched; it may have stopped before that. */
+  | { readonly kind: 'Unsure'; readonly watchedMs: number }
+  | { readonly kind: 'Heard'; readonly agoMs: number }
+
+interface Sight {
+  readonly renewal: string
+  readonly at: number
+  readonly isFirst: boolean
+}
+
+export class Heartbeats {
+  readonly #monotonic: () => number
+  readonly #sights = new Map<string, Sight>()
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** Notes what a Lease says now; answers how long it was silent before, undefined when it is new to us or unchanged. */
+  note(lease: string, renewTime: string | undefined): number | undefined {
+    const renewal = renewTime ?? ''
+    const before = this.#sights.get(lease)
+    if (before?.renewal === renewal) return undefined
+    const at = this.#monotonic()
+    this.#sights.set(lease, { renewal, at, isFirst: before === undefined })
+    return before && at - before.at
+  }
+
+  forget(lease: string): void {
+    this.#sights.delete(lease)
+  }
+
+  read(lease: string): Heartbeat {
+    const sight = this.#sights.get(lease)
+    if (sight === undefined) return { kind: 'None' }
+    const ms = this.#monotonic() - sight.at
+    return sight.isFirst ? { kind: 'Unsure', watchedMs: ms } : { kind: 'Heard', agoMs: ms }
+  }
+}
+
+/** A heart that beats each ten seconds with jitter may miss two beats and be late with the third. */
+export const SILENT_AFTER_MS = 40_000
+/** Agent and node both silent for so long: the machine is Lost. */
+export const LOST_AFTER_MS = 60_000
+
+/** True: alive; false: silent for longer than the bound; undefined: nobody knows yet. */
+export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {
+  switch (heartbeat.kind) {
+    case 'None':
+      return undefined
+    case 'Unsure':
+      return heartbeat.watchedMs >= boundMs ? false : undefined
+    case 'Heard':
+      return heartbeat.agoMs < boundMs
+    default:
+      return heartbeat satisfies never
+  }
+}
+
+/** When to look again so that a silence is noticed in time; nothing else would tell of it. */
+export function untilSilentMs(heartbeat: Heartbeat, boundMs: number): number | undefined {
+  if (heartbeat.kind === 'None') return undefined
+  const left = boundMs - (heartbeat.kind === 'Heard' ? heartbeat.agoMs : heartbeat.watchedMs)
+  return left > 0 ? left : undefined
+}

@@ -1,0 +1,138 @@
+// Reads a Machine and all that its plan rests on: caches, Leases, the provider, and the pods of a node that is to be emptied.
+import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { messageOf } from '#lib/errors.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { podsOn } from '#nodeops/drain.ts'
+import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import type { Provider } from '#providers/port.ts'
+import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
+import { type Lease, leaseType } from '#runtime/lease.ts'
+import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
+import type { Heartbeats } from './heartbeats.ts'
+import { type Secret, secretType } from './objects.ts'
+import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
+import { TOKEN_NAMESPACE, isTokenOf } from './token.ts'
+
+export const NODE_LEASES = 'kube-node-lease'
+
+export interface MachineCaches {
+  readonly machines: SharedInformer<Machine>
+  readonly nodes: SharedInformer<Node>
+  readonly sets: SharedInformer<MachineComponentSet>
+  readonly canaries: SharedInformer<ComponentCanary>
+  readonly definitions: SharedInformer<MachineComponent>
+  readonly revisions: SharedInformer<ControllerRevision>
+  readonly permits: SharedInformer<OperationPermit>
+  readonly tokens: SharedInformer<Secret>
+  readonly agentLeases: SharedInformer<Lease>
+  readonly nodeLeases: SharedInformer<Lease>
+}
+
+const BY_TARGET = 'machine/target'
+const BY_MACHINE = 'machine/name'
+
+export const machineOfToken = (token: Secret): string => token.metadata.annotations?.[ANNOTATIONS.machine] ?? ''
+
+export function cachesOf(informers: Informers): MachineCaches {
+  return {
+    machines: informers.of(machineType),
+    nodes: informers.of(nodeType),
+    sets: informers.of(machineComponentSet),
+    canaries: informers.of(componentCanary),
+    definitions: informers.of(machineComponent),
+    revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
+    permits: informers.of(operationPermit, { indexes: { [BY_TARGET]: (p) => p.spec.targets.map((t) => t.uid) } }),
+    tokens: informers.of(secretType, {
+      selection: { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken },
+      indexes: { [BY_MACHINE]: (t) => [machineOfToken(t)] },
+    }),
+    agentLeases: informers.of(leaseType, { selection: { namespace: SYSTEM_NAMESPACE } }),
+    nodeLeases: informers.of(leaseType, { selection: { namespace: NODE_LEASES } }),
+  }
+}
+
+export interface ObserveTools {
+  readonly client: KubeClient
+  readonly caches: MachineCaches
+  readonly agentBeats: Heartbeats
+  readonly nodeBeats: Heartbeats
+  readonly providers: Readonly<Record<string, Provider>>
+}
+
+export async function observe(tools: ObserveTools, name: string, signal: AbortSignal): Promise<Seen | undefined> {
+  const { caches, agentBeats, nodeBeats } = tools
+  requireFresh(Object.values(caches))
+  const machine = caches.machines.get(name)
+  if (machine === undefined) return undefined
+  const node = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
+  const about = {
+    machine,
+    node,
+    agentBeat: agentBeats.read(agentLeaseName(name)),
+    nodeBeat: nodeBeats.read(node?.metadata.name ?? name),
+  }
+  const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
+  return {
+    ...about,
+    host: isHostWanted(about) ? await hostOf(tools, machine, signal) : { kind: 'NotAsked' },
+    tokens: caches.tokens.byIndex(BY_MACHINE, name).filter((t) => isTokenOf(t, machine)),
+    claims: caches.sets
+      .list()
+      .flatMap(
+        (set) => claimOf(set, machine, (r) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })) ?? [],
+      ),
+    marks: caches.canaries.list().flatMap((canary) => markOf(canary, machine) ?? []),
+    permits,
+    definitions: definitionsOf(caches, machine),
+    pods: await podsOf(tools, about, permits, signal),
+  }
+}
+
+type About = Pick<Seen, 'machine' | 'node' | 'agentBeat'>
+
+/** A provider may charge and throttle: it is asked only about machines that come, go, or are silent. */
+const isHostWanted = (about: About): boolean =>
+  isProvided(about.machine) &&
+  (isDeleting(about.machine) || !hasJoined(about) || about.machine.status?.phase === 'Lost')
+
+async function hostOf({ providers }: ObserveTools, machine: Machine, signal: AbortSignal): Promise<HostSeen> {
+  const { providerID, provider: wanted } = machine.spec
+  const provider = Object.hasOwn(providers, wanted?.name ?? '') ? providers[wanted?.name ?? ''] : undefined
+  if (provider === undefined) return { kind: 'NoProvider' }
+  try {
+    const host =
+      providerID === undefined
+        ? // Made, but not written down yet: only its token tells whose it is.
+          (await provider.list(signal)).find((h) => h.clientToken === uidOf(machine))
+        : await provider.get(providerID, signal)
+    // Another machine of this name may have the host now; it is not ours to judge or to end.
+    return host === undefined || host.clientToken !== uidOf(machine) ? { kind: 'Gone' } : { kind: 'Host', host }
+  } catch (e) {
+    return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
+  }
+}
+
+function definitionsOf({ definitions }: MachineCaches, { spec }: Machine): readonly MachineComponent[] {
+  return (spec.components ?? []).flatMap((c) => definitions.get(componentObjectName(c.name, c.version)) ?? [])
+}
+
+/** Only where something may be granted that drains; a list of pods is dear. */
+async function podsOf(
+  { client }: ObserveTools,
+  about: About,
+  permits: readonly OperationPermit[],
+  signal: AbortSignal,
+): Promise<readonly Pod[] | undefined> {
+  const { machine, node } = about
+  const isGranted = permits.some((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
+  const mayDrain = isGranted && isInService(about) && (isDeleting(machine) || hasTaint(node, TAINTS.cordon))
+  if (!mayDrain) return undefined
+  return podsOn(client, node?.metadata.name ?? nameOf(machine), signal)
+}

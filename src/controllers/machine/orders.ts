@@ -1,0 +1,133 @@
+// Gives and takes back the order to switch, by the shared table: only what is staged, under a permit that is granted, on a node that is drained where that is asked. Pure.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
+import { parseVersion } from '#lib/semver.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import {
+  type Claim,
+  type ComponentOrder,
+  type ComponentReport,
+  type Mark,
+  isOrdered,
+  isReportOf,
+  openWave,
+  winner,
+} from './desired-components.ts'
+
+export interface OrderInput {
+  readonly machine: string
+  readonly machineUid: string
+  /** What the machine shall have, as desiredComponents says. */
+  readonly components: readonly ComponentOrder[]
+  readonly reports: readonly ComponentReport[]
+  readonly claims: readonly Claim[]
+  readonly marks: readonly Mark[]
+  /** Permits that name the machine. */
+  readonly permits: readonly OperationPermit[]
+  readonly definitions: readonly MachineComponent[]
+  /** Undefined: nobody looked. */
+  readonly isDrained: boolean | undefined
+}
+
+/** One component on its way to a switch. */
+export interface Order {
+  readonly entry: ComponentOrder
+  /** The granted permit that covers it. */
+  readonly permit: string
+  readonly needsDrain: boolean
+}
+
+export interface Orders {
+  /** With the orders as they should be now. */
+  readonly components: readonly ComponentOrder[]
+  /** Given now for the first time: their permits are to be read once more right before. */
+  readonly given: readonly Order[]
+  /** Ready but for the drain. */
+  readonly draining: readonly Order[]
+}
+
+export function planOrders(input: OrderInput): Orders {
+  const looks = input.components.map((entry) => lookAt(input, entry))
+  return {
+    components: looks.map((l) => l.entry),
+    given: looks.flatMap((l) => (l.kind === 'Given' ? [l.order] : [])),
+    draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.order] : [])),
+  }
+}
+
+type Look =
+  | { readonly kind: 'As'; readonly entry: ComponentOrder }
+  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
+
+function lookAt(input: OrderInput, entry: ComponentOrder): Look {
+  const report = input.reports.find((r) => r.name === entry.name)
+  if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
+  const plain = withoutOrder(entry)
+  const permit = grantFor(input, entry)
+  if (permit === undefined) return { kind: 'As', entry: plain }
+  const needsDrain = isDrainNeeded(input.definitions, entry, report)
+  const order: Order = { entry: plain, permit, needsDrain }
+  const facts: OrderFacts = {
+    staged: report !== undefined && isReportOf(report, entry) && report.state === 'Staged',
+    permitGrantedNow: true,
+    drained: needsDrain ? input.isDrained : true,
+  }
+  const step = nextOrderState('Absent', 'order', facts)
+  if (step.ok) return { kind: 'Given', entry: { ...plain, switch: { attempt: entry.attempt, permit } }, order }
+  return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
+    ? { kind: 'Draining', entry: plain, order }
+    : { kind: 'As', entry: plain }
+}
+
+function withoutOrder(entry: ComponentOrder): ComponentOrder {
+  const { switch: _, ...rest } = entry
+  return rest
+}
+
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'RolledBack', 'Failed'])
+
+/** The agent is done with the attempt, or the permit does not hold any more. */
+function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentReport | undefined): boolean {
+  const permit = input.permits.find((p) => p.metadata.name === entry.switch?.permit)
+  const facts: OrderFacts = {
+    ended: report !== undefined && isReportOf(report, entry) && ENDED.has(report.state),
+    permitEnded: permitAnswer(permit, input.machineUid).kind !== 'Granted',
+  }
+  return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
+}
+
+/** The permit of the wave or canary that wants this version, if it is granted for this machine and this component. */
+function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
+  return permitNames(input, entry).find((name) => {
+    const permit = input.permits.find((p) => p.metadata.name === name)
+    const about = permit?.spec.component?.name
+    return (about === undefined || about === entry.name) && permitAnswer(permit, input.machineUid).kind === 'Granted'
+  })
+}
+
+function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
+  if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
+  const claim = winner(input.claims, entry.name, entry)
+  const wave = claim && openWave(input, claim, entry.name)
+  const isOpenForSwitch = wave?.phase === 'AwaitingPermit' || wave?.phase === 'Switching'
+  return isOpenForSwitch && wave.permit !== undefined ? [wave.permit] : []
+}
+
+/** What is not known to need none needs a drain. */
+function isDrainNeeded(
+  definitions: readonly MachineComponent[],
+  { name, version }: ComponentOrder,
+  report: ComponentReport | undefined,
+): boolean {
+  const definition = definitions.find(({ spec }) => spec.component === name && spec.version === version)
+  if (definition === undefined) return true
+  const { disruption, drainOn } = definition.spec
+  if (disruption !== 'Drain' && disruption !== 'Reboot') return false
+  return drainOn === 'Always' || !isPatchOnly(report?.version, version)
+}
+
+function isPatchOnly(from: string | undefined, to: string): boolean {
+  const [a, b] = [parseVersion(from ?? ''), parseVersion(to)]
+  return a !== undefined && b !== undefined && a.numbers[0] === b.numbers[0] && a.numbers[1] === b.numbers[1]
+}

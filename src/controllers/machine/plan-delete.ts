@@ -1,0 +1,143 @@
+// Decides how a machine leaves: permit, cordon, drain, host, node, what is left of it, finalizer. Each step is seen to be done before the next. Pure.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { isCordonedBy } from '#nodeops/cordon.ts'
+import { drainPlan } from '#nodeops/drain.ts'
+import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
+import {
+  DELETE_OWNER,
+  DRAIN_LOOK_MS,
+  type MachineAction,
+  type MachinePlan,
+  type Waiting,
+  noticeOf,
+  podsSeen,
+} from './actions.ts'
+import { type Seen, hasFinalizer, isInService, isProvided, nameOf, uidOf } from './seen.ts'
+
+const HOST_LOOK_MS = 2_000
+const PERMIT_LOOK_MS = 10_000
+
+export function planDelete(seen: Seen, now: number): MachinePlan {
+  if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
+  if (!isProvided(seen.machine) || seen.host.kind === 'Gone') return lastSteps(seen)
+  if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)
+  return isInService(seen) ? emptied(seen, now) : step(deleteHost(seen, 'no work ever ran there'), HOST_LOOK_MS)
+}
+
+function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'> {
+  const provider = machine.spec.provider?.name ?? ''
+  if (host.kind === 'NoProvider')
+    return { seen: `no provider ${provider} is configured`, unblock: `controllers that know the provider ${provider}` }
+  return {
+    seen: host.kind === 'Unknown' ? host.why : 'the provider was not asked',
+    unblock: 'an answer of the provider',
+  }
+}
+
+const step = (action: MachineAction, requeueAfter?: number): MachinePlan => ({
+  actions: [action],
+  notices: noticeOf(action),
+  doing: 'Deleting',
+  ...(requeueAfter !== undefined && { requeueAfter }),
+})
+
+const waitFor = (waiting: Waiting, requeueAfter: number): MachinePlan => ({
+  actions: [],
+  notices: [],
+  doing: 'Deleting',
+  waiting,
+  requeueAfter,
+})
+
+function deleteHost({ machine, host }: Seen, reason: string): MachineAction {
+  const providerID = host.kind === 'Host' ? host.host.providerID : (machine.spec.providerID ?? '')
+  return { kind: 'DeleteHost', providerID, reason }
+}
+
+/** The set's permit to scale in serves as well as one of our own. */
+export const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] =>
+  permits.filter(
+    ({ spec }) => spec.operations.includes('ScaleIn') && spec.targets.some((t) => t.uid === uidOf(machine)),
+  )
+
+const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
+
+function emptied(seen: Seen, now: number): MachinePlan {
+  const { machine, node, pods } = seen
+  const permits = removalPermits(seen)
+  const answers = permits.map((permit) => ({ permit, answer: permitAnswer(permit, uidOf(machine)) }))
+  const granted = answers.find((a) => a.answer.kind === 'Granted')?.permit
+  if (granted === undefined) {
+    const waiting = answers.find((a) => a.answer.kind === 'Waiting')
+    if (waiting?.answer.kind === 'Waiting')
+      return waitFor(
+        {
+          predicate: 'PermitGranted',
+          seen: waiting.answer.seen,
+          unblock: `a grant of OperationPermit ${waiting.permit.metadata.name}`,
+        },
+        PERMIT_LOOK_MS,
+      )
+    const denied = permits.find((p) => isOwn(p) && p.status?.phase === 'Denied')
+    if (denied !== undefined)
+      return waitFor(
+        {
+          predicate: 'PermitDenied',
+          seen: `OperationPermit ${denied.metadata.name} was denied`,
+          unblock: 'a wider policy, then deleting that permit',
+        },
+        PERMIT_LOOK_MS,
+      )
+    const permit = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}-${permits.length}`
+    return step({ kind: 'RequestPermit', permit, reason: 'the machine is in service and shall go' }, PERMIT_LOOK_MS)
+  }
+  const renew: MachineAction[] =
+    isOwn(granted) && isRenewalDue(granted, now)
+      ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still going' }]
+      : []
+  const next = emptyingStep(seen, granted.metadata.name ?? '')
+  const isDraining = node !== undefined && pods !== undefined && next?.kind !== 'DeleteHost'
+  const actions = [...renew, ...(next === undefined ? [] : [next])]
+  return {
+    actions,
+    notices: actions.flatMap(noticeOf),
+    requeueAfter: DRAIN_LOOK_MS,
+    doing: isDraining ? 'Draining' : 'Deleting',
+    ...(isDraining && { waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' } }),
+  }
+}
+
+function emptyingStep(seen: Seen, permit: string): MachineAction | undefined {
+  const { machine, node, pods } = seen
+  if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
+    return {
+      kind: 'Cordon',
+      owner: DELETE_OWNER,
+      claim: { reason: `machine ${nameOf(machine)} is being deleted` },
+      reason: 'no new pods on a machine that goes',
+    }
+  if (pods === undefined) return undefined
+  const { evict, going } = drainPlan(pods)
+  if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine goes' }
+  return going.length > 0 ? undefined : deleteHost(seen, 'nothing runs there any more')
+}
+
+/** The host is gone, or is not ours to take away: what stood for it goes too. */
+function lastSteps(seen: Seen): MachinePlan {
+  const { machine, node, tokens, agentBeat } = seen
+  const own = removalPermits(seen).find((p) => {
+    const { kind } = permitAnswer(p, uidOf(machine))
+    return isOwn(p) && (kind === 'Granted' || kind === 'Waiting')
+  })
+  const actions: MachineAction[] = [
+    ...(node !== undefined && isProvided(machine) ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const] : []),
+    ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
+    ...(agentBeat.kind === 'None' ? [] : [{ kind: 'DeleteLease', reason: 'its agent is gone' } as const]),
+    ...(own === undefined
+      ? []
+      : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),
+    { kind: 'RemoveFinalizer', reason: 'nothing of the machine is left' },
+  ]
+  return { actions, notices: actions.flatMap(noticeOf), doing: 'Deleting' }
+}

@@ -1,0 +1,347 @@
+import 'reflect-metadata'
+import { KINDS } from '#api/kinds.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  SYSTEM_NAMESPACE,
+  TAINTS,
+  agentLeaseName,
+  agentNodeGroup,
+  agentUser,
+} from '#api/names.ts'
+import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
+import { afterEach, describe, expect, test } from 'vitest'
+import { machineSetModule } from '../machineset/reconcile.ts'
+import type { ControllerContext } from '../module.ts'
+import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
+import { machineModule } from './reconcile.ts'
+
+const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+  type: k,
+  schema: k.schema,
+  status: k.definition.status !== undefined,
+}))
+
+const stops: (() => void)[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop()
+})
+
+async function world() {
+  const clock = new VirtualClock()
+  const random = seededRandom(7)
+  const fake = new FakeKube({ clock, random: seededRandom(1), kinds })
+  const client = fake.client({ actor: 'controllers' })
+  const informers = createInformers({ client, clock, random, log: silentLogger })
+  const hosts = new Map<string, MemoryHost>()
+  const context: ControllerContext = {
+    client,
+    informers,
+    clock,
+    random,
+    log: silentLogger,
+    metrics: createMetrics(),
+    events: { record: () => undefined, flush: async () => undefined },
+    config: {
+      cluster: 'test',
+      providers: { process: new MemoryProvider({ clock, name: 'process', hosts }) },
+      join: {
+        server: 'https://api',
+        caData: 'Q0E=',
+        artifactBase: 'file:///a/',
+        trust: { sequence: 1, threshold: 1, keys: [] },
+      },
+    },
+  }
+  for (const module of [machineModule, machineSetModule]) for (const c of module.setup(context).controllers) c.start()
+  informers.start()
+  stops.push(() => void informers.stop())
+  await clock.advance(100)
+  const machine = (name: string) => fake.peek(machineType, { name }) as Machine | undefined
+  return { clock, fake, hosts, client, machine }
+}
+type TestWorld = Awaited<ReturnType<typeof world>>
+
+const set = (replicas: number) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineSet',
+  metadata: { name: 'workers' },
+  spec: {
+    replicas,
+    selector: { matchLabels: { pool: 'workers' } },
+    template: { metadata: { labels: { pool: 'workers' } }, spec: { provider: { name: 'process' }, pool: 'workers' } },
+  },
+})
+
+const components = (version: string, status?: object) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineComponentSet',
+  metadata: { name: 'base' },
+  spec: { selector: { matchLabels: { pool: 'workers' } }, components: [{ name: 'beacon', version }] },
+  ...(status && { status }),
+})
+
+const definition = (version: string) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineComponent',
+  metadata: { name: componentObjectName('beacon', version) },
+  spec: { ...machineComponent.example.spec, component: 'beacon', version, requires: [], disruption: 'Restart' },
+})
+
+/** What the agent of a machine does, in one go: lease, Node, and a report of what it runs. */
+function beat({ fake, clock }: TestWorld, name: string): void {
+  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
+  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
+  if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
+  else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
+}
+
+function register({ fake, clock }: TestWorld, name: string): void {
+  const taints = [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }]
+  fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { taints } })
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'AgentReady',
+    message: '',
+    lastTransitionTime: timestamp(clock.now()),
+  }
+  fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
+}
+
+function report({ fake, clock }: TestWorld, name: string, state: string, extra: object = {}): void {
+  const m = fake.peek(machineType, { name }) as Machine
+  const list = (m.spec.components ?? []).map((c) => ({
+    name: c.name,
+    version: c.version,
+    desired: c.version,
+    attempt: c.attempt,
+    state,
+    since: timestamp(clock.now()),
+    ...extra,
+  }))
+  fake.poke(machineType, { name }, { status: { components: list } }, 'status')
+}
+
+/** A machine that has joined, installed and is Ready. */
+async function readyMachine(w: TestWorld): Promise<string> {
+  w.fake.plant(machineComponent, definition('1.0.0'))
+  w.fake.plant(machineComponentSet, components('1.0.0'))
+  w.fake.plant(machineSet, set(1))
+  await w.clock.advance(1_000)
+  const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
+  beat(w, name)
+  register(w, name)
+  await w.clock.advance(1_000)
+  report(w, name, 'Healthy')
+  await w.clock.advance(1_000)
+  return name
+}
+
+describe('the machine controller', () => {
+  test('makes a machine of a set, joins it, waits for its components, and takes the startup taint away', async () => {
+    const w = await world()
+    w.fake.plant(machineComponent, definition('1.0.0'))
+    w.fake.plant(machineComponentSet, components('1.0.0'))
+    w.fake.plant(machineSet, set(1))
+    await w.clock.advance(1_000)
+    const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
+    const host = w.hosts.get(`process://${name}`)
+    const [token] = w.fake.all(secretType)
+    expect(w.machine(name)).toMatchObject({
+      spec: {
+        providerID: `process://${name}`,
+        components: [{ name: 'beacon', version: '1.0.0', setRef: 'base', attempt: 1 }],
+      },
+      status: { phase: 'Joining' },
+    })
+    expect(host?.request.join).toMatchObject({ server: 'https://api', machine: name, node: name, cluster: 'test' })
+    expect(host?.request.join.token).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
+    expect(token?.metadata.name).toBe(`bootstrap-token-${host?.request.join.token.slice(0, 6)}`)
+
+    beat(w, name)
+    register(w, name)
+    await w.clock.advance(1_000)
+    expect(w.machine(name)?.status?.phase).toBe('Installing')
+    expect(w.fake.all(secretType)).toEqual([])
+
+    report(w, name, 'Healthy')
+    await w.clock.advance(1_000)
+    const node = w.fake.peek(nodeType, { name }) as Node
+    expect(node.spec?.taints).toEqual([])
+    expect(node.metadata.labels).toEqual({ 'kubenode.io/pool': 'workers' })
+    expect(w.machine(name)?.status).toMatchObject({ phase: 'Ready', nodeRef: { name, uid: node.metadata.uid } })
+    expect(w.machine(name)?.status?.conditions?.find((c) => c.type === 'Ready')?.status).toBe('True')
+    const settled = w.fake.revision
+    for (let i = 0; i < 12; i++) {
+      await w.clock.advance(10_000)
+      beat(w, name)
+    }
+    // Only the leases moved, and the set counted its machine as available.
+    expect(w.fake.revision - settled).toBe(13)
+  })
+
+  test('orders a switch only for a slice that is granted and staged, and clears it when the agent is done', async () => {
+    const w = await world()
+    const name = await readyMachine(w)
+    const uid = w.machine(name)?.metadata.uid ?? ''
+    w.fake.plant(machineComponent, definition('1.1.0'))
+    w.fake.poke(machineComponentSet, { name: 'base' }, components('1.1.0'))
+    await w.clock.advance(1_000)
+    const order = () => w.machine(name)?.spec.components?.[0]
+    expect(order()).toMatchObject({ version: '1.0.0', attempt: 1 })
+
+    const wave = {
+      component: 'beacon',
+      version: '1.1.0',
+      step: 0,
+      slice: 0,
+      phase: 'AwaitingPermit',
+      permit: 'p',
+      machines: [name],
+    }
+    w.fake.plant(operationPermit, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'OperationPermit',
+      metadata: { name: 'p' },
+      spec: {
+        operations: ['SwitchComponent'],
+        component: { name: 'beacon', version: '1.1.0' },
+        targets: [{ kind: 'Machine', name, uid }],
+        requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },
+        reason: 'a test',
+      },
+    })
+    w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, waves: [wave] } }, 'status')
+    await w.clock.advance(1_000)
+    expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
+    report(w, name, 'Staged', { version: '1.0.0' })
+    await w.clock.advance(1_000)
+    expect(order()?.switch).toBeUndefined()
+
+    const granted = { phase: 'Granted', verdicts: [{ target: uid, gate: 'All', verdict: 'Granted' }] }
+    w.fake.poke(operationPermit, { name: 'p' }, { status: granted }, 'status')
+    await w.clock.advance(1_000)
+    expect(order()?.switch).toEqual({ attempt: 2, permit: 'p' })
+    expect(w.machine(name)?.status?.phase).toBe('Updating')
+    report(w, name, 'Healthy')
+    await w.clock.advance(1_000)
+    expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
+    expect(w.machine(name)?.status?.phase).toBe('Ready')
+  })
+
+  test('takes a machine away only under a permit, then its host, its Node and itself', async () => {
+    const w = await world()
+    const name = await readyMachine(w)
+    const uid = w.machine(name)?.metadata.uid ?? ''
+    w.fake.poke(machineSet, { name: 'workers' }, { spec: { replicas: 0 } })
+    await w.clock.advance(60_000)
+    beat(w, name)
+    await w.clock.advance(1_000)
+    const [permit] = w.fake.all(operationPermit)
+    expect(permit?.['spec']).toMatchObject({ operations: ['ScaleIn'], targets: [{ name, uid }] })
+    expect(w.machine(name)?.metadata.deletionTimestamp).toBeUndefined()
+    expect(w.fake.peek(machineSet, { name: 'workers' })?.['status']).toMatchObject({
+      waitingFor: { predicate: 'PermitGranted' },
+    })
+
+    const granted = {
+      phase: 'Granted',
+      decidedAt: timestamp(w.clock.now()),
+      verdicts: [{ target: uid, gate: 'All', verdict: 'Granted' }],
+    }
+    w.fake.poke(operationPermit, { name: permit?.metadata.name ?? '' }, { status: granted }, 'status')
+    await w.clock.advance(20_000)
+    expect(w.machine(name)).toBeUndefined()
+    expect(w.hosts.size).toBe(0)
+    expect(w.fake.all(nodeType)).toEqual([])
+    expect(w.fake.all(leaseType)).toEqual([])
+    expect(w.fake.all(operationPermit)[0]?.['spec']).toMatchObject({ results: { [uid]: 'Succeeded' } })
+  })
+
+  test('a machine whose agent and node are silent is Lost, and is back when they are heard again', async () => {
+    const w = await world()
+    const name = await readyMachine(w)
+    beat(w, name)
+    await w.clock.advance(50_000)
+    const conditions = () => w.machine(name)?.status?.conditions ?? []
+    expect(conditions().find((c) => c.type === 'AgentReachable')).toMatchObject({
+      status: 'False',
+      reason: 'LeaseExpired',
+    })
+    w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
+    await w.clock.advance(20_000)
+    expect(w.machine(name)?.status?.phase).toBe('Lost')
+    beat(w, name)
+    await w.clock.advance(1_000)
+    expect(w.machine(name)?.status?.phase).toBe('Ready')
+  })
+})
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+async function certificateRequest(
+  machine: string,
+  username: string,
+  groups: readonly string[],
+): Promise<CertificateRequest> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const pem = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(machine)] }, { CN: [agentUser(machine)] }],
+    keys,
+    signingAlgorithm: ALGORITHM,
+  })
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: `csr-${username.replaceAll(/[^a-z0-9]/g, '-')}` },
+    spec: {
+      request: Buffer.from(pem.toString('pem')).toString('base64'),
+      signerName: AGENT_SIGNER,
+      usages: ['client auth'],
+      username,
+      groups,
+    },
+  }
+}
+
+describe('the approver', () => {
+  test("approves the machine's own token, and denies another machine's", async () => {
+    const w = await world()
+    w.fake.plant(machineSet, set(2))
+    await w.clock.advance(1_000)
+    const [a = '', b = ''] = w.fake.all(machineType).map((m) => m.metadata.name)
+    const idOf = (name: string) => w.hosts.get(`process://${name}`)?.request.join.token.slice(0, 6)
+    const own = await certificateRequest(a, `system:bootstrap:${idOf(a)}`, [BOOTSTRAP_GROUP])
+    const foreign = await certificateRequest(a, `system:bootstrap:${idOf(b)}`, [BOOTSTRAP_GROUP])
+    for (const request of [own, foreign]) w.fake.plant(certificateRequestType, request)
+    const verdict = (r: CertificateRequest) =>
+      (
+        w.fake.peek(certificateRequestType, { name: r.metadata.name ?? '' }) as CertificateRequest
+      ).status?.conditions?.map((c) => c.type)
+    for (let i = 0; i < 100 && (verdict(own) === undefined || verdict(foreign) === undefined); i++) {
+      await w.clock.advance(100)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    expect(verdict(own)).toEqual(['Approved'])
+    expect(verdict(foreign)).toEqual(['Denied'])
+  })
+})

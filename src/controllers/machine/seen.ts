@@ -1,0 +1,92 @@
+// What one look at a Machine sees, and the words in which its plan speaks of it. Pure.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { FINALIZERS, TAINTS } from '#api/names.ts'
+import { type Node, type Pod, hasTaint } from '#nodeops/objects.ts'
+import type { Host } from '#providers/port.ts'
+import { type Claim, type Mark, isReportOf } from './desired-components.ts'
+import type { Heartbeat } from './heartbeats.ts'
+import type { Secret } from './objects.ts'
+
+/** What the provider says. */
+export type HostSeen =
+  | { readonly kind: 'Host'; readonly host: Host }
+  | { readonly kind: 'Gone' }
+  /** It could not be asked: nothing is concluded. */
+  | { readonly kind: 'Unknown'; readonly why: string }
+  /** There was no need to ask. */
+  | { readonly kind: 'NotAsked' }
+  /** No provider of that name is configured here. */
+  | { readonly kind: 'NoProvider' }
+
+export interface Seen {
+  readonly machine: Machine
+  readonly node: Node | undefined
+  readonly agentBeat: Heartbeat
+  readonly nodeBeat: Heartbeat
+  readonly host: HostSeen
+  readonly tokens: readonly Secret[]
+  readonly claims: readonly Claim[]
+  readonly marks: readonly Mark[]
+  readonly permits: readonly OperationPermit[]
+  readonly definitions: readonly MachineComponent[]
+  /** On the node; undefined when nobody looked. */
+  readonly pods: readonly Pod[] | undefined
+}
+
+export const nameOf = ({ metadata }: Machine): string => metadata.name ?? ''
+export const uidOf = ({ metadata }: Machine): string => metadata.uid ?? ''
+export const isDeleting = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined
+export const hasFinalizer = ({ metadata }: Machine): boolean =>
+  metadata.finalizers?.includes(FINALIZERS.machine) === true
+
+/** A machine that we make and join; others are only looked at, or managed in other ways. */
+export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
+
+/** The agent was there: with its Lease or with its Node. */
+export const hasJoined = ({ node, agentBeat }: Pick<Seen, 'node' | 'agentBeat'>): boolean =>
+  node !== undefined || agentBeat.kind !== 'None'
+
+/** Nothing runs on the node yet that could be disturbed. */
+export const isFirstInstall = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
+  node === undefined ? machine.status?.nodeRef === undefined : hasTaint(node, TAINTS.componentsPending)
+
+/** Somebody may rely on it: it became a node, and its startup taint is gone. */
+export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
+  !isFirstInstall({ machine, node }) && node !== undefined
+
+export interface ComponentProblem {
+  readonly name: string
+  readonly what: string
+}
+
+type ComponentList = NonNullable<Machine['spec']['components']>
+
+/** Components that keep the startup taint: not every one is in, as it was ordered. */
+export function missingComponents(machine: Machine, components: ComponentList): readonly ComponentProblem[] {
+  return components.flatMap((entry) => {
+    const report = machine.status?.components?.find((c) => c.name === entry.name)
+    if (report !== undefined && isReportOf(report, entry) && report.state === 'Healthy') return []
+    return [{ name: entry.name, what: report === undefined ? 'not reported yet' : report.state }]
+  })
+}
+
+/** States in which a version that was committed earlier goes on running. */
+const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged', 'RolledBack'])
+
+/** Components that do not do their work right now; one that merely waits for its next version does. */
+export function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {
+  return (spec.components ?? []).flatMap(({ name }) => {
+    const report = status?.components?.find((c) => c.name === name)
+    if (report === undefined) return [{ name, what: 'not reported yet' }]
+    const works = report.version !== undefined && UNDISTURBED.has(report.state)
+    return works
+      ? []
+      : [{ name, what: report.message === undefined ? report.state : `${report.state}: ${report.message}` }]
+  })
+}
+
+export const isUpdating = ({ spec, status }: Machine): boolean =>
+  (spec.components ?? []).some((c) => c.switch !== undefined) ||
+  (status?.components ?? []).some((c) => c.state === 'Switching' || c.state === 'Probing')
