@@ -24,7 +24,7 @@ afterAll(() => rmSync(out, { recursive: true }))
 
 test('one file a chart, twice the same bytes, all objects valid', () => {
   const files = render()
-  expect([...files.keys()].toSorted()).toEqual(['cluster-prod-1.k8s.yaml', 'cluster-test-1.k8s.yaml', 'hub.k8s.yaml'])
+  expect([...files.keys()].toSorted()).toEqual(['cluster-prod.k8s.yaml', 'cluster-test.k8s.yaml', 'hub.k8s.yaml'])
   const validator = createValidator()
   for (const text of files.values())
     for (const document of parseAllDocuments(text)) {

@@ -3,18 +3,20 @@ import { App } from 'cdk8s'
 import { ClusterChart, HubChart } from '#api/constructs/constructs.ts'
 import { prod, test, type FleetCluster } from './clusters/clusters.ts'
 import { declareCluster } from './clusters/declare.ts'
+import { declareComponents } from './machines/components.ts'
+import { declareRules } from './machines/rules.ts'
 import { declareMachines } from './machines/workers.ts'
 import { declarePipeline } from './pipelines/standard.ts'
-import { declareRules } from './machines/rules.ts'
 
 const clusters: readonly FleetCluster[] = [test, prod]
 
 const app = new App()
-const hub = new HubChart(app)
+const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
 declarePipeline(hub)
 for (const cluster of clusters) {
   declareCluster(hub, cluster)
   const chart = new ClusterChart(app, cluster.name)
+  declareComponents(chart)
   declareMachines(chart, cluster)
   declareRules(chart, cluster)
 }

@@ -8,8 +8,13 @@ import { nodeFacts, nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { createRuleset } from '#policy/ruleset.ts'
 import { cases as kernelDeadlockCases } from './kernel-deadlock.cases.ts'
 import { kernelDeadlock } from './kernel-deadlock.ts'
+import { cases as unwellComponentCases } from './unwell-component.cases.ts'
+import { unwellComponent } from './unwell-component.ts'
 
-const RULES = [['kernel-deadlock', kernelDeadlock.when, kernelDeadlockCases]] as const
+const RULES = [
+  ['kernel-deadlock', kernelDeadlock.when, kernelDeadlockCases],
+  ['unwell-component', unwellComponent('beacon').when, unwellComponentCases],
+] as const
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const VERDICTS = { fires: 'true', 'does not fire': 'false', unknown: 'unknown' } as const

@@ -1,10 +1,10 @@
-// The control plane of a cluster, on the hub.
+// The clusters, on the hub. Both exist already: the Secret that each names says how to reach it.
 import { Cluster, type HubChart } from '#api/constructs/constructs.ts'
 import type { FleetCluster } from './clusters.ts'
 
 export function declareCluster(hub: HubChart, { name, stage }: FleetCluster): void {
   new Cluster(hub, name, {
     metadata: { labels: { 'kubenode.io/stage': stage } },
-    spec: { version: '1.34.2', controlPlane: { flavor: 'embedded' }, stage },
+    spec: { kubeconfigSecretRef: { name: `cluster-${name}`, key: 'kubeconfig' }, stage },
   })
 }

@@ -1,12 +1,23 @@
 // Which rules each cluster has: what disruption is allowed, and which faults are repaired.
+import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
 import { DefenderPolicy, NodeRemedier, type ClusterChart } from '#api/constructs/constructs.ts'
 import { careful } from '../../rules/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel-deadlock.ts'
+import { unwellComponent } from '../../rules/unwell-component.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 
-export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
-  new DefenderPolicy(chart, 'careful', { spec: careful })
+/** A tenth of two machines is none at all: so small a fleet goes one machine at a time. */
+const few: DefenderPolicyInput['spec'] = {
+  ...careful,
+  budgets: [{ max: '50%', of: 'unavailable' }],
+  healthFloor: '50%',
+}
+
+export function declareRules(chart: ClusterChart, { stage, versions }: FleetCluster): void {
+  new DefenderPolicy(chart, 'careful', { spec: few })
   new NodeRemedier(chart, 'kernel-deadlock', {
     spec: { ...kernelDeadlock, mode: stage === 'prod' ? 'DryRun' : 'Enforce' },
   })
+  for (const component of Object.keys(versions))
+    new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
 }

@@ -1,8 +1,12 @@
 // The workers of a cluster, and which components they must have.
 import { MachineComponentSet, MachineSet, type ClusterChart } from '#api/constructs/constructs.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
+import versions from '../clusters/versions.json' with { type: 'json' }
 
 const WORKERS = { 'kubenode.io/pool': 'workers' }
+
+/** Short, for a fleet on one machine: a real one watches a step for minutes. */
+const SOAK = { test: '2s', prod: '3s' } as const
 
 export function declareMachines(chart: ClusterChart, { workers, stage }: FleetCluster): void {
   new MachineSet(chart, 'workers', {
@@ -18,10 +22,9 @@ export function declareMachines(chart: ClusterChart, { workers, stage }: FleetCl
   new MachineComponentSet(chart, 'base', {
     spec: {
       selector: { matchLabels: WORKERS },
-      // Versions come here once their MachineComponents are declared under fleet/components.
-      components: [],
+      components: Object.entries(versions).map(([name, version]) => ({ name, version })),
       rollout: {
-        soak: stage === 'prod' ? '15m' : '1m',
+        soak: SOAK[stage],
         inspections: [
           { name: 'ready', nodeReady: {} },
           { name: 'healthy', componentsHealthy: {} },

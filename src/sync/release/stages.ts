@@ -57,8 +57,9 @@ export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly 
 const isFinished = (stage: Pick<StageStatus, 'phase'> | undefined): boolean =>
   stage?.phase === 'Succeeded' || stage?.phase === 'Skipped'
 
-/** How often a cluster that was applied is asked how it is. */
-const WATCH_MS = 1_000
+/** How often a cluster that was applied is asked how it is: often at first, less so the longer it takes. */
+const WATCH_MS = 250
+const WATCH_LATER_MS = 5_000
 /** A cluster that does not answer is asked less often. */
 const OFFLINE_MS = 10_000
 
@@ -103,11 +104,12 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
 function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const { stages = [], clusters = [] } = status
   if (isOver({ status })) return {}
-  const isWatching = clusters.some((c) => c.phase === 'Verifying' || c.phase === 'Applying')
+  const working = clusters.filter((c) => c.phase === 'Verifying' || c.phase === 'Applying')
+  const looks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 10, WATCH_MS), WATCH_LATER_MS))
   const soaks = stages.flatMap((s) =>
     s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
   )
-  const times = [isWatching ? WATCH_MS : OFFLINE_MS, ...soaks.map((ms) => Math.max(0, ms) + 1)]
+  const times = [OFFLINE_MS, ...looks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 

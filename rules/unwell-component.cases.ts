@@ -1,0 +1,23 @@
+// When the rule for an unwell component fires, and when it must not; the component is beacon.
+import type { RuleCase } from '#api/rule-case.ts'
+
+export const cases: readonly RuleCase[] = [
+  {
+    name: 'a beacon that crashed',
+    conditions: [{ type: 'ComponentUnhealthy-beacon', status: 'True', reason: 'ComponentCrashed' }],
+    verdict: 'fires',
+  },
+  {
+    name: 'a beacon that is well again',
+    conditions: [{ type: 'ComponentUnhealthy-beacon', status: 'False', reason: 'ComponentHealthy' }],
+    verdict: 'does not fire',
+  },
+  {
+    name: 'another component that crashed',
+    conditions: [
+      { type: 'ComponentUnhealthy-beacon', status: 'False', reason: 'ComponentHealthy' },
+      { type: 'ComponentUnhealthy-scribe', status: 'True', reason: 'ComponentCrashed' },
+    ],
+    verdict: 'does not fire',
+  },
+]

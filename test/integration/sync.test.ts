@@ -1,0 +1,249 @@
+// A commit goes to test, then to prod; what goes wrong on the way stops there and says why.
+import { afterEach, expect, test } from 'vitest'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
+
+let bench: SyncBench | undefined
+afterEach(async () => {
+  await bench?.close()
+  bench = undefined
+})
+
+interface FleetOptions {
+  readonly soak?: string
+  readonly extra?: string
+}
+
+/** Two clusters, each with a ConfigMap that holds a version; what is special comes as code. */
+const fleet = (version: string, { soak = '0s', extra = '' }: FleetOptions = {}) => ({
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from '#api/constructs/constructs.ts'
+import { version } from './version.ts'
+
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+const stage = (name: string) => ({ name, clusters: { names: [name] }, minSuccessTime: '${soak}', progressDeadline: '5s', offlineDeadline: '1s' })
+new ReleasePipeline(hub, 'standard', { spec: { stages: [stage('test'), stage('prod')] } })
+for (const name of ['test', 'prod']) {
+  new Cluster(hub, name, { spec: { kubeconfigSecretRef: { name: \`cluster-\${name}\`, key: 'kubeconfig' }, stage: name } })
+  const chart = new ClusterChart(app, name)
+  const config = (id: string) => new ApiObject(chart, id, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: id, namespace: 'default' }, data: { version } })
+  config('settings')
+  ${extra}
+}
+app.synth()
+`,
+  'fleet/version.ts': `export const version: string = '${version}'\n`,
+})
+
+const SETTINGS = { namespace: 'default', name: 'settings' }
+
+async function versionOf(b: SyncBench, cluster: string): Promise<unknown> {
+  const found = await b.client(cluster).get(CONFIG_MAP, SETTINGS)
+  return (found?.['data'] as Record<string, string> | undefined)?.['version']
+}
+
+const versions = async (b: SyncBench) => [await versionOf(b, 'test'), await versionOf(b, 'prod')]
+const both = (version: string) => (seen: readonly unknown[]) => seen.every((v) => v === version)
+
+const newestPhase = async (b: SyncBench, commit: string) =>
+  (await b.releases()).find((r) => r.spec.commit === commit)?.status
+
+test('a commit reaches test, then prod; objects carry the commit that changed them last, and a revert is a commit like any other', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const first = b.repository.commit(fleet('1', { extra: `if (true) config('other')` }))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const succeeded = await eventually(
+    () => newestPhase(b, first),
+    (s) => s?.phase === 'Succeeded',
+  )
+  expect(succeeded?.clusters?.map((c) => [c.name, c.stage, c.phase])).toEqual([
+    ['test', 'test', 'Healthy'],
+    ['prod', 'prod', 'Healthy'],
+  ])
+  expect(succeeded?.stages?.map((s) => [s.name, s.phase])).toEqual([
+    ['test', 'Succeeded'],
+    ['prod', 'Succeeded'],
+  ])
+
+  const second = b.repository.commit(
+    { 'fleet/note.json': '{}', 'fleet/version.ts': `export const version: string = '2'\n`, ...changeOther() },
+    'two',
+  )
+  await eventually(() => versions(b), both('2'))
+  await eventually(
+    () => newestPhase(b, second),
+    (s) => s?.phase === 'Succeeded',
+  )
+
+  b.repository.git('revert', '--no-edit', second)
+  const third = b.repository.git('rev-parse', 'HEAD')
+  await eventually(() => versions(b), both('1'))
+  const all = await b.releases()
+  expect(all.find((r) => r.spec.commit === third)?.spec).toMatchObject({ revertOf: second })
+  const settings = await b.client('prod').get(CONFIG_MAP, SETTINGS)
+  expect(settings?.metadata.annotations?.['kubenode.io/commit']).toBe(third)
+}, 60_000)
+
+/** The second object stays as it is, so that its annotation must stay, too. */
+const changeOther = () => ({})
+
+test('an object whose content did not change keeps the commit that changed it', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const fixed = `new ApiObject(chart, 'fixed', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'fixed', namespace: 'default' }, data: { a: 'b' } })`
+  const first = b.repository.commit(fleet('1', { extra: fixed }))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
+  await eventually(
+    () => newestPhase(b, second),
+    (s) => s?.phase === 'Succeeded',
+  )
+  const commitOf = async (name: string) =>
+    (await b.client('prod').get(CONFIG_MAP, { namespace: 'default', name }))?.metadata.annotations?.[
+      'kubenode.io/commit'
+    ]
+  expect([await commitOf('fixed'), await commitOf('settings')]).toEqual([first, second])
+  const shards = (await b.client('prod').list(inventory)).items
+  expect(shards.map((s) => [s.spec.commit, s.spec.refs.map((r) => r.name)])).toEqual([[second, ['fixed', 'settings']]])
+}, 60_000)
+
+test('what does not become healthy in test never reaches prod; the next commit takes over', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const set = `if (version === 'bad') new MachineSet(chart, 'workers', { spec: { replicas: 1, selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } } } })`
+  b.repository.commit(fleet('1', { extra: set }))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const bad = b.repository.commit({ 'fleet/version.ts': `export const version: string = 'bad'\n` })
+  const waiting = await eventually(
+    () => newestPhase(b, bad),
+    (s) => s?.clusters?.[0]?.phase === 'Verifying' && s.clusters[0].waitingFor !== undefined,
+  )
+  expect(waiting?.clusters?.[0]?.waitingFor).toMatchObject({
+    predicate: 'Progressing',
+    seen: 'MachineSet.kubenode.io/workers: nothing has been reported on it yet',
+  })
+  expect(waiting?.clusters?.[1]).toMatchObject({
+    name: 'prod',
+    phase: 'Waiting',
+    waitingFor: { predicate: 'StageWaiting' },
+  })
+  expect(await versions(b)).toEqual(['bad', '1'])
+  const failed = await eventually(
+    () => newestPhase(b, bad),
+    (s) => s?.phase === 'Paused',
+  )
+  expect(failed?.waitingFor).toMatchObject({ predicate: 'StageFailed' })
+
+  b.repository.git('revert', '--no-edit', bad)
+  await eventually(() => versions(b), both('1'))
+  expect(await newestPhase(b, bad)).toMatchObject({ phase: 'Superseded' })
+  expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeUndefined()
+}, 60_000)
+
+test('a fleet that breaks, a deleted branch and a force-push leave the last good state, and say so', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const first = b.repository.commit(fleet('1'))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const condition = async (type: string) =>
+    (await b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }))?.status?.conditions?.find(
+      (c) => c.type === type,
+    )
+
+  b.repository.commit({
+    'fleet/version.ts': `throw new Error('no such version')\nexport const version: string = '2'\n`,
+  })
+  const broken = await eventually(
+    () => condition('Rendered'),
+    (c) => c?.status === 'False',
+  )
+  expect(broken).toMatchObject({ reason: 'RenderFailed' })
+  expect(broken?.message).toContain('at fleet/version.ts:1:7: no such version')
+
+  b.repository.git('checkout', '--quiet', '--detach')
+  b.repository.git('branch', '-D', 'main')
+  const lost = await eventually(
+    () => condition('Fetched'),
+    (c) => c?.status === 'False',
+  )
+  expect(lost?.message).toContain('KN7002')
+  expect(await versions(b)).toEqual(['1', '1'])
+
+  b.repository.git('checkout', '--quiet', '-B', 'main', first)
+  const pushed = b.repository.commit({ 'fleet/version.ts': `export const version: string = '3'\n` })
+  await eventually(() => versions(b), both('3'))
+  await eventually(
+    () => newestPhase(b, pushed),
+    (s) => s?.phase === 'Succeeded',
+  )
+  b.repository.git('reset', '--quiet', '--hard', first)
+  await eventually(() => versions(b), both('1'))
+  const names = (await b.releases()).map((r) => r.metadata.name).toSorted()
+  expect(names).toContain(`fleet-${first.slice(0, 12)}-2`)
+}, 60_000)
+
+test('F17 a sync that is killed half way goes on where it was', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  b.repository.commit(fleet('1', { soak: '2s' }))
+  const kill = await b.start()
+  await eventually(
+    () => versionOf(b, 'test'),
+    (v) => v === '1',
+  )
+  await kill()
+  expect(await versionOf(b, 'prod')).toBeUndefined()
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+
+  const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
+  const killAgain = await b.start()
+  await eventually(
+    () => versionOf(b, 'test'),
+    (v) => v === '2',
+  )
+  await killAgain()
+  const status = await eventually(
+    () => newestPhase(b, second),
+    (s) => s?.phase === 'Succeeded',
+  )
+  expect(status?.clusters?.map((c) => c.phase)).toEqual(['Healthy', 'Healthy'])
+}, 60_000)
+
+test('a field that somebody else owns is reported and not stolen; one bad object holds up no other', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const theirs = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'theirs', namespace: 'default' },
+    data: { version: 'mine' },
+  } satisfies KubeObject
+  await b.client('test').apply(CONFIG_MAP, theirs, { fieldManager: 'somebody' })
+  const commit = b.repository.commit(fleet('1', { extra: `config('theirs')` }))
+  await b.start()
+  await eventually(
+    () => versionOf(b, 'test'),
+    (v) => v === '1',
+  )
+  const status = await eventually(
+    () => newestPhase(b, commit),
+    (s) => s?.clusters?.[0]?.waitingFor?.predicate === 'ApplyFailed',
+  )
+  expect(status?.clusters?.[0]?.waitingFor?.seen).toContain('.data.version belongs to somebody')
+  expect((await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'theirs' }))?.['data']).toEqual({
+    version: 'mine',
+  })
+  expect(await versionOf(b, 'prod')).toBeUndefined()
+}, 60_000)
