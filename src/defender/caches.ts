@@ -9,7 +9,6 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { messageOf } from '#lib/errors.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
 export const nodeType: ResourceType = {

@@ -142,7 +142,7 @@ type Judged = Pick<Unit, 'health' | 'why'>
  * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
  * or the disruption that is asked for would be free.
  */
-function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
+export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
   const { phase } = machine.status ?? {}
   if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
   if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }

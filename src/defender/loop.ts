@@ -9,7 +9,6 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Mutation, compareAndSwap } from '#runtime/compare-and-swap.ts'
-import type { LeaderContext } from '#runtime/leader.ts'
 import type { Part } from '#runtime/manager.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { approvalNeed } from './approvals.ts'
@@ -45,7 +44,8 @@ export interface LoopOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  readonly leader: LeaderContext
+  /** Asked before each write; a client that is fenced asks by itself. */
+  readonly isLeader?: () => boolean
   /** Unique to this process. */
   readonly identity: string
   readonly cluster: string | undefined
@@ -111,6 +111,10 @@ export class DefenderLoop implements Part {
     await this.#running
   }
 
+  #mayWrite(): boolean {
+    return !this.#isStopped && (this.#options.isLeader?.() ?? true)
+  }
+
   #wake(ms: number): void {
     if (this.#isStopped) return
     if (this.#running !== undefined && ms <= BATCH_MS) {
@@ -145,8 +149,7 @@ export class DefenderLoop implements Part {
 
   /** Answers after how many milliseconds to look again. */
   async #cycle(): Promise<number> {
-    const { leader } = this.#options
-    if (!leader.isLeader()) return IDLE_MS
+    if (!this.#mayWrite()) return IDLE_MS
     this.#ledger ??= { spec: await this.#observer.readLedger() }
     const snapshot = await this.#observer.observe(this.#ledger.spec)
     const swapped = await this.#swap(snapshot)
@@ -164,7 +167,7 @@ export class DefenderLoop implements Part {
   async #swap(
     snapshot: Snapshot,
   ): Promise<{ readonly decision: Decision; readonly spec: LedgerSpec | undefined } | undefined> {
-    const { client, clock, random, leader, identity, log } = this.#options
+    const { client, clock, random, identity, log } = this.#options
     const { decide = decideRightly, swap: swapRightly = compareAndSwap } = this.#options
     let decision: Decision | undefined
     const mutate = (current: { readonly spec: LedgerSpec } | undefined): Mutation<ReturnType<typeof emptyLedger>> => {
@@ -176,9 +179,8 @@ export class DefenderLoop implements Part {
     const swap = await swapRightly(client, defenderLedger, { name: LEDGER_NAME }, mutate, {
       clock,
       random,
-      mayWrite: leader.isLeader,
+      mayWrite: () => this.#mayWrite(),
       fieldManager: FIELD_MANAGERS.defender,
-      signal: leader.signal,
     })
     if (swap.kind === 'Swapped' && decision !== undefined) return { decision, spec: swap.object.spec }
     this.#ledger = undefined
@@ -195,11 +197,11 @@ export class DefenderLoop implements Part {
   }
 
   async #writeStatus(decision: PermitDecision, snapshot: Snapshot, now: number): Promise<void> {
-    const { client, clock, leader, log } = this.#options
+    const { client, clock, log } = this.#options
     const { permit } = decision
     const { uid = '', resourceVersion = '' } = permit.metadata
     const written = this.#written.get(uid)
-    if (written?.over === resourceVersion || !leader.isLeader()) return
+    if (written?.over === resourceVersion || !this.#mayWrite()) return
     const left = this.#observer.leases.left(uid) ?? permit.spec.leaseSeconds * 1_000
     const wanted = permitStatus(decision, approvalsOf(permit, snapshot), { now, expiresAt: now + left })
     const isDue = clock.monotonic() - (written?.at ?? -Infinity) >= REFRESH_MS
@@ -211,7 +213,6 @@ export class DefenderLoop implements Part {
       {
         subresource: 'status',
         fieldManager: FIELD_MANAGERS.defender,
-        signal: leader.signal,
       },
     )
     if (outcome.kind === 'Applied') {
@@ -227,11 +228,11 @@ export class DefenderLoop implements Part {
 
   /** Permits that ended a day ago say nothing any more; deleting them changes nothing. */
   async #clear({ permits }: Snapshot, now: number): Promise<void> {
-    const { client, leader } = this.#options
+    const { client } = this.#options
     const uids = new Set(permits.map((p) => p.metadata.uid ?? ''))
     for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid)
     const old = permits.filter((p) => isOver(p, now)).slice(0, MOST_DELETED)
-    for (const permit of old) if (leader.isLeader()) await deleteExactly(client, operationPermit, permit)
+    for (const permit of old) if (this.#mayWrite()) await deleteExactly(client, operationPermit, permit)
   }
 
   #nextLook(decision: Decision, spec: LedgerSpec | undefined): number {

@@ -5,7 +5,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
-import type { FleetView, Unit } from './fleet.ts'
+import { type FleetView, type Unit, machineHealth } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 
 const NODE_LEASES = 'kube-node-lease'
@@ -54,14 +54,24 @@ export class QuietWatch {
     if (renewed === undefined) return
     const first = this.#first.get(key)
     if (first === undefined) this.#first.set(key, renewed)
-    else if (first !== renewed) this.#quiet.add(key)
+    else if (first !== renewed && (await this.#isAtRestNow(found.unit, grant))) this.#quiet.add(key)
+  }
+
+  /** The cache may be behind the heartbeat: before the slot goes, the target is read from the server. */
+  async #isAtRestNow({ source, name }: Unit, grant: Grant): Promise<boolean> {
+    if (source.kind !== machine.kind) return true
+    const fresh = await this.#client.get(machine, { name }).catch(() => undefined)
+    if (fresh === undefined || fresh.metadata.uid !== source.metadata.uid) return false
+    return machineHealth(fresh, undefined).health === 'Healthy' && hasNoOrder(fresh, grant)
   }
 }
 
-function isAtRest(unit: Unit, { permit }: Grant): boolean {
+function isAtRest(unit: Unit, grant: Grant): boolean {
   if (unit.health !== 'Healthy' || unit.isSilent) return false
-  if (unit.source.kind !== machine.kind) return true
-  const { components = [], jobs = [] } = (unit.source as Machine).spec
+  return unit.source.kind !== machine.kind || hasNoOrder(unit.source as Machine, grant)
+}
+
+function hasNoOrder({ spec: { components = [], jobs = [] } }: Machine, { permit }: Grant): boolean {
   return jobs.length === 0 && !components.some((c) => c.switch?.permit === permit)
 }
 

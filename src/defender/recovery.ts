@@ -5,7 +5,6 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
 const revisionType: ResourceType = {

@@ -1,0 +1,79 @@
+// The defender role: the loop that decides permits, and the webhook that admits our kinds. Whoever runs programs hands in the context of a term.
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Informers } from '#runtime/informers.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import { createCaches } from './caches.ts'
+import { DefenderLoop } from './loop.ts'
+import { createDefenderMetrics } from './metrics.ts'
+import { WebhookPart, type WebhookOptions } from './webhook/part.ts'
+
+export interface DefenderContext {
+  /** Fenced by leadership where there is an election. */
+  readonly client: KubeClient
+  readonly informers: Informers
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly metrics: Pick<RuntimeMetrics, 'registry'>
+}
+
+export interface DefenderConfig {
+  /** The name of the cluster, so that holds on other clusters are told apart. */
+  readonly cluster?: string
+  /** Unique to this process; written into the ledger. */
+  readonly identity: string
+  /** Clusters are targets here: on the hub. */
+  readonly withClusters?: boolean
+  /** Where the API server reaches the webhook; without it none is served. */
+  readonly webhook?: WebhookOptions
+}
+
+export interface DefenderRole {
+  readonly name: 'defender'
+  /** Asks for caches and makes loops; starts nothing. */
+  setup(context: DefenderContext): Promise<readonly Part[]>
+}
+
+export const createDefenderRole = ({
+  cluster,
+  identity,
+  withClusters = false,
+  webhook,
+}: DefenderConfig): DefenderRole => ({
+  name: 'defender',
+  setup: async (context) => {
+    const { client, informers, clock, random, log, metrics } = context
+    const caches = createCaches(informers, { withClusters })
+    const serverNow = await serverClock(client, clock, log)
+    const loop = new DefenderLoop({
+      client,
+      caches,
+      clock,
+      random,
+      log,
+      identity,
+      cluster,
+      serverNow,
+      metrics: createDefenderMetrics(metrics.registry),
+    })
+    return webhook === undefined ? [loop] : [loop, new WebhookPart({ ...webhook, client, clock, log })]
+  },
+})
+
+/** The API server's clock, read once and run on by our stopwatch. A server that tells no time leaves us with our own. */
+async function serverClock(client: KubeClient, clock: Clock, log: Logger): Promise<() => number | undefined> {
+  const asked = clock.monotonic()
+  try {
+    const { headers } = await client.raw({ method: 'GET', path: '/version' })
+    const told = Date.parse(headers['date'] ?? '')
+    if (!Number.isNaN(told)) return () => told + (clock.monotonic() - asked)
+  } catch (e) {
+    log.warn('the API server tells no time', { error: messageOf(e) })
+  }
+  return () => undefined
+}

@@ -1,0 +1,95 @@
+// Answers one AdmissionReview: what is wrong with an object of ours that no CRD can say, in the words of the validator. Pure; it admits what it does not know.
+import { isObject } from '#lib/json.ts'
+import type { ApiKind } from '#api/kind.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { kindNamed } from '#api/kinds.ts'
+import { formatProblem } from '#api/problem.ts'
+import type { Validator } from '#api/validate.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { clusterVocabulary } from '../cluster-vocabulary.ts'
+
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
+  readonly operation: string
+  readonly subResource?: string
+  readonly object?: unknown
+  readonly oldObject?: unknown
+}
+
+export interface AdmissionAnswer {
+  readonly apiVersion: 'admission.k8s.io/v1'
+  readonly kind: 'AdmissionReview'
+  readonly response: {
+    readonly uid: string
+    readonly allowed: boolean
+    readonly status?: { readonly code: number; readonly reason: string; readonly message: string }
+    readonly warnings?: readonly string[]
+  }
+}
+
+/** Lines of a refusal; a person corrects a few at a time. */
+const MOST_LINES = 20
+const MAX_UID = 128
+
+/** The request of a review, or why the bytes are none. */
+export function parseReview(value: unknown): AdmissionRequest | string {
+  if (!isObject(value) || value['apiVersion'] !== 'admission.k8s.io/v1' || value['kind'] !== 'AdmissionReview')
+    return 'send an AdmissionReview of admission.k8s.io/v1'
+  const { request } = value
+  if (!isObject(request)) return 'the review has no request'
+  const { uid, kind, operation } = request
+  if (typeof uid !== 'string' || uid === '' || uid.length > MAX_UID) return 'the request has no uid'
+  if (!isObject(kind) || typeof kind['group'] !== 'string' || typeof kind['kind'] !== 'string')
+    return 'the request has no kind'
+  if (typeof operation !== 'string') return 'the request has no operation'
+  return request as unknown as AdmissionRequest
+}
+
+export function review(request: AdmissionRequest, validator: Validator): AdmissionAnswer {
+  const lines = problemLines(request, validator)
+  if (lines.length === 0) return answer(request.uid, { allowed: true })
+  const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : []
+  const message = [...lines.slice(0, MOST_LINES), ...more].join('\n')
+  return answer(request.uid, { allowed: false, status: { code: 422, reason: 'Invalid', message } })
+}
+
+const answer = (uid: string, response: Omit<AdmissionAnswer['response'], 'uid'>): AdmissionAnswer => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  response: { uid, ...response },
+})
+
+function problemLines(
+  { kind: asked, operation, subResource, object, oldObject }: AdmissionRequest,
+  validator: Validator,
+): readonly string[] {
+  const kind = asked.group === API_GROUP ? kindNamed(asked.kind) : undefined
+  // Statuses are ours to write and the schema's to hold; deletions take nothing to validate.
+  if (kind === undefined || (operation !== 'CREATE' && operation !== 'UPDATE') || (subResource ?? '') !== '') return []
+  // An object that is on its way out must be able to lose its finalizers, whatever else is wrong with it.
+  if (isObject(object) && isObject(object['metadata']) && object['metadata']['deletionTimestamp'] !== undefined)
+    return []
+  const problems = [
+    ...validator.problems(kind, object),
+    ...(operation === 'UPDATE' ? validator.updateProblems(kind, oldObject, object) : []),
+  ].map(formatProblem)
+  return problems.length > 0 ? problems : ruleLines(kind, object)
+}
+
+/** Rules of the right shape are compiled as their evaluators will: a word that nobody reports is a mistake here and not a rule that never fires. */
+function ruleLines({ kind }: ApiKind, object: unknown): readonly string[] {
+  const spec = isObject(object) ? object['spec'] : undefined
+  if (!isObject(spec)) return []
+  if (kind === 'NodeRemedier') return compiled('when', spec['when'], '/spec/when', nodeVocabulary())
+  if (kind !== 'DefenderPolicy' || !Array.isArray(spec['rules'])) return []
+  return spec['rules'].flatMap((rule, i) =>
+    isObject(rule) ? compiled(String(rule['name']), rule['when'], `/spec/rules/${i}/when`, clusterVocabulary) : [],
+  )
+}
+
+function compiled(name: string, when: unknown, at: string, vocabulary: typeof clusterVocabulary): readonly string[] {
+  const result = compileRule(name, when, vocabulary)
+  return result.ok ? [] : result.problems.map((p) => `${p.code}: ${at}${p.pointer}: ${p.message}`)
+}

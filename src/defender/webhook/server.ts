@@ -1,0 +1,113 @@
+// HTTPS for AdmissionReviews: one path, one method, bodies of a bounded size, and nothing that a stranger can make it hold on to.
+import { type IncomingMessage, type ServerResponse } from 'node:http'
+import { type Server, createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Validator } from '#api/validate.ts'
+import type { WebhookCertificate } from './certificate.ts'
+import { parseReview, review } from './review.ts'
+
+export const WEBHOOK_PATH = '/admit'
+
+/** An object of ours is bounded by the API server at 1.5 MiB; a review of an update holds two, and some room. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+/** The API server asks for an answer within ten seconds. */
+const REQUEST_TIMEOUT_MS = 10_000
+/** API servers keep a few connections each. */
+const MOST_CONNECTIONS = 64
+
+export interface WebhookServerOptions {
+  readonly certificate: WebhookCertificate
+  readonly validator: Validator
+  readonly log: Logger
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+interface Reply {
+  readonly status: number
+  readonly body: unknown
+}
+
+export class WebhookServer {
+  readonly #options: WebhookServerOptions
+  readonly #server: Server
+
+  constructor(options: WebhookServerOptions) {
+    this.#options = options
+    const { cert, key } = options.certificate
+    const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 16_384 }
+    this.#server = createServer({ cert, key, minVersion: 'TLSv1.2', ...limits }, (request, response) => {
+      void this.#handle(request, response)
+    })
+    this.#server.maxConnections = MOST_CONNECTIONS
+  }
+
+  async start(): Promise<number> {
+    const { host, port } = this.#options
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause) =>
+        reject(
+          new KubeNodeError(
+            'KN3111',
+            `cannot serve the webhook on ${host}:${port}: ${cause.message}; choose another port`,
+            { cause },
+          ),
+        ),
+      )
+      this.#server.listen(port, host, resolve)
+    })
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const reply = await this.#reply(request).catch((error: unknown): Reply => {
+      this.#options.log.warn('a review failed', { error: messageOf(error) })
+      return { status: 500, body: { message: 'the review failed; see the log of the defender' } }
+    })
+    response.writeHead(reply.status, {
+      'content-type': 'application/json',
+      connection: reply.status === 413 ? 'close' : 'keep-alive',
+    })
+    response.end(JSON.stringify(reply.body))
+  }
+
+  async #reply(request: IncomingMessage): Promise<Reply> {
+    if ((request.url ?? '').split('?', 1)[0] !== WEBHOOK_PATH)
+      return { status: 404, body: { message: `there is only ${WEBHOOK_PATH}` } }
+    if (request.method !== 'POST') return { status: 405, body: { message: 'POST an AdmissionReview' } }
+    const text = await bodyOf(request)
+    if (text === undefined) return { status: 413, body: { message: `at most ${MAX_BODY_BYTES} bytes` } }
+    const asked = parseReview(parsed(text))
+    if (typeof asked === 'string') return { status: 400, body: { message: asked } }
+    return { status: 200, body: review(asked, this.#options.validator) }
+  }
+}
+
+/** Undefined when it is too large; what came so far is dropped. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return undefined
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length
+    if (size > MAX_BODY_BYTES) return undefined
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,296 @@
+// A cluster whose machines five requesters want to disrupt at once, and two Defenders that both believe to be the leader. The truth that the invariants
+// are held against is what the requesters really do and when, by the world's own stopwatch.
+import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { approval } from '#api/kinds/approval.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
+import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { microTimestamp } from '#lib/clock.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import { createCaches } from '#defender/caches.ts'
+import { DefenderLoop, type LoopOptions } from '#defender/loop.ts'
+import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { condition } from '#test/support/defender-objects.ts'
+import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
+import type { Invariant, Phase, Simulation } from '../harness.ts'
+import type { Actor, SimProcess } from '../process.ts'
+import type { FaultKind } from '../sim-faults.ts'
+import type { World } from '../world.ts'
+
+const KINDS: readonly ApiKind[] = [
+  machine,
+  defenderPolicy,
+  defenderLedger,
+  operationPermit,
+  operationalHold,
+  approval,
+  machineComponentSet,
+  machineComponent,
+] as unknown as readonly ApiKind[]
+
+const kinds: readonly FakeKind[] = KINDS.map((kind) => ({
+  type: kind,
+  schema: kind.schema,
+  status: kind.definition.status !== undefined,
+}))
+
+const MACHINES = 6
+const REQUESTERS = 5
+const ITEMS = 2
+export const MOST_AT_ONCE = 2
+export const MOST_A_MINUTE = 4
+const MINUTE_MS = 60_000
+
+export type DefenderParts = Partial<Pick<LoopOptions, 'decide' | 'swap' | 'serverNow'>>
+
+function defender(name: string, parts: () => DefenderParts): Actor {
+  return {
+    name,
+    start: ({ client, cacheClient, clock, random, log, signal, life }) => {
+      const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 0 })
+      const caches = createCaches(informers, { withClusters: false })
+      const loop = new DefenderLoop({
+        client,
+        caches,
+        clock,
+        random,
+        log,
+        identity: `${name}-${life}`,
+        cluster: undefined,
+        serverNow: () => VIRTUAL_EPOCH_MS + clock.monotonic(),
+        ...parts(),
+      })
+      informers.start()
+      void informers.synced(signal).then(() => loop.start())
+    },
+  }
+}
+
+/** What is really being disrupted right now; kept by the world, not by anybody who could be misled. */
+export interface Truth {
+  readonly working: Map<string, number>
+  readonly grantedAt: number[]
+  done: number
+}
+
+const POLL_MS = 700
+const RENEW_MS = 20_000
+
+/** Asks for one machine after the other, and works on it as soon as the permit says so. */
+function requester(i: number, truth: Truth): Actor {
+  return {
+    name: `requester-${i}`,
+    isFaulty: false,
+    start: (process) => void work(i, truth, process),
+  }
+}
+
+async function work(i: number, truth: Truth, process: SimProcess): Promise<void> {
+  const { clock } = process
+  for (let item = 0; item < ITEMS; item++) {
+    const name = `m-${(i + item * 2) % MACHINES}`
+    for (let attempt = 0; ; attempt++) {
+      const ended = await tryOnce(`r-${i}-${item}-${attempt}`, name, truth, process)
+      if (ended === 'Done') break
+      await clock.sleep(POLL_MS)
+    }
+    truth.done++
+  }
+}
+
+async function tryOnce(
+  permit: string,
+  name: string,
+  truth: Truth,
+  { client, clock, random }: SimProcess,
+): Promise<'Done' | 'Again'> {
+  const target = await client.get(machine, { name })
+  if (target === undefined) return 'Again'
+  const uid = target.metadata.uid ?? ''
+  const tools = { client, fieldManager: 'kubenode-remedyjob' } as const
+  await requestPermit(tools, permit, {
+    operations: ['Reboot'],
+    targets: [{ kind: 'Machine', name, uid }],
+    requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: permit },
+    reason: 'simulated',
+    recovery: false,
+    leaseSeconds: 60,
+  })
+  const read = () => client.get(operationPermit, { name: permit })
+  for (;;) {
+    const answer = permitAnswer(await read(), uid)
+    if (answer.kind === 'Granted') break
+    if (answer.kind !== 'Waiting') return 'Again'
+    await clock.sleep(POLL_MS)
+  }
+  truth.working.set(name, (truth.working.get(name) ?? 0) + 1)
+  await setPhase(name, 'Repairing', client)
+  const until = clock.monotonic() + 2_000 + random.below(6_000)
+  while (clock.monotonic() < until) {
+    await clock.sleep(Math.min(RENEW_MS, until - clock.monotonic()))
+    const now = await read()
+    if (now !== undefined) await renewPermit(tools, now, clock.now())
+  }
+  await setPhase(name, 'Ready', client)
+  const left = (truth.working.get(name) ?? 1) - 1
+  if (left === 0) truth.working.delete(name)
+  else truth.working.set(name, left)
+  for (;;) {
+    const now = await read()
+    if (now === undefined) return 'Done'
+    const outcome = await reportResults(tools, now, { [uid]: 'Succeeded' })
+    if (outcome.kind === 'Applied') return 'Done'
+    await clock.sleep(POLL_MS)
+  }
+}
+
+async function setPhase(name: string, phase: 'Repairing' | 'Ready', client: SimProcess['client']): Promise<void> {
+  await client.patch(machine, { name }, { type: 'merge', value: { status: { phase } } }, { subresource: 'status' })
+}
+
+/** Heartbeats of all agents. */
+const agents: Actor = {
+  name: 'agents',
+  isFaulty: false,
+  start: ({ client, clock }) => {
+    const beat = async (): Promise<void> => {
+      for (;;) {
+        await clock.sleep(10_000)
+        for (let i = 0; i < MACHINES; i++) {
+          const name = agentLeaseName(`m-${i}`)
+          const spec = { holderIdentity: name, renewTime: microTimestamp(clock.now()) }
+          const key = { namespace: SYSTEM_NAMESPACE, name }
+          const patched = await client.patch(leaseType, key, { type: 'merge', value: { spec } }).then(
+            () => true,
+            () => false,
+          )
+          if (!patched)
+            await client
+              .create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
+              .catch(() => undefined)
+        }
+      }
+    }
+    void beat()
+  },
+}
+
+function plantAll(world: World): void {
+  for (let i = 0; i < MACHINES; i++) {
+    const status: Machine['status'] = {
+      phase: 'Ready',
+      conditions: [condition('Ready', 'True'), condition('AgentReachable', 'True')],
+    }
+    world.fake.plant(machine, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Machine',
+      metadata: { name: `m-${i}` },
+      spec: { channel: 'Agent' },
+    })
+    world.fake.poke(machine, { name: `m-${i}` }, { status }, 'status')
+  }
+  world.fake.plant(defenderPolicy, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'DefenderPolicy',
+    metadata: { name: 'p' },
+    spec: {
+      budgets: [{ max: MOST_AT_ONCE, of: 'concurrent', per: 'cluster' }],
+      rates: [{ window: '1m', max: MOST_A_MINUTE, per: 'cluster' }],
+      mode: 'Enforce',
+    },
+  })
+}
+
+const phases: readonly Phase[] = [{ name: 'work', act: plantAll, counts: 'AtMost' }]
+
+const LEDGERS = 'kubenode.io/defenderledgers'
+const PERMITS = 'kubenode.io/operationpermits'
+
+type Grants = NonNullable<DefenderLedger['spec']['grants']>
+const slots = (ledger: DefenderLedger | undefined): Grants => ledger?.spec.grants ?? []
+const keyOf = (g: Grants[number]): string => `${g.target}\n${g.permitUid}`
+
+function invariants(truth: Truth): Readonly<Record<string, Invariant>> {
+  return {
+    'at most so many slots': ({ kind, object }) => {
+      if (kind !== LEDGERS) return undefined
+      const targets = new Set(slots(object as DefenderLedger).map((g) => g.target)).size
+      return targets > MOST_AT_ONCE ? `${targets} targets have slots` : undefined
+    },
+    'at most so many grants in any minute': ({ kind, object, previous }, world) => {
+      if (kind !== LEDGERS) return undefined
+      const known = new Set(slots(previous as DefenderLedger | undefined).map(keyOf))
+      const now = world.clock.monotonic()
+      for (const g of slots(object as DefenderLedger)) if (!known.has(keyOf(g))) truth.grantedAt.push(now)
+      const within = truth.grantedAt.filter((t) => t > now - MINUTE_MS).length
+      return within > MOST_A_MINUTE ? `${within} grants within a minute` : undefined
+    },
+    'at most so many really disrupted': () =>
+      truth.working.size > MOST_AT_ONCE ? `${[...truth.working.keys()].join(', ')} are down` : undefined,
+    'no permit says more than the ledger': ({ kind, object }, world) => {
+      if (kind !== PERMITS) return undefined
+      const { metadata, spec, status } = object as OperationPermit
+      if (status?.phase !== 'Granted') return undefined
+      const ledger = world.fake.peek(defenderLedger, { name: 'cluster' }) as DefenderLedger | undefined
+      const held = new Set(
+        slots(ledger)
+          .filter((g) => g.permitUid === metadata.uid)
+          .map((g) => g.target),
+      )
+      const loose = (status.verdicts ?? []).find(
+        (v) => v.verdict === 'Granted' && spec.results?.[v.target] === undefined && !held.has(v.target),
+      )
+      return loose === undefined ? undefined : `${metadata.name} says Granted, the ledger does not`
+    },
+  }
+}
+
+export const DEFENDER_FAULTS: readonly FaultKind[] = [
+  'Crash',
+  'LostReply',
+  'Refuse',
+  'Pause',
+  'WallJump',
+  'Stale',
+  'Events',
+  'Missed',
+]
+
+export function defenderSimulation(parts: () => DefenderParts = () => ({}), faults = DEFENDER_FAULTS): Simulation {
+  const truth: Truth = { working: new Map(), grantedAt: [], done: 0 }
+  const start = (): readonly Actor[] => {
+    truth.working.clear()
+    truth.grantedAt.length = 0
+    truth.done = 0
+    return [
+      defender('a', parts),
+      defender('b', parts),
+      agents,
+      ...Array.from({ length: REQUESTERS }, (_, i) => requester(i, truth)),
+    ]
+  }
+  return {
+    faults,
+    kinds,
+    actors: start,
+    phases,
+    invariants: invariants(truth),
+    counted: [],
+    faultyMs: 60_000,
+    settleMs: 400_000,
+    restMs: 60_000,
+    heartbeats: ['coordination.k8s.io/leases'],
+    state: (world) => ({
+      done: truth.done,
+      slots: slots(world.fake.peek(defenderLedger, { name: 'cluster' }) as DefenderLedger | undefined).length,
+    }),
+  }
+}
