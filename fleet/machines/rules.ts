@@ -5,15 +5,16 @@ import { careful } from '../../rules/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel-deadlock.ts'
 import { unwellComponent } from '../../rules/unwell-component.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
+import versions from '../clusters/versions.json' with { type: 'json' }
 
-/** A tenth of two machines is none at all: so small a fleet goes one machine at a time. */
+/** A tenth of five machines is none at all: so small a fleet is allowed a larger share. */
 const few: DefenderPolicyInput['spec'] = {
   ...careful,
   budgets: [{ max: '50%', of: 'unavailable' }],
   healthFloor: '50%',
 }
 
-export function declareRules(chart: ClusterChart, { stage, versions }: FleetCluster): void {
+export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
   new DefenderPolicy(chart, 'careful', { spec: few })
   new NodeRemedier(chart, 'kernel-deadlock', {
     spec: { ...kernelDeadlock, mode: stage === 'prod' ? 'DryRun' : 'Enforce' },
