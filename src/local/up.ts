@@ -180,7 +180,8 @@ function startPrograms(layout: Layout, keeper: Keeper): void {
         ...more,
       ],
     })
-  role(HUB, 'sync')
+  role(HUB, 'sync', ['--cache', join(layout.root, 'git-cache'), '--weak-cage', 'allow'])
+  role(HUB, 'defender', ['--hub'])
   for (const name of BUSINESS_CLUSTERS) {
     role(name, 'defender')
     role(name, 'controllers', [

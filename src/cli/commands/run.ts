@@ -14,11 +14,13 @@ interface Options {
   readonly nodes?: string
   readonly artifactBase?: string
   readonly trust?: string
+  readonly hub?: boolean
+  readonly cache: string
+  readonly weakCage: 'allow' | 'refuse'
   readonly metricsPort: string
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
-/** Locally one process stands by for nobody: it may notice sooner that its predecessor is gone. */
 const root = new URL('../../../', import.meta.url).pathname
 
 export function register(program: Command, io: Io): void {
@@ -77,12 +79,17 @@ export function register(program: Command, io: Io): void {
         ca,
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
         artifactBase: options.artifactBase ?? '',
-        trust: options.trust ?? '',
+        ...(options.trust === undefined ? {} : { trust: options.trust }),
+        isHub: names.includes('sync') || options.hub === true,
+        cache: options.cache,
+        weakCage: options.weakCage,
+        gitEnv: { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) },
         agent: [process.execPath, agentEntry(root)] as const,
       }
+      const identity = `${process.pid}-${Date.now().toString(36)}`
       const ended = await Promise.all(
         names.map((name) =>
-          runRole(roleNamed(name, config), {
+          runRole(roleNamed(name, config, identity), {
             client: clientOf(connection.config, `kubenode-${name}`),
             leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
             log,

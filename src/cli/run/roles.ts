@@ -1,7 +1,12 @@
 // Every role that `kubenode run` knows, and how its parts are put together.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JoinBundle } from '#api/join-bundle.ts'
+import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
+import { clientOf } from './connect.ts'
 import type { Role, RoleContext } from './role.ts'
 
 export const ROLE_NAMES = ['sync', 'controllers', 'defender'] as const
@@ -15,10 +20,30 @@ export interface RolesConfig {
   /** Folder of the nodes of the process provider; without it there is none. */
   readonly nodes?: string
   readonly artifactBase: string
-  /** The trust document that hosts start from. */
-  readonly trust: string
+  /** The trust document that hosts start from; they are told its keys and the document itself. */
+  readonly trust?: string
+  /** Clusters are targets too. */
+  readonly isHub: boolean
+  /** Where sync keeps copies of repositories. */
+  readonly cache: string
+  readonly weakCage: 'allow' | 'refuse'
+  readonly gitEnv: Readonly<Record<string, string>>
   /** Node program and entry file of the agent. */
   readonly agent: readonly [node: string, entry: string]
+}
+
+/** What hosts are told about whom to trust; a document that is not good by its own keys would only fail on every node. */
+function trustOf(path: string | undefined): JoinBundle['trust'] {
+  if (path === undefined) return { sequence: 0, threshold: 1, keys: [] }
+  const document = parseSignedTrust(JSON.parse(readFileSync(path, 'utf8')))
+  const anchor = document && { ...anchorOf(document.document), sequence: 0 }
+  if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
+    throw new KubeNodeError(
+      'KN1304',
+      `cannot give ${path} to hosts: it is no good trust document; make one with kubenode artifact keys trust`,
+    )
+  }
+  return { anchor, document }
 }
 
 async function processNodes(
@@ -54,6 +79,7 @@ const controllersRole = (config: RolesConfig): Role => ({
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const host = await processNodes(config, context)
     const { informers, clock, random, log, metrics, supervision } = context
+    const trust = trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>
       module.setup({
         client: context.client,
@@ -70,7 +96,7 @@ const controllersRole = (config: RolesConfig): Role => ({
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),
             artifactBase: config.artifactBase,
-            trustedKeys: config.trust,
+            trust,
           },
         },
       }),
@@ -82,12 +108,45 @@ const controllersRole = (config: RolesConfig): Role => ({
   },
 })
 
-export function roleNamed(name: RoleName, config: RolesConfig): Role {
+const defenderRole = (config: RolesConfig, identity: string): Role => ({
+  name: 'defender',
+  async setup(context) {
+    const { createDefenderRole } = await import('#defender/role.ts')
+    return createDefenderRole({ cluster: config.cluster, identity, withClusters: config.isHub }).setup(context)
+  },
+})
+
+const syncRole = (config: RolesConfig): Role => ({
+  name: 'sync',
+  async setup(context) {
+    const { createSyncRole } = await import('#sync/role.ts')
+    const { client, informers, clock, random, log, metrics, supervision } = context
+    const { controllers, parts } = createSyncRole({
+      client,
+      informers,
+      clock,
+      random,
+      log,
+      metrics,
+      events: context.events('sync'),
+      connect: (connection) => clientOf(connection, 'kubenode-sync'),
+      config: { cacheDir: config.cache, weakCage: config.weakCage, gitEnv: config.gitEnv },
+    })
+    return [...controllers.map((c) => supervision.controller(c)), ...parts]
+  },
+})
+
+/** `identity` is unique to this process; it is written where two of us must be told apart. */
+export function roleNamed(name: RoleName, config: RolesConfig, identity: string): Role {
   switch (name) {
     case 'controllers':
       return controllersRole(config)
+    case 'defender':
+      return defenderRole(config, identity)
+    case 'sync':
+      return syncRole(config)
     default:
-      throw new Error(`no role ${name}`)
+      return assertNever(name)
   }
 }
 
