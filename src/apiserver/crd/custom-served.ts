@@ -100,7 +100,7 @@ function behaviourOf(facts: CustomFacts): Behaviour {
   const validate = customValidation(facts)
   const same = (o: Draft): Draft => o
   return {
-    decode: (value) => decodeCustom(schema, value, { apiVersion, kind }),
+    decode: (value) => decodeCustom(schema, value, { apiVersion, kind: word(value['kind']) || kind }),
     applyDefaults: (o) => applyDefaults(schema, o) as Draft,
     prepareForCreate: (o) => (definesStatus(definition, apiVersion) ? withoutStatus(o) : o),
     prepareForUpdate: same,
@@ -168,7 +168,7 @@ const NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
 
 /** Made on the first object: most definitions wait long for theirs. */
-function customValidation({ schema, scale }: CustomFacts): Behaviour['validate'] {
+function customValidation({ schema, scale, kind }: CustomFacts): Behaviour['validate'] {
   let ready:
     | {
         readonly validator: ReturnType<typeof createValidator>
@@ -178,6 +178,7 @@ function customValidation({ schema, scale }: CustomFacts): Behaviour['validate']
   const made = () => (ready ??= { validator: createValidator(schema), rules: compileSchemaRules(schema).tree })
   return (object, old) => {
     const { validator, rules } = made()
+    if (object.kind !== kind) return [invalid('kind', object.kind, `must be ${kind}`)]
     const errors: FieldError[] = [...validator.validate(object, old === undefined ? {} : { old })]
     if (scale !== undefined) errors.push(...replicaProblems(object, scale))
     if (rules === undefined) return errors

@@ -10,6 +10,7 @@ import type { Served } from '../registry/served.ts'
 import { badRequest } from '../status/refusal.ts'
 
 const SCHEME = 'k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30'
+const SHOWN_CHARACTERS = 30
 /** More warnings than this help nobody and overflow headers. */
 const MAX_FIELD_WARNINGS = 100
 
@@ -79,17 +80,21 @@ function checkKind({ served, registry }: DecodeCall, given: { readonly [field: s
   )
 }
 
+/** Another kind is found by validation; what is no object of this version at all is refused here. */
 function checkCustomKind(served: Served, given: { readonly [field: string]: unknown }): void {
   const { kind, apiVersion } = given
   const wanted = apiVersionOf(served.type)
-  if (typeof kind !== 'string' || kind === '')
-    throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(given)}'`)
-  if (typeof apiVersion !== 'string' || apiVersion === '')
-    throw badRequest(`${kind} in version "" cannot be handled as a ${served.type.kind}: missing apiVersion`)
+  if (typeof kind !== 'string' || kind === '') {
+    const body = JSON.stringify(given)
+    const shown = body.length <= SHOWN_CHARACTERS ? body : `${body.slice(0, SHOWN_CHARACTERS)} ...`
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${served.type.kind}): Object 'Kind' is missing in '${body}' (${shown})`,
+    )
+  }
   if (apiVersion !== wanted)
-    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${wanted})`)
-  if (kind !== served.type.kind)
-    throw badRequest(`the kind in the data (${kind}) does not match the expected kind (${served.type.kind})`)
+    throw badRequest(
+      `the API version in the data (${typeof apiVersion === 'string' ? apiVersion : ''}) does not match the expected API version (${wanted})`,
+    )
 }
 
 /** Names and namespaces of the body must be those of the path. */

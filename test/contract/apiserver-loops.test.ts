@@ -1,0 +1,160 @@
+// What the embedded server does by itself, where no controller manager does it: seen from outside, over HTTPS.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { Connection, textOf } from './recordings/target.ts'
+
+let server: ApiServer
+let connection: Connection
+beforeAll(async () => {
+  server = await createApiServer({ loops: ['garbage', 'namespaces', 'budgets', 'roles'] })
+  await server.listen()
+  const { admin } = server.credentials
+  connection = new Connection({
+    url: server.url,
+    ca: server.ca,
+    cert: admin.certificate,
+    key: admin.key,
+    stop: () => server.close(),
+  })
+})
+afterAll(async () => {
+  connection.close()
+  await server.close()
+})
+
+interface Answer {
+  readonly code: number
+  readonly body: Readonly<Record<string, unknown>> & { readonly metadata?: Readonly<Record<string, unknown>> }
+}
+
+async function call(method: string, path: string, value?: unknown, type = 'application/json'): Promise<Answer> {
+  const body = value === undefined ? undefined : Buffer.from(JSON.stringify(value))
+  const headers = body === undefined ? {} : { 'content-type': type, 'content-length': String(body.length) }
+  const response = await connection.open({ method, path, headers, body, bare: false })
+  return { code: response.statusCode ?? 0, body: JSON.parse(await textOf(response)) as Answer['body'] }
+}
+
+const MAPS = '/api/v1/namespaces/default/configmaps'
+const owned = (name: string, owner: Answer, more: object = {}) => ({
+  metadata: {
+    name,
+    ownerReferences: [
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        name: owner.body.metadata?.['name'],
+        uid: owner.body.metadata?.['uid'],
+        ...more,
+      },
+    ],
+  },
+})
+const codeOf = async (path: string) => (await call('GET', path)).code
+const becomes = (path: string, code: number) => expect.poll(() => codeOf(path), { timeout: 5_000 }).toBe(code)
+
+describe('garbage collection', () => {
+  test('what is owned goes with its owner', async () => {
+    const owner = await call('POST', MAPS, { metadata: { name: 'owner' } })
+    await call('POST', MAPS, owned('dependent', owner))
+    await call('DELETE', `${MAPS}/owner`)
+    await becomes(`${MAPS}/dependent`, 404)
+  })
+
+  test('a deletion in the foreground waits for what blocks it', async () => {
+    const owner = await call('POST', MAPS, { metadata: { name: 'front' } })
+    const held = owned('held', owner, { blockOwnerDeletion: true })
+    await call('POST', MAPS, { metadata: { ...held.metadata, finalizers: ['x.io/hold'] } })
+    await call('DELETE', `${MAPS}/front?propagationPolicy=Foreground`)
+    await expect
+      .poll(async () => (await call('GET', `${MAPS}/held`)).body.metadata?.['deletionTimestamp'], { timeout: 5_000 })
+      .toBeTypeOf('string')
+    expect(await codeOf(`${MAPS}/front`)).toBe(200)
+    await call(
+      'PATCH',
+      `${MAPS}/held`,
+      { metadata: { finalizers: ['foregroundDeletion'] } },
+      'application/merge-patch+json',
+    )
+    await becomes(`${MAPS}/held`, 404)
+    await becomes(`${MAPS}/front`, 404)
+  })
+
+  test('orphans lose their owner and stay', async () => {
+    const owner = await call('POST', MAPS, { metadata: { name: 'parent' } })
+    await call('POST', MAPS, owned('orphan', owner))
+    await call('DELETE', `${MAPS}/parent?propagationPolicy=Orphan`)
+    await becomes(`${MAPS}/parent`, 404)
+    expect((await call('GET', `${MAPS}/orphan`)).body.metadata?.['ownerReferences']).toBeUndefined()
+  })
+
+  test('an owner of a kind that is not served is not judged', async () => {
+    const ownerReferences = [{ apiVersion: 'x.test/v1', kind: 'Thing', name: 'a', uid: '1' }]
+    await call('POST', MAPS, { metadata: { name: 'foreign', ownerReferences } })
+    await call('POST', MAPS, { metadata: { name: 'other' } })
+    await call('DELETE', `${MAPS}/other`)
+    await becomes(`${MAPS}/other`, 404)
+    expect(await codeOf(`${MAPS}/foreign`)).toBe(200)
+  })
+})
+
+test('a namespace goes once all that was in it has gone', async () => {
+  await call('POST', '/api/v1/namespaces', { metadata: { name: 'full' } })
+  await call('POST', '/api/v1/namespaces/full/configmaps', { metadata: { name: 'a', finalizers: ['x.io/hold'] } })
+  await call('POST', '/api/v1/namespaces/full/secrets', { metadata: { name: 'b' } })
+  await call('DELETE', '/api/v1/namespaces/full')
+  await becomes('/api/v1/namespaces/full/secrets/b', 404)
+  expect(await codeOf('/api/v1/namespaces/full')).toBe(200)
+  expect((await call('POST', '/api/v1/namespaces/full/secrets', { metadata: { name: 'c' } })).body['message']).toBe(
+    'secrets "c" is forbidden: unable to create new content in namespace full because it is being terminated',
+  )
+  await call(
+    'PATCH',
+    '/api/v1/namespaces/full/configmaps/a',
+    { metadata: { finalizers: null } },
+    'application/merge-patch+json',
+  )
+  await becomes('/api/v1/namespaces/full', 404)
+})
+
+test('an eviction that a budget does not allow is refused with 429, and passes once it does', async () => {
+  const pods = '/api/v1/namespaces/default/pods'
+  const spec = { nodeName: 'n', containers: [{ name: 'a', image: 'i' }] }
+  const ready = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } }
+  for (const name of ['p1', 'p2']) {
+    await call('POST', pods, { metadata: { name, labels: { app: 'b' } }, spec })
+    await call('PATCH', `${pods}/${name}/status`, ready, 'application/merge-patch+json')
+  }
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+  await call('POST', budgets, {
+    metadata: { name: 'b' },
+    spec: { minAvailable: 2, selector: { matchLabels: { app: 'b' } } },
+  })
+  const allowed = async () =>
+    (await call('GET', `${budgets}/b`)).body['status'] as {
+      readonly disruptionsAllowed: number
+      readonly expectedPods: number
+    }
+  await expect.poll(async () => (await allowed()).expectedPods, { timeout: 5_000 }).toBe(2)
+  const evict = () =>
+    call('POST', `${pods}/p1/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p1' } })
+  const refused = await evict()
+  expect([refused.code, refused.body['message']]).toEqual([
+    429,
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+  ])
+  await call('PATCH', `${budgets}/b`, { spec: { minAvailable: 1 } }, 'application/merge-patch+json')
+  await expect.poll(async () => (await allowed()).disruptionsAllowed, { timeout: 5_000 }).toBe(1)
+  expect((await evict()).code).toBe(201)
+})
+
+test('a cluster role with an aggregation rule gathers the rules of those it selects', async () => {
+  const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+  const rules = [{ apiGroups: ['x.io'], resources: ['things'], verbs: ['get'] }]
+  await call('POST', roles, {
+    metadata: { name: 'sum' },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { part: 'sum' } }] },
+    rules: [],
+  })
+  await call('POST', roles, { metadata: { name: 'part', labels: { part: 'sum' } }, rules })
+  await expect.poll(async () => (await call('GET', `${roles}/sum`)).body['rules'], { timeout: 5_000 }).toEqual(rules)
+})
