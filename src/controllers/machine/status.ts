@@ -172,12 +172,12 @@ function agentReachable({ machine, agentBeat }: Seen): WantedCondition {
   const alive = isBeating(agentBeat)
   if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed')
   if (alive === false) return condition('AgentReachable', 'False', 'LeaseExpired', 'its Lease is not renewed any more')
+  if (agentBeat.kind === 'None')
+    return condition('AgentReachable', 'Unknown', 'NotYetObserved', 'no Lease of its agent was seen')
   const before = findCondition(machine.status?.conditions, 'AgentReachable')
-  if (before !== undefined && agentBeat.kind === 'Unsure')
-    return condition('AgentReachable', before.status, before.reason as Reason, before.message)
-  return agentBeat.kind === 'Unsure'
-    ? condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed')
-    : condition('AgentReachable', 'Unknown', 'NotYetObserved', 'no Lease of its agent was seen')
+  return before?.status === 'False'
+    ? condition('AgentReachable', 'False', 'LeaseExpired', 'its Lease is not renewed any more')
+    : condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed')
 }
 
 function nodeReady({ node }: Seen): WantedCondition {

@@ -134,10 +134,11 @@ export function updated(
   input: KubeObject,
   subresource: string | undefined,
 ): KubeObject {
-  const next: Record<string, unknown> = subresource === 'status' ? { ...live } : { ...input }
-  if (subresource === 'status') setOrDrop(next, 'status', input['status'])
+  const isStatus = subresource === 'status' || subresource === 'approval'
+  const next: Record<string, unknown> = isStatus ? { ...live } : { ...input }
+  if (isStatus) setOrDrop(next, 'status', input['status'])
   else if (kind.status) setOrDrop(next, 'status', live['status'])
-  const wanted = subresource === 'status' ? live.metadata : (input.metadata ?? {})
+  const wanted = isStatus ? live.metadata : (input.metadata ?? {})
   next['metadata'] = keptMetadata(live.metadata, wanted, input.metadata?.managedFields ?? live.metadata.managedFields)
   const merged = next as unknown as KubeObject
   checkFinalizers(kind.type, live, merged)

@@ -122,6 +122,7 @@ const namespaceOfKey = (type: ResourceType, key: ObjectKey): string | undefined 
 
 function checkSubresource(kind: FakeKind, subresource: string | undefined): void {
   if (subresource === undefined || (subresource === 'status' && kind.status)) return
+  if (subresource === 'approval' && kind.type.kind === 'CertificateSigningRequest') return
   throw refuse(404, 'the server could not find the requested resource', {
     kind: kind.type.plural,
     group: kind.type.group,
