@@ -28,7 +28,7 @@ interface Waiting {
 export function sqliteStorage(file: string): StorageBackend {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const lock = lockFolder(`${file}.lock`)
-  const db = openedOr(file, lock.release)
+  const db = openedOr(file, () => lock.release())
   let worker: Worker | undefined
   let waiting: Waiting | undefined
   let failed: Error | undefined
@@ -54,11 +54,11 @@ export function sqliteStorage(file: string): StorageBackend {
     worker.unref()
     return worker
   }
+  const revision = Number(db.prepare('SELECT revision FROM clock').get()?.['revision'] ?? 0)
+  // a new store is written to at once: the thread starts while keys are made
+  if (revision === 0) started()
   return {
-    load() {
-      const clock = db.prepare('SELECT revision FROM clock').get()
-      return { revision: Number(clock?.['revision'] ?? 0), objects: rows(db, file) }
-    },
+    load: () => ({ revision, objects: rows(db, file) }),
     commit(changes) {
       if (failed !== undefined) return Promise.reject(failed)
       return new Promise<void>((resolve, reject) => {
