@@ -41,7 +41,7 @@ function targetOf(kubeconfig: string, pids: readonly number[]): Target {
 export async function startEmbedded(): Promise<Started> {
   const data = mkdtempSync(join(tmpdir(), 'kubenode-bench-apiserver-'))
   const began = performance.now()
-  const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'apiserver', '--data', data, '--port', '0'], {
+  const child = spawn(join(ROOT, 'bin/kubenode'), ['apiserver', '--data', data, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const kubeconfig = await new Promise<string>((done, fail) => {

@@ -75,13 +75,13 @@ export function containsIp(block: IpBlock, ip: IpAddress): boolean {
   return address.bits === ip.bits && address.value >> host === ip.value >> host
 }
 
-const inBlock = (text: string) => {
-  const block = parseCidr(text)
-  return (ip: IpAddress): boolean => block !== undefined && containsIp(block, ip)
-}
+/** Blocks are read on first use: reading an IPv6 address compiles a large regex, which nobody who only starts should pay. */
 const anyOf = (...texts: readonly string[]) => {
-  const checks = texts.map(inBlock)
-  return (ip: IpAddress): boolean => checks.some((is) => is(ip))
+  let blocks: readonly IpBlock[] | undefined
+  return (ip: IpAddress): boolean => {
+    blocks ??= texts.map(parseCidr).filter((b) => b !== undefined)
+    return blocks.some((block) => containsIp(block, ip))
+  }
 }
 
 export const isUnspecified = (ip: IpAddress): boolean => ip.value === 0n
