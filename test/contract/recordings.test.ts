@@ -23,7 +23,9 @@ async function real(): Promise<Target> {
   return { url: server, ca: caPem, cert: certPem, key: keyPem, stop: () => environment.stop() }
 }
 
-const isRealPresent = ['KUBEBUILDER_ASSETS', 'TEST_ASSET_KUBE_APISERVER'].some((name) => (process.env[name] ?? '') !== '')
+const isRealPresent = ['KUBEBUILDER_ASSETS', 'TEST_ASSET_KUBE_APISERVER'].some(
+  (name) => (process.env[name] ?? '') !== '',
+)
 
 const cases = recordedCases()
 const golden = recordings()

@@ -37,6 +37,8 @@ export class Store {
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
   #failure: unknown
+  /** Changes before it are not remembered. */
+  readonly #started: number
   #issued: number
   #committed: number
   readonly #onCommit = new Set<() => void>()
@@ -45,6 +47,7 @@ export class Store {
   constructor(backend: StorageBackend) {
     this.#backend = backend
     const { revision, objects } = backend.load()
+    this.#started = revision
     this.#issued = revision
     this.#committed = revision
     for (const o of objects) this.collection(o.resource).load(new Stored(o, o.revision, o.bytes))
@@ -58,7 +61,8 @@ export class Store {
   collection(resource: string): Collection {
     let c = this.#collections.get(resource)
     if (c === undefined) {
-      c = new Collection(resource, this.#committed)
+      // nothing of it has changed since the start, or it would be here
+      c = new Collection(resource, this.#started)
       this.#collections.set(resource, c)
     }
     return c

@@ -183,7 +183,7 @@ class Player {
   /** Newest first; finalizers are taken off what holds on to them. */
   async cleanUp(): Promise<void> {
     const quietly = async (m: string, p: string, b?: unknown, type = 'application/json') => {
-      const response = await this.#send((b === undefined ? {} : { b, h: { 'content-type': type } }), m, p)
+      const response = await this.#send(b === undefined ? {} : { b, h: { 'content-type': type } }, m, p)
       return parsed(await textOf(response))
     }
     for (const path of this.#made.toReversed()) {
