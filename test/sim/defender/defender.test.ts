@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { seeds } from '#test/support/scheduler.ts'
-import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
+import { type Simulation, checkEveryWrite, checkSeeds, firstViolation, referenceRun } from '../harness.ts'
+import { mutants } from './mutants.ts'
 import { defenderSimulation } from './world.ts'
+
+const SEEDS = 150
 
 describe('two defenders that both believe to lead, and five requesters', () => {
   test('without faults everything is granted in time', async () => {
@@ -9,7 +12,30 @@ describe('two defenders that both believe to lead, and five requesters', () => {
     expect(run.states).toEqual([{ done: 10, slots: 0 }])
   })
 
-  test('30 seeds', async () => {
-    await checkSeeds(defenderSimulation(), seeds(30))
+  test('F1 F2: one may die around any write, and lose the reply of any', async () => {
+    expect(await checkEveryWrite(defenderSimulation(), 'a')).toBeGreaterThan(30)
+  })
+
+  test(`F3 F15 F16: ${SEEDS} seeds of crashes, pauses, lost replies, stale caches and jumps of the clock: never over a limit`, async () => {
+    await checkSeeds(defenderSimulation(), seeds(SEEDS))
+  })
+})
+
+/** Only what is allowed counts here, not where it ends. */
+const limitsOnly = (simulation: Simulation): Simulation => ({ ...simulation, state: () => 0 })
+
+describe('a planted bug', () => {
+  test.each(mutants)('is found within $within seeds: it $name', async ({ parts, faults, within, shows }) => {
+    const found = await firstViolation(
+      limitsOnly(defenderSimulation(parts, faults)),
+      limitsOnly(defenderSimulation()),
+      seeds(within),
+    )
+    expect(found?.violation).toMatchObject({ oracle: 'O3' })
+    expect(found?.violation.message).toMatch(shows)
+  })
+
+  test.each(mutants.filter((m) => m.faults.length > 0))('shows only under its faults: it $name', async ({ parts }) => {
+    expect(await firstViolation(defenderSimulation(parts, []), defenderSimulation(), seeds(3))).toBeUndefined()
   })
 })

@@ -34,7 +34,7 @@ const KINDS: readonly ApiKind[] = [
   approval,
   machineComponentSet,
   machineComponent,
-] as unknown as readonly ApiKind[]
+]
 
 const kinds: readonly FakeKind[] = KINDS.map((kind) => ({
   type: kind,
@@ -46,7 +46,7 @@ const MACHINES = 6
 const REQUESTERS = 5
 const ITEMS = 2
 export const MOST_AT_ONCE = 2
-export const MOST_A_MINUTE = 4
+export const MOST_A_MINUTE = 6
 const MINUTE_MS = 60_000
 
 export type DefenderParts = Partial<Pick<LoopOptions, 'decide' | 'swap' | 'serverNow'>>
@@ -98,7 +98,10 @@ async function work(i: number, truth: Truth, process: SimProcess): Promise<void>
   for (let item = 0; item < ITEMS; item++) {
     const name = `m-${(i + item * 2) % MACHINES}`
     for (let attempt = 0; ; attempt++) {
-      const ended = await tryOnce(`r-${i}-${item}-${attempt}`, name, truth, process)
+      const permit = `r-${i}-${item}-${attempt}`
+      const isFirst = item === 0 && attempt === 0
+      const wish = { permit, name, fails: isFirst && i === 0, isSleepy: isFirst && i === 4 }
+      const ended = await tryOnce(wish, truth, process)
       if (ended === 'Done') break
       await clock.sleep(POLL_MS)
     }
@@ -106,9 +109,17 @@ async function work(i: number, truth: Truth, process: SimProcess): Promise<void>
   }
 }
 
+interface Item {
+  readonly permit: string
+  readonly name: string
+  /** Reports a failure, which opens the breaker. */
+  readonly fails: boolean
+  /** Works on long after its lease, and renews nothing. */
+  readonly isSleepy: boolean
+}
+
 async function tryOnce(
-  permit: string,
-  name: string,
+  { permit, name, fails, isSleepy }: Item,
   truth: Truth,
   { client, clock, random }: SimProcess,
 ): Promise<'Done' | 'Again'> {
@@ -121,8 +132,9 @@ async function tryOnce(
     targets: [{ kind: 'Machine', name, uid }],
     requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: permit },
     reason: 'simulated',
-    recovery: false,
-    leaseSeconds: 60,
+    // All of them lie: no set goes back to anything here.
+    recovery: true,
+    leaseSeconds: isSleepy ? 15 : 60,
   })
   const read = () => client.get(operationPermit, { name: permit })
   for (;;) {
@@ -133,20 +145,21 @@ async function tryOnce(
   }
   truth.working.set(name, (truth.working.get(name) ?? 0) + 1)
   await setPhase(name, 'Repairing', client)
-  const until = clock.monotonic() + 2_000 + random.below(6_000)
+  const until = clock.monotonic() + (isSleepy ? 60_000 : 2_000 + random.below(6_000))
   while (clock.monotonic() < until) {
     await clock.sleep(Math.min(RENEW_MS, until - clock.monotonic()))
     const now = await read()
-    if (now !== undefined) await renewPermit(tools, now, clock.now())
+    if (now !== undefined && !isSleepy) await renewPermit(tools, now, clock.now())
   }
-  await setPhase(name, 'Ready', client)
   const left = (truth.working.get(name) ?? 1) - 1
-  if (left === 0) truth.working.delete(name)
-  else truth.working.set(name, left)
+  truth.working.set(name, left)
+  // Two may work on one machine; it is up again when both are done.
+  if (left === 0) await setPhase(name, 'Ready', client)
+  if (truth.working.get(name) === 0) truth.working.delete(name)
   for (;;) {
     const now = await read()
     if (now === undefined) return 'Done'
-    const outcome = await reportResults(tools, now, { [uid]: 'Succeeded' })
+    const outcome = await reportResults(tools, now, { [uid]: fails ? 'Failed' : 'Succeeded' })
     if (outcome.kind === 'Applied') return 'Done'
     await clock.sleep(POLL_MS)
   }
@@ -204,6 +217,7 @@ function plantAll(world: World): void {
     spec: {
       budgets: [{ max: MOST_AT_ONCE, of: 'concurrent', per: 'cluster' }],
       rates: [{ window: '1m', max: MOST_A_MINUTE, per: 'cluster' }],
+      breaker: { failures: 1, of: 5, window: '1h', halfOpenAfter: '90s', widen: 2 },
       mode: 'Enforce',
     },
   })
@@ -216,6 +230,8 @@ const PERMITS = 'kubenode.io/operationpermits'
 
 type Grants = NonNullable<DefenderLedger['spec']['grants']>
 const slots = (ledger: DefenderLedger | undefined): Grants => ledger?.spec.grants ?? []
+const isOpen = (ledger: unknown): boolean =>
+  (ledger as DefenderLedger | undefined)?.spec.breakers?.some((b) => b.state === 'Open') === true
 const keyOf = (g: Grants[number]): string => `${g.target}\n${g.permitUid}`
 
 function invariants(truth: Truth): Readonly<Record<string, Invariant>> {
@@ -232,6 +248,12 @@ function invariants(truth: Truth): Readonly<Record<string, Invariant>> {
       for (const g of slots(object as DefenderLedger)) if (!known.has(keyOf(g))) truth.grantedAt.push(now)
       const within = truth.grantedAt.filter((t) => t > now - MINUTE_MS).length
       return within > MOST_A_MINUTE ? `${within} grants within a minute` : undefined
+    },
+    'nothing new while the breaker is open': ({ kind, object, previous }) => {
+      if (kind !== LEDGERS || !isOpen(previous) || !isOpen(object)) return undefined
+      const known = new Set(slots(previous as DefenderLedger).map(keyOf))
+      const fresh = slots(object as DefenderLedger).find((g) => !known.has(keyOf(g)))
+      return fresh === undefined ? undefined : `${fresh.permit} was granted`
     },
     'at most so many really disrupted': () =>
       truth.working.size > MOST_AT_ONCE ? `${[...truth.working.keys()].join(', ')} are down` : undefined,
