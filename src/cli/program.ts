@@ -6,12 +6,13 @@ import * as completion from './commands/completion.ts'
 import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
+import * as plan from './commands/plan.ts'
 import * as runRoles from './commands/run.ts'
 import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [apiserver, artifact, completion, inspect, lint, local, runRoles, version]
+const COMMANDS = [apiserver, artifact, completion, inspect, lint, local, plan, runRoles, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

@@ -1,0 +1,121 @@
+// `kubenode plan`: what a commit would change, cluster by cluster, without asking any cluster: two commits rendered in the cage and compared.
+import type { Command } from 'commander'
+import type { ClusterDifference, FieldChange, ObjectChange } from '#sync/difference.ts'
+import { EXIT_DIFFERENT, Exit, printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+
+interface PlanOptions {
+  readonly commit: string
+  readonly base?: string
+  readonly cluster?: string
+  readonly repo?: string
+  readonly path: string
+  readonly output: 'text' | 'json'
+  readonly detailedExitcode?: true
+  readonly refuseWeakCage?: true
+}
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('plan')
+    .description('show what a commit changes in each cluster, without touching any')
+    .option('--commit <rev>', 'the commit that is looked at', 'HEAD')
+    .option('--base <rev>', 'the commit that it is compared with; its first parent when left out')
+    .option('--cluster <name>', 'only this cluster')
+    .option('--repo <dir>', 'the repository; the one around the current folder when left out')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(outputOption(['text', 'json']).default('text'))
+    .option('--detailed-exitcode', 'exit with 1 when something changes (2 is an error, as always)')
+    .option('--refuse-weak-cage', 'do not render where the machine gives no namespaces')
+    .action((options: PlanOptions) => plan(options, io))
+}
+
+async function plan(options: PlanOptions, io: Io): Promise<void> {
+  const [
+    { resolve },
+    { openLocalRepository },
+    { findCage },
+    { renderCommit },
+    { differenceOf, hasDifference },
+    { KubeNodeError },
+    { uncommitted },
+  ] = await Promise.all([
+    import('node:path'),
+    import('#sync/git/local-repository.ts'),
+    import('#sync/render/cage.ts'),
+    import('#sync/render/render.ts'),
+    import('#sync/difference.ts'),
+    import('#lib/errors.ts'),
+    import('#sync/git/dirty.ts'),
+  ])
+  const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
+  const commit = await repository.resolve(options.commit)
+  const { parents } = await repository.commit(commit)
+  const [parent] = parents
+  const base = options.base === undefined ? parent : await repository.resolve(options.base)
+  const cage = await findCage(options.refuseWeakCage === true ? 'refuse' : 'allow')
+  if (cage.isWeak) io.err('note: this machine gives no namespaces, so the fleet is rendered in the weaker cage\n')
+  const { workTree } = repository.folder
+  const loose =
+    workTree === undefined ? [] : await uncommitted(workTree, ['fleet', 'rules'], { PATH: io.env['PATH'] ?? '' })
+  if (loose.length > 0 && options.commit === 'HEAD')
+    io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
+  const render = (id: string) => renderCommit(id, { repository, cage, path: options.path })
+  const after = await render(commit)
+  const before =
+    base === undefined ? undefined : await render(base).catch((error: unknown) => nothingBefore(error, options, io))
+  const all = differenceOf(before?.targets ?? new Map(), after.targets)
+  const shown = options.cluster === undefined ? all : all.filter((d) => d.cluster === options.cluster)
+  if (options.cluster !== undefined && shown.length === 0)
+    throw new KubeNodeError(
+      'KN7013',
+      `cannot plan for cluster ${JSON.stringify(options.cluster)}: the fleet has ${all.map((d) => d.cluster).join(', ')}`,
+    )
+  if (options.output === 'json')
+    io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown }, null, 2)}\n`)
+  else io.out(textOf(commit, base, shown))
+  if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
+}
+
+/** Before the first fleet, and before what a shallow clone holds, there was nothing that could be compared with. */
+function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (base !== undefined || (code !== 'KN7011' && code !== 'KN7007')) throw error
+  io.err('note: the commit before has no fleet that could be read, so everything counts as added\n')
+  return undefined
+}
+
+const MARKS = { added: '+', changed: '~', removed: '-' } as const
+/** Fields of one object in the text; the JSON has more. */
+const MAX_FIELDS = 12
+const MAX_VALUE_CHARS = 60
+
+function textOf(commit: string, base: string | undefined, all: readonly ClusterDifference[]): string {
+  const head = `plan of ${commit.slice(0, 12)}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}\n`
+  return printable(head + all.map(clusterText).join(''))
+}
+
+function clusterText({ cluster, added, changed, removed, unchanged, changes, problems }: ClusterDifference): string {
+  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
+  const lines = changes.flatMap(objectText)
+  return [`\n${cluster}: ${counts}`, ...lines, ...problems.map((p) => `  ! ${p}`), ''].join('\n')
+}
+
+function objectText({ change, object, fields, more }: ObjectChange): readonly string[] {
+  const hidden = more + Math.max(0, fields.length - MAX_FIELDS)
+  const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
+  return [`  ${MARKS[change]} ${object}`, ...fields.slice(0, MAX_FIELDS).map(fieldText), ...rest]
+}
+
+function fieldText({ path, before, after }: FieldChange): string {
+  if (before === undefined && after === undefined) return `      ${path}: (not shown)`
+  if (before === undefined) return `      ${path}: + ${value(after)}`
+  if (after === undefined) return `      ${path}: - ${value(before)}`
+  return `      ${path}: ${value(before)} → ${value(after)}`
+}
+
+function value(v: unknown): string {
+  const text = JSON.stringify(v) ?? ''
+  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
+}

@@ -1,0 +1,127 @@
+// What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
+import type { DesiredObject, RenderedTarget, Targets } from './render/rendered.ts'
+
+export interface FieldChange {
+  /** `spec.components[beacon].version`. */
+  readonly path: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+export interface ObjectChange {
+  readonly change: 'added' | 'changed' | 'removed'
+  readonly ref: ObjectRef
+  readonly object: string
+  /** The first ones, for changed objects. */
+  readonly fields: readonly FieldChange[]
+  /** Fields beyond those. */
+  readonly more: number
+}
+
+export interface ClusterDifference {
+  readonly cluster: string
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  readonly unchanged: number
+  readonly changes: readonly ObjectChange[]
+  readonly problems: readonly string[]
+}
+
+/** Of one object; a person who wants more reads the commit. */
+const MAX_FIELDS = 50
+
+export function differenceOf(before: Targets, after: Targets): readonly ClusterDifference[] {
+  const names = [...new Set([...before.keys(), ...after.keys()])].toSorted((a, b) => (a < b ? -1 : 1))
+  return names.map((name) => clusterDifference(name, before.get(name), after.get(name)))
+}
+
+export const hasDifference = (all: readonly ClusterDifference[]): boolean => all.some((d) => d.changes.length > 0)
+
+function clusterDifference(
+  cluster: string,
+  before: RenderedTarget | undefined,
+  after: RenderedTarget | undefined,
+): ClusterDifference {
+  const olds = byRef(before)
+  const news = byRef(after)
+  // What is declared but wrong stays as it is: it is neither changed nor removed.
+  const rejected = new Set((after?.rejected ?? []).map((r) => refText(r.ref)))
+  const changes: ObjectChange[] = []
+  let unchanged = 0
+  for (const [key, now] of news) {
+    const old = olds.get(key)
+    if (old === undefined) changes.push({ change: 'added', ref: now.ref, object: key, fields: [], more: 0 })
+    else if (old.digest === now.digest) unchanged++
+    else changes.push(changed(key, old, now))
+  }
+  for (const [key, old] of olds)
+    if (!news.has(key) && !rejected.has(key))
+      changes.push({ change: 'removed', ref: old.ref, object: key, fields: [], more: 0 })
+  changes.sort((a, b) => compareRefs(a.ref, b.ref))
+  const count = (change: ObjectChange['change']) => changes.filter((c) => c.change === change).length
+  const problems = (after?.rejected ?? []).map((r) => `${refText(r.ref)}: ${r.problem}`)
+  return {
+    cluster,
+    added: count('added'),
+    changed: count('changed'),
+    removed: count('removed'),
+    unchanged,
+    changes,
+    problems,
+  }
+}
+
+const byRef = (target: RenderedTarget | undefined): ReadonlyMap<string, DesiredObject> =>
+  new Map((target?.objects ?? []).map((o) => [refText(o.ref), o]))
+
+function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectChange {
+  const isSecret = now.ref.kind === 'Secret' && now.ref.group === ''
+  const fields: FieldChange[] = []
+  collect(masked(old.object, isSecret), masked(now.object, isSecret), '', fields)
+  const hidden: readonly FieldChange[] = fields.length === 0 && isSecret ? [{ path: 'data' }] : fields
+  return {
+    change: 'changed',
+    ref: now.ref,
+    object: key,
+    fields: hidden.slice(0, MAX_FIELDS),
+    more: Math.max(0, fields.length - MAX_FIELDS),
+  }
+}
+
+function masked(object: DesiredObject['object'], isSecret: boolean): unknown {
+  if (!isSecret) return object
+  const { data: _, stringData: __, ...rest } = object
+  return rest
+}
+
+function collect(before: unknown, after: unknown, path: string, out: FieldChange[]): void {
+  if (jsonEqual(before, after)) return
+  if (isObject(before) && isObject(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const [a, b] = [before, after].map((o) => (Object.hasOwn(o, key) ? o[key] : undefined))
+      collect(a, b, path === '' ? key : `${path}.${key}`, out)
+    }
+    return
+  }
+  const [olds, news] = [named(before), named(after)]
+  if (olds !== undefined && news !== undefined) {
+    for (const key of new Set([...olds.keys(), ...news.keys()]))
+      collect(olds.get(key), news.get(key), `${path}[${key}]`, out)
+    return
+  }
+  out.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) })
+}
+
+/** Entries by their name, when each has one of its own: so that one more in front does not change them all. */
+function named(list: unknown): ReadonlyMap<string, unknown> | undefined {
+  if (!Array.isArray(list)) return undefined
+  const entries = list.map((e: unknown) =>
+    isObject(e) && typeof e['name'] === 'string' ? ([e['name'], e] as const) : undefined,
+  )
+  if (entries.some((e) => e === undefined)) return undefined
+  const map = new Map(entries.filter((e) => e !== undefined))
+  return map.size === list.length ? map : undefined
+}
