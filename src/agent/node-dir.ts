@@ -40,6 +40,8 @@ export const artifactFile = (d: NodeDir, sha256: string): string => join(artifac
 
 export const componentsFolder = (d: NodeDir): string => join(d.state, 'components')
 export const componentFolder = (d: NodeDir, component: string): string => join(componentsFolder(d), component)
+/** What is being removed; whatever lies here is nobody's any more. */
+export const trashFolder = (d: NodeDir): string => join(d.state, 'trash')
 export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
 export const processFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'process.json')

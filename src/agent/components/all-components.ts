@@ -1,7 +1,7 @@
 // All components of the node: one worker each, made when the Machine names it or the disk has it, dropped when both have forgotten it.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { componentsFolder } from '../node-dir.ts'
+import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
 import type { AskResult, WorkerDeps } from './worker.ts'
@@ -35,6 +35,7 @@ export class AllComponents {
   /** Takes up what the disk has. */
   async load(): Promise<void> {
     const { files, dir } = this.#deps
+    await files.remove(trashFolder(dir))
     for (const component of await files.list(componentsFolder(dir))) {
       const worker = this.#make(component)
       await worker.load()

@@ -1,5 +1,6 @@
 // Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this very pass;
 // what is unknown never disrupts. Crashed processes are started again under the local brake without asking anybody.
+import { assertNever } from '#lib/errors.ts'
 import type { ComponentRecord, Slot, Target } from './record.ts'
 import { isPinned, isSameTarget, isSlotOf } from './record.ts'
 
@@ -134,8 +135,10 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
       return wait('another version, configuration or attempt')
     case 'Switching':
     case 'Probing':
-      // Without an open switch the journal was cut between two writes that belong together: look at it as staged.
+      // Both are written together with the open switch and end with it; a record that says otherwise is looked at as staged.
       return planStaged(seen, record, order)
+    default:
+      return assertNever(record.state)
   }
 }
 
@@ -161,6 +164,8 @@ function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): Compo
     case 'NotGranted':
     case 'Unknown':
       return wait(`permit ${permit}: ${reading.why}`, PERMIT_RETRY_MS)
+    default:
+      return assertNever(reading)
   }
 }
 
@@ -195,6 +200,8 @@ function planHealth({ record, process, brakeMs }: ComponentSeen): ComponentPlan 
       return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Start', reason: 'it crashed' })
     case 'Frozen':
       return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Restart', reason: 'it is frozen' })
+    default:
+      return assertNever(process)
   }
 }
 
@@ -215,5 +222,7 @@ function planOpenSwitch({ record, process, probes }: ComponentSeen): ComponentPl
       return probes.isSettled ? act({ kind: 'Commit', reason: 'every probe held' }) : wait('the settle time')
     case 'Unknown':
       return wait('the probes')
+    default:
+      return assertNever(probes.verdict)
   }
 }

@@ -5,7 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { statementDigest } from '#api/trust/statement.ts'
-import { makeFolderDurably, readState, writeDurably } from '../files/durable.ts'
+import { makeFolderDurably, readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
 import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
@@ -72,6 +72,13 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   await files.syncFolder(slotsFolder(dir, spec.component))
   await writeDurably(files, join(folder, MARK), JSON.stringify({ spec, config: config?.name }))
   return slot
+}
+
+/** The mark goes first: half a slot must never look whole. */
+export async function removeSlot({ files, dir }: SlotDeps, component: string, slot: string): Promise<void> {
+  const folder = slotFolder(dir, component, slot)
+  await removeDurably(files, join(folder, MARK))
+  await files.remove(folder)
 }
 
 async function unpack(files: Files, out: SlotWriter, layout: Layout, artifact: string | undefined): Promise<void> {

@@ -1,18 +1,19 @@
 // Takes a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
 // says which version is in use.
+import { dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { relink, removeDurably } from '../files/durable.ts'
+import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { componentFolder, currentLink, slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
+import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Journal } from './journal.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks, removeLinks } from './links.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type Slot } from './record.ts'
-import { readSlot } from './slot.ts'
+import { readSlot, removeSlot } from './slot.ts'
 
 export type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch' | 'uninstall'
 
@@ -139,7 +140,7 @@ export class Switcher {
   }
 
   async uninstall(): Promise<void> {
-    const { dir, files, processes } = this.#deps
+    const { processes } = this.#deps
     const record = this.#journal.record
     if (record?.current !== undefined) {
       const spec = await readSlot(this.#deps, this.#component, record.current.id)
@@ -149,8 +150,20 @@ export class Switcher {
         await removeLinks(this.#deps, this.#component, layoutOf(spec).links)
       }
     } else await processes.stop(this.#component)
-    await removeDurably(files, componentFolder(dir, this.#component))
+    await this.#throwAway()
     this.#journal.forget()
+  }
+
+  /** Gone in one step, whatever happens while the many files are removed. */
+  async #throwAway(): Promise<void> {
+    const { files, dir } = this.#deps
+    const folder = componentFolder(dir, this.#component)
+    const trash = join(trashFolder(dir), this.#component)
+    await files.remove(trash)
+    await makeFolderDurably(files, trashFolder(dir))
+    await files.rename(folder, trash)
+    await files.syncFolder(dirname(folder))
+    await files.remove(trash)
   }
 
   /** The slot in use, the one to go back to and the one that is staged stay. */
@@ -159,7 +172,7 @@ export class Switcher {
     const { current, previous, staged, open } = this.#demand()
     const kept = new Set([current, previous, staged, open?.to, open?.from].map((s) => s?.id))
     for (const id of await files.list(slotsFolder(dir, this.#component)))
-      if (!kept.has(id)) await files.remove(slotFolder(dir, this.#component, id))
+      if (!kept.has(id)) await removeSlot(this.#deps, this.#component, id)
   }
 
   #demand(): ComponentRecord {

@@ -310,11 +310,14 @@ export class ComponentWorker {
     this.#staging?.stop.abort(new Error('another version is wanted'))
     const staging = { target, stop: new AbortController() }
     this.#staging = staging
-    void this.#fetch(staging.target, staging.stop.signal).finally(() => {
-      if (this.#staging === staging) this.#staging = undefined
-      this.#deps.onChange()
-      this.wake()
-    })
+    void this.#fetch(staging.target, staging.stop.signal)
+      // A disk that takes no journal any more; it is tried again when the backoff is over.
+      .catch((error: unknown) => this.#log.error('staging not recorded', { error }))
+      .finally(() => {
+        if (this.#staging === staging) this.#staging = undefined
+        this.#deps.onChange()
+        this.wake()
+      })
   }
 
   async #fetch(target: Target, signal: AbortSignal): Promise<void> {

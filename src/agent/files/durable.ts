@@ -1,6 +1,5 @@
 // Writes that are whole or not there: a new file beside the old one, synced, renamed over it, and the folder synced.
 import { dirname } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Files } from './port.ts'
 
 /** Ends the name of what is being written; whoever finds one after a crash may remove it. */
@@ -63,13 +62,16 @@ export async function readState<T>(
 ): Promise<T | undefined> {
   const bytes = await files.read(path)
   if (bytes === undefined) return undefined
-  try {
-    if (bytes.length > MAX_STATE_BYTES) throw new KubeNodeError('KN8004', 'it is too large')
-    const parsed = parse(JSON.parse(bytes.toString('utf8')))
-    if (parsed !== undefined) return parsed
-  } catch (e) {
-    if (e instanceof SyntaxError === false && !messageOf(e).includes('too large')) throw e
-  }
+  const parsed = bytes.length > MAX_STATE_BYTES ? undefined : parse(jsonOf(bytes))
+  if (parsed !== undefined) return parsed
   await files.rename(path, `${path}.broken`)
   return undefined
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
 }

@@ -150,7 +150,11 @@ export class MemoryFiles implements Files {
   }
 
   async remove(path: string): Promise<void> {
-    if (this.#find(path) === undefined) return
+    const node = this.#find(path)
+    if (node === undefined) return
+    // As a real one does it: from the bottom up, and the power may go in the middle.
+    if (node.kind === 'Directory')
+      for (const name of [...node.entries.keys()].sort().reverse()) await this.remove(`${path}/${name}`)
     const { parent, name } = this.#place(path)
     this.#change()
     parent.entries.delete(name)

@@ -29,7 +29,7 @@ export const realFiles: Files = {
     return { kind, size: s.size, modifiedMs: s.mtimeMs, mode: s.mode & 0o7777 }
   },
 
-  list: async (path) => (await present(readdir(path), [])).sort(),
+  list: async (path) => (await present(readdir(path), [])).sort((a, b) => (a < b ? -1 : 1)),
 
   readLink: async (path) => {
     const s = await present(lstat(path), undefined)

@@ -1,7 +1,7 @@
 // Keeps what a repair may destroy: small text files below the agent's state, each bounded, never a secret of a component's environment.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '#lib/errors.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
 import type { EVIDENCE } from '#api/kinds/operations.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
@@ -54,6 +54,8 @@ async function gather(files: Files, dir: NodeDir, kind: Kind): Promise<string> {
       return tailOf(files, join(dir.root, 'var/log/kern.log'))
     case 'Journal':
       return tailOf(files, join(dir.root, 'var/log/syslog'))
+    default:
+      return assertNever(kind)
   }
 }
 

@@ -50,6 +50,6 @@ export class JobWatches {
 
 async function end({ stop, worker, done }: Open): Promise<void> {
   stop.abort(new Error('not listed any more'))
-  await worker.close()
+  worker.close()
   await done
 }

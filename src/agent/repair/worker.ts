@@ -43,7 +43,7 @@ export class JobWorker {
   #reported: JobRecord | undefined
   #permit: { readonly reading: PermitReading; readonly at: number } | undefined
   #busyStep: number | undefined
-  #running: Promise<void> | undefined
+  #loop: Promise<void> | undefined
   #isDirty = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
@@ -61,13 +61,14 @@ export class JobWorker {
   wake(): void {
     if (this.#isClosed) return
     this.#isDirty = true
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = undefined
       if (this.#isDirty) this.wake()
     })
   }
 
-  async close(): Promise<void> {
+  /** Does not wait for a step that asked for the end of this very process. */
+  close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
   }

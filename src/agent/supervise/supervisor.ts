@@ -1,7 +1,7 @@
 // Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
 // again by pid and start time, or by the mark in their environment, and go on undisturbed.
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { kill } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
@@ -225,13 +225,13 @@ export class Supervisor implements Processes {
     if (entry?.id.pid === pid && !entry.isStopping) this.#died(entry, code, signal)
   }
 
-  #died(entry: Entry, code: number | null | undefined, signal?: string | null): void {
+  #died(entry: Entry, code: number | null, signal: string | null): void {
     if (entry.reading === 'Crashed' || entry.reading === 'Ended') return
     const now = this.#o.clock.monotonic()
     const isExpected = entry.restart === 'Never' || (entry.restart === 'OnFailure' && code === 0)
     entry.reading = isExpected ? 'Ended' : 'Crashed'
     entry.frozenAt = undefined
-    entry.why = signal != null ? `ended by ${signal}` : code == null ? 'ended' : `exited with ${code}`
+    entry.why = endText(code, signal)
     if (!isExpected) this.#brakeOf(entry.component).crashed(now, now - entry.startedAt)
     this.#o.log.warn('component ended', {
       component: entry.component,
@@ -257,7 +257,7 @@ export class Supervisor implements Processes {
     for (const entry of this.#entries.values()) {
       if (entry.isStopping || entry.reading === 'Crashed' || entry.reading === 'Ended') continue
       const stat = livingStat(entry.id)
-      if (stat === undefined) this.#died(entry, undefined)
+      if (stat === undefined) this.#died(entry, null, null)
       else if (isFrozenState(stat.state)) {
         entry.stoppedSince ??= now
         if (entry.reading === 'Running' && now - entry.stoppedSince >= frozenAfterMs) {
@@ -337,6 +337,12 @@ const entryOf = (component: string, process: KnownProcess, now: number, isAlive:
   frozenAt: undefined,
   isStopping: false,
 })
+
+/** Both are null for a process that another agent had started: its end is seen, not how it ended. */
+function endText(code: number | null, signal: string | null): string {
+  if (signal !== null) return `ended by ${signal}`
+  return code === null ? 'ended' : `exited with ${code}`
+}
 
 function send(pid: number, signal: NodeJS.Signals, mode: Service['killMode']): void {
   try {

@@ -72,7 +72,7 @@ export interface FakeNodeOptions {
   readonly processes?: FakeProcesses
   readonly permit?: (name: string) => PermitReading
   readonly pending?: () => boolean | undefined
-  /** By version: what its probe says. */
+  /** By the version that is really there: what its probe says. */
   readonly probe?: (version: string) => ProbeAnswer
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined
@@ -134,7 +134,7 @@ export class FakeNode {
           return o.permit?.(permit) ?? { kind: 'Granted', permit }
         },
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
-        look: async () => o.probe?.(this.worker.record?.current?.version ?? '') ?? { kind: 'Pass' },
+        look: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
         missingRequirement: () => undefined,
         onChange: () => undefined,
       },

@@ -78,7 +78,8 @@ export function release(publisher: Publisher, options: ReleaseOptions): Release 
       ...options.spec,
     },
   }
-  const filled = applyDefaults(machineComponent.schema, raw) as unknown as MachineComponent
-  const spec = signStatement(filled.spec, publisher.signer)
-  return { object: { ...filled, spec }, spec, url, artifact }
+  const filled: unknown = applyDefaults(machineComponent.schema, raw)
+  const object = filled as MachineComponent
+  const spec = signStatement(object.spec, publisher.signer)
+  return { object: { ...object, spec }, spec, url, artifact }
 }
