@@ -5,7 +5,10 @@ import { methodNotAllowed, notFound } from '../status/refusal.ts'
 import type { Answer, Call } from './context.ts'
 import { checkNames, decodeObject } from './decode.ts'
 import { objectAnswer } from './encode.ts'
-import { changeObject, createObject, groupResource, managing, placeOf } from './write.ts'
+import { changeObject } from './change-object.ts'
+import { createObject } from './create-object.ts'
+import { managing } from './managed.ts'
+import { groupResource, placeOf } from './stored-place.ts'
 
 export async function handleCreate(call: Call): Promise<Answer> {
   const { served, path, query, parts, warnings, request } = call

@@ -1,113 +1,20 @@
 // DELETE of one object and of many: preconditions, grace, finalizers, propagation.
 import { isObject } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
-import { invalid as invalidField, notSupported, type FieldError } from '#schema/field-error.ts'
-import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject, ObjectMeta } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
 import { listOptions } from '../http/query.ts'
 import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'
-import { badRequest, conflict, forbidden, invalid, methodNotAllowed, MODIFIED, notFound } from '../status/refusal.ts'
+import { conflict, forbidden, methodNotAllowed, MODIFIED, notFound } from '../status/refusal.ts'
 import type { Stored } from '../storage/stored.ts'
 import type { Place } from '../storage/store.ts'
 import type { Answer, Call } from './context.ts'
+import { deleteOptions, type DeleteOptions, type Propagation } from './delete-options.ts'
 import { encoded, objectAnswer, JSON_TYPE, viewOf } from './encode.ts'
+import { admissionRequest } from './judge.ts'
 import { listAnswerOf, selected } from './list.ts'
-import { admissionRequest, encoderOf, groupResource, isFinished, placeOf, unstored } from './write.ts'
-import { Buffer } from 'node:buffer'
-
-type Propagation = 'Foreground' | 'Background' | 'Orphan'
-
-export interface DeleteOptions {
-  readonly gracePeriodSeconds: number | undefined
-  readonly propagation: Propagation | undefined
-  readonly uid: string | undefined
-  readonly resourceVersion: string | undefined
-  readonly dryRun: boolean
-}
-
-const PROPAGATIONS: readonly string[] = ['Foreground', 'Background', 'Orphan', 'nil']
-const OPTIONS_SCHEME = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27'
-
-/** A body replaces what the query says. */
-export async function deleteOptions(call: Pick<Call, 'request' | 'query'>): Promise<DeleteOptions> {
-  const body = await readBody(call.request)
-  if (body.length === 0) return checkedOptions(fromQuery(call.query))
-  const media = mediaType(call.request)
-  const { value } = await readValue(body, media === '' ? 'application/json' : media, 'DeleteOptions')
-  return checkedOptions(fromBody(value ?? {}))
-}
-
-interface RawOptions {
-  readonly grace: unknown
-  readonly propagation: unknown
-  readonly orphan: unknown
-  readonly uid: unknown
-  readonly resourceVersion: unknown
-  readonly dryRun: readonly string[]
-}
-
-function fromQuery(query: URLSearchParams): RawOptions {
-  const grace = query.get('gracePeriodSeconds')
-  const orphan = query.get('orphanDependents')
-  if (grace !== null && !/^[+-]?\d+$/.test(grace))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`)
-  return {
-    grace: grace === null ? undefined : Number(grace),
-    propagation: query.get('propagationPolicy') ?? undefined,
-    orphan: orphan === null ? undefined : orphan !== 'false' && orphan !== '0',
-    uid: query.get('preconditions.uid') ?? undefined,
-    resourceVersion: query.get('preconditions.resourceVersion') ?? undefined,
-    dryRun: query.getAll('dryRun').filter((d) => d !== ''),
-  }
-}
-
-function fromBody(body: { readonly [field: string]: unknown }): RawOptions {
-  const { kind, apiVersion } = body
-  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
-    throw badRequest(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
-    )
-  const preconditions = isObject(body['preconditions']) ? body['preconditions'] : {}
-  const dryRun = body['dryRun']
-  return {
-    grace: body['gracePeriodSeconds'] ?? undefined,
-    propagation: body['propagationPolicy'] ?? undefined,
-    orphan: body['orphanDependents'] ?? undefined,
-    uid: preconditions['uid'] ?? undefined,
-    resourceVersion: preconditions['resourceVersion'] ?? undefined,
-    dryRun: Array.isArray(dryRun) ? dryRun.map(String) : [],
-  }
-}
-
-function checkedOptions(raw: RawOptions): DeleteOptions {
-  const problems: FieldError[] = []
-  if (raw.propagation !== undefined && raw.orphan !== undefined)
-    problems.push(
-      invalidField('propagationPolicy', raw.propagation, 'orphanDependents and deletionPropagation cannot be both set'),
-    )
-  else if (raw.propagation !== undefined && !PROPAGATIONS.slice(0, 3).includes(String(raw.propagation)))
-    problems.push(notSupported('propagationPolicy', raw.propagation, PROPAGATIONS))
-  if (!raw.dryRun.every((d) => d === 'All')) problems.push(notSupported('dryRun', raw.dryRun, ['All']))
-  if (problems.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', problems)
-  const grace = typeof raw.grace === 'number' ? raw.grace : undefined
-  return {
-    // a negative grace means the shortest there is
-    gracePeriodSeconds: grace !== undefined && grace < 0 ? 1 : grace,
-    propagation: propagationOf(raw),
-    uid: typeof raw.uid === 'string' ? raw.uid : undefined,
-    resourceVersion: typeof raw.resourceVersion === 'string' ? raw.resourceVersion : undefined,
-    dryRun: raw.dryRun.length > 0,
-  }
-}
-
-function propagationOf(raw: RawOptions): Propagation | undefined {
-  if (typeof raw.propagation === 'string') return raw.propagation as Propagation
-  if (typeof raw.orphan === 'boolean') return raw.orphan ? 'Orphan' : 'Background'
-  return undefined
-}
+import { encodeAt, groupResource, isFinished, placeOf, unstored } from './stored-place.ts'
 
 export async function handleDelete(call: Call): Promise<Answer> {
   const { served, path } = call
@@ -185,18 +92,18 @@ async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep
   if (options.dryRun) return { stored: removed ? stored : unstored(served, at, withVersion(next, stored)), removed }
   if (!removed) {
     if (next === old) return { stored, removed }
-    const outcome = await parts.store.put(at, stored, encoderOf(served, next))
+    const outcome = await parts.store.put(at, stored, encodeAt(served, next))
     return 'done' in outcome ? { stored: outcome.done, removed } : undefined
   }
   // who waited for the end of a grace period sees that it became none, then the end
   let last = stored
   if ((old.metadata.deletionGracePeriodSeconds ?? 0) > 0) {
-    const shortened = await parts.store.put(at, stored, encoderOf(served, next))
+    const shortened = await parts.store.put(at, stored, encodeAt(served, next))
     if (!('done' in shortened)) return undefined
     last = shortened.done
   }
   const wasDying = old.metadata.deletionTimestamp !== undefined
-  const outcome = await parts.store.delete(at, last, encoderOf(served, wasDying ? next : old))
+  const outcome = await parts.store.delete(at, last, encodeAt(served, wasDying ? next : old))
   return 'done' in outcome ? { stored: last, removed } : undefined
 }
 
@@ -299,5 +206,3 @@ export async function handleDeleteCollection(call: Call): Promise<Answer> {
 
 /** Deletions of a collection that are on their way at the same time. */
 const DELETE_WORKERS = 50
-
-export const apiVersionText = (served: Served): string => apiVersionOf(served.type)

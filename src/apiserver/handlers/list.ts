@@ -13,7 +13,7 @@ import { partialMetadata, tableOf, type TableMeta } from '../table/table.ts'
 import { readContinue, writeContinue } from './continue.ts'
 import type { Answer, Call } from './context.ts'
 import { encoded, goType, includeOf, JSON_TYPE, listItemBytes, objectAnswer, viewOf } from './encode.ts'
-import { groupResource, placeOf } from './write.ts'
+import { groupResource, placeOf } from './stored-place.ts'
 
 /** How long a read waits for a version that is not there yet. */
 const FUTURE_WAIT_MS = 3_000

@@ -37,16 +37,11 @@ import {
 import type { Answer, Call } from './context.ts'
 import { checkNames, fieldProblems } from './decode.ts'
 import { objectAnswer } from './encode.ts'
-import {
-  changeObject,
-  createObject,
-  groupResource,
-  managing,
-  placeOf,
-  versioningOf,
-  zeroObject,
-  type Written,
-} from './write.ts'
+import { changeObject } from './change-object.ts'
+import { createObject } from './create-object.ts'
+import type { Written } from './judge.ts'
+import { managing, versioningOf, zeroObject } from './managed.ts'
+import { groupResource, placeOf } from './stored-place.ts'
 
 type PatchKind = 'json' | 'merge' | 'strategic' | 'apply'
 

@@ -1,0 +1,178 @@
+// Changing an object: from what the client wants of the version that is there to the acknowledged write, again when somebody was
+// faster. The last finalizer gone means that it is deleted instead.
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
+import type { Draft } from '../builtin/kind.ts'
+import type { WriteOptions } from '../http/query.ts'
+import { keptMetadata, specChanged, withMetadata, withoutKeys } from '../meta/identity.ts'
+import { metadataUpdateProblems } from '../meta/validate.ts'
+import type { Served } from '../registry/served.ts'
+import { conflict, internal, MODIFIED } from '../status/refusal.ts'
+import type { Place } from '../storage/store.ts'
+import type { Stored } from '../storage/stored.ts'
+import { strategyContext, type Call } from './context.ts'
+import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
+import { STATUS_ENDPOINTS, tracked, type Managing } from './managed.ts'
+import { encodeAt, groupResource, isFinished, registryKey, unstored } from './stored-place.ts'
+
+export interface Change {
+  readonly options: WriteOptions
+  readonly tracking: 'plain' | 'applied'
+  readonly managing: Managing
+  readonly subresource: string
+  /** Which part may change; by the subresource when absent. */
+  readonly part?: 'main' | 'status'
+  /** The object that the client wants, from the one that is there. Runs again when somebody else was faster. */
+  readonly next: (old: KubeObject, stored: Stored) => Draft | Promise<Draft>
+  /** The client named the version that it changes: a newer one is a conflict, not a reason to try again. */
+  readonly checkUid?: boolean
+}
+
+/** A fast writer may be passed by others; after so many rounds something is wrong. */
+const UPDATE_ATTEMPTS = 100
+
+/** Undefined when there is no such object. */
+export async function changeObject(call: Call, at: Place, change: Change): Promise<Written | undefined> {
+  for (let attempt = 0; attempt < UPDATE_ATTEMPTS; attempt++) {
+    const stored = call.parts.store.latest(at)
+    if (stored === undefined) return undefined
+    const outcome = await changeOnce(call, at, change, stored)
+    if (outcome !== undefined) return outcome
+  }
+  throw conflict(groupResource(call.served), at.name, MODIFIED)
+}
+
+async function changeOnce(call: Call, at: Place, change: Change, stored: Stored): Promise<Written | undefined> {
+  const { served, parts, user } = call
+  const { options } = change
+  const subresource = change.part ?? (STATUS_ENDPOINTS.has(change.subresource) ? 'status' : 'main')
+  const ctx = strategyContext(parts, user, options.dryRun)
+  const old = served.behaviour.fromStored(stored.value)
+  const wanted = await change.next(old, stored)
+  const asked = checkVersions(call, at, change, { wanted, old, stored })
+  warnAboutOwners(call, wanted.metadata)
+  let object = confined(served, served.behaviour.applyDefaults(wanted), old, subresource)
+  object = withMetadata(object, {
+    ...keptMetadata(object.metadata, old.metadata),
+    resourceVersion:
+      asked === '' && !served.custom ? stored.revision.toString() : (object.metadata.resourceVersion ?? ''),
+  })
+  if (change.tracking === 'plain') object = tracked(call, old, object, change.managing)
+  const admission = admissionRequest(call, 'UPDATE', options, old)
+  object = (await parts.admission.mutate({ ...admission, object })) ?? object
+  object = served.behaviour.canonicalize(prepared(served, object, old, subresource, ctx))
+  if (served.generation && subresource !== 'status' && specChanged(object, old, served.subresources.has('status')))
+    object = withMetadata(object, { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 })
+  const meta = metadataUpdateProblems(served, object, old)
+  const own =
+    subresource === 'status'
+      ? served.behaviour.validateStatus(object, old, ctx)
+      : served.behaviour.validate(object, old, ctx)
+  refuseInvalid(served, at.name, [...meta, ...own, ...meta])
+  refuseForbidden(served, object, served.behaviour.admit(object, old, ctx))
+  await parts.admission.validate({ ...admission, object })
+  for (const w of served.behaviour.warnings(object, old)) call.warnings.add(w)
+  if (isFinished(object)) return finish(call, at, { object, stored, options })
+  if (unchanged(object, old)) return { stored, created: false }
+  if (options.dryRun)
+    return {
+      stored: unstored(
+        served,
+        at,
+        withMetadata(object, { ...object.metadata, resourceVersion: String(stored.revision) }),
+      ),
+      created: false,
+    }
+  const outcome = await parts.store.put(at, stored, encodeAt(served, object))
+  if ('done' in outcome) return { stored: outcome.done, created: false }
+  if (asked !== '') throw conflict(groupResource(served), at.name, MODIFIED)
+  return undefined
+}
+
+interface Versions {
+  readonly wanted: Draft
+  readonly old: KubeObject
+  readonly stored: Stored
+}
+
+/** The version that the client named, '' when it named none. */
+function checkVersions({ served }: Call, at: Place, change: Change, { wanted, old, stored }: Versions): string {
+  const given = wanted.metadata.resourceVersion ?? ''
+  if (given !== '' && !/^\d+$/.test(given))
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`)
+  const asked = given === '0' ? '' : given
+  if (asked !== '' && asked !== String(stored.revision)) throw conflict(groupResource(served), at.name, MODIFIED)
+  const uid = wanted.metadata.uid ?? ''
+  if (change.checkUid === true && uid !== '' && uid !== old.metadata.uid)
+    throw conflict(
+      groupResource(served),
+      at.name,
+      `StorageError: invalid object, Code: 4, Key: ${registryKey(served, at)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+    )
+  return asked
+}
+
+/** What this endpoint may not change comes from the old object. */
+function confined(served: Served, object: Draft, old: KubeObject, subresource: string): Draft {
+  if (subresource === 'status') {
+    const { status } = object
+    const metadata = served.custom
+      ? {
+          ...withoutKeys(old.metadata, ['managedFields']),
+          resourceVersion: object.metadata.resourceVersion,
+          ...(object.metadata.managedFields === undefined ? {} : { managedFields: object.metadata.managedFields }),
+        }
+      : object.metadata
+    const rest: Record<string, unknown> = { ...old, metadata }
+    if (status === undefined) delete rest['status']
+    else rest['status'] = status
+    return rest as Draft
+  }
+  if (!served.subresources.has('status')) return object
+  const rest: Record<string, unknown> = { ...object }
+  if (old['status'] === undefined) delete rest['status']
+  else rest['status'] = old['status']
+  return rest as Draft
+}
+
+function prepared(
+  served: Served,
+  object: Draft,
+  old: KubeObject,
+  subresource: string,
+  ctx: ReturnType<typeof strategyContext>,
+): Draft {
+  return subresource === 'status'
+    ? served.behaviour.prepareForStatusUpdate(object, old, ctx)
+    : served.behaviour.prepareForUpdate(object, old, ctx)
+}
+
+interface Finish {
+  readonly object: Draft
+  readonly stored: Stored
+  readonly options: WriteOptions
+}
+
+/** The answer is the object as it would have been written, in its old version. */
+async function finish(call: Call, at: Place, { object, stored, options }: Finish): Promise<Written | undefined> {
+  const { served, parts } = call
+  const last = withMetadata(object, { ...object.metadata, resourceVersion: String(stored.revision) })
+  if (!options.dryRun) {
+    const outcome = await parts.store.delete(at, stored, encodeAt(served, object))
+    if (!('done' in outcome)) return undefined
+  }
+  return { stored: unstored(served, at, last), created: false }
+}
+
+/** Nothing to store: the same but for times in managedFields. */
+function unchanged(object: KubeObject, old: KubeObject): boolean {
+  const ignored = ['resourceVersion', 'managedFields'] as const
+  return (
+    jsonEqual({ ...object, metadata: undefined }, { ...old, metadata: undefined }) &&
+    jsonEqual(withoutKeys(object.metadata, ignored), withoutKeys(old.metadata, ignored)) &&
+    jsonEqual(timeless(object.metadata.managedFields), timeless(old.metadata.managedFields))
+  )
+}
+
+const timeless = (entries: readonly ManagedFieldsEntry[] | undefined): unknown =>
+  (entries ?? []).map((e) => ({ ...e, time: undefined }))

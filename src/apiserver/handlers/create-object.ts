@@ -1,0 +1,93 @@
+// Making an object: from the decoded body to the acknowledged write.
+import type { Draft } from '../builtin/kind.ts'
+import type { WriteOptions } from '../http/query.ts'
+import { bornMetadata, generatedName, withMetadata, withoutKeys } from '../meta/identity.ts'
+import { metadataProblems } from '../meta/validate.ts'
+import { namespaceMissing, namespaceTerminating } from '../status/namespace-refusal.ts'
+import { alreadyExists, internal } from '../status/refusal.ts'
+import { strategyContext, type Call } from './context.ts'
+import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
+import { tracked, type Managing } from './managed.ts'
+import { encodeAt, groupResource, placeOf, unstored } from './stored-place.ts'
+
+/** How managedFields come about: plain writes track what changed, an apply brings its own. */
+export type Tracking = { readonly plain: Managing } | { readonly applied: true }
+
+export interface Creation {
+  readonly object: Draft
+  readonly options: WriteOptions
+  readonly tracking: Tracking
+}
+
+const GENERATE_ATTEMPTS = 8
+
+export async function createObject(call: Call, creation: Creation): Promise<Written> {
+  const { served, path, parts, user } = call
+  const { options } = creation
+  const ctx = strategyContext(parts, user, options.dryRun)
+  checkNamespace(call, creation.object)
+  warnAboutOwners(call, creation.object.metadata)
+  const sent = creation.object.metadata.resourceVersion ?? ''
+  let object = served.behaviour.applyDefaults(creation.object)
+  if ('plain' in creation.tracking) object = tracked(call, undefined, stripped(object), creation.tracking.plain)
+  const admission = admissionRequest(call, 'CREATE', options, undefined)
+  const prefix = object.metadata.generateName ?? ''
+  const generates = (object.metadata.name ?? '') === '' && prefix !== ''
+  for (let attempt = 1; ; attempt++) {
+    const name = generates ? generatedName(prefix, () => ctx.random()) : (object.metadata.name ?? '')
+    const born = withMetadata(
+      object,
+      bornMetadata(object.metadata, {
+        name,
+        namespace: served.type.namespaced ? path.namespace : '',
+        uid: parts.uid(),
+        now: ctx.now,
+        generation: served.generation,
+      }),
+    )
+    const admitted = ((await parts.admission.mutate({ ...admission, name, object: born })) ?? born) as Draft
+    const prepared = served.behaviour.canonicalize(served.behaviour.prepareForCreate(admitted, ctx))
+    refuseInvalid(served, name, [
+      ...served.behaviour.validate(prepared, undefined, ctx),
+      ...metadataProblems(served, prepared),
+    ])
+    refuseForbidden(served, prepared, served.behaviour.admit(prepared, undefined, ctx))
+    await parts.admission.validate({ ...admission, name, object: prepared })
+    for (const w of served.behaviour.warnings(prepared, undefined)) call.warnings.add(w)
+    if (sent !== '' && sent !== '0' && 'plain' in creation.tracking)
+      throw internal('resourceVersion should not be set on objects to be created')
+    const at = placeOf(served, path.namespace, name)
+    if (options.dryRun) {
+      if (parts.store.latest(at) !== undefined) throw alreadyExists(groupResource(served), name)
+      return { stored: unstored(served, at, prepared), created: true }
+    }
+    const outcome = await parts.store.put(at, undefined, encodeAt(served, prepared))
+    if ('done' in outcome) return { stored: outcome.done, created: true }
+    if (!generates || attempt >= GENERATE_ATTEMPTS) throw alreadyExists(groupResource(served), name)
+  }
+}
+
+/** What a client says about fields that the server makes is not a change that somebody made. */
+const stripped = (object: Draft): Draft =>
+  withMetadata(
+    object,
+    withoutKeys(object.metadata, [
+      'deletionTimestamp',
+      'deletionGracePeriodSeconds',
+      'selfLink',
+      'uid',
+      'resourceVersion',
+      'creationTimestamp',
+      'generation',
+    ]),
+  )
+
+/** Nothing is made in a namespace that is not there or on its way out. */
+function checkNamespace({ served, path, parts }: Call, object: Draft): void {
+  if (!served.type.namespaced) return
+  const { namespace } = path
+  const found = parts.store.latest({ resource: '/namespaces', namespace: '', name: namespace })?.value
+  if (found === undefined) throw namespaceMissing(namespace)
+  if (found.metadata.deletionTimestamp === undefined) return
+  throw namespaceTerminating(groupResource(served), object.metadata.name ?? '', namespace)
+}

@@ -1,0 +1,49 @@
+// What creations and changes have in common when they judge an object: refusals, warnings, and what admission is asked.
+import type { FieldError } from '#schema/field-error.ts'
+import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { Operation } from '../admission/chain.ts'
+import type { WriteOptions } from '../http/query.ts'
+import { repeatedOwners } from '../meta/identity.ts'
+import type { Served } from '../registry/served.ts'
+import { forbidden, invalid } from '../status/refusal.ts'
+import type { Stored } from '../storage/stored.ts'
+import type { Call } from './context.ts'
+import { groupKind, groupResource } from './stored-place.ts'
+
+/** What a write came to: the version now stored, or for a dry run the one that would be. */
+export interface Written {
+  readonly stored: Stored
+  readonly created: boolean
+}
+
+export function refuseInvalid(served: Served, name: string, problems: readonly FieldError[]): void {
+  if (problems.length > 0) throw invalid(groupKind(served), name, problems)
+}
+
+export function refuseForbidden(served: Served, object: KubeObject, why: string | undefined): void {
+  if (why !== undefined) throw forbidden(groupResource(served), object.metadata.name ?? '', why)
+}
+
+export function warnAboutOwners(call: Call, meta: ObjectMeta): void {
+  const repeated = repeatedOwners(meta.ownerReferences)
+  if (repeated.length > 0)
+    call.warnings.add(
+      `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(', ')}`,
+    )
+}
+
+export function admissionRequest(call: Call, operation: Operation, options: WriteOptions, old: KubeObject | undefined) {
+  return {
+    operation,
+    served: call.served,
+    subresource: call.path.subresource,
+    namespace: call.path.namespace,
+    name: call.path.name,
+    object: undefined,
+    old,
+    user: call.user,
+    dryRun: options.dryRun,
+    options: undefined,
+    warn: (text: string) => void call.warnings.add(text),
+  }
+}
