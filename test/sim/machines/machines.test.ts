@@ -1,0 +1,40 @@
+import { seeds } from '#test/support/scheduler.ts'
+import { describe, expect, test } from 'vitest'
+import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
+import { machineSimulation } from './simulation.ts'
+
+const SEEDS = 40
+
+describe('machines and their sets', () => {
+  test('without faults they do what each phase asks for', async () => {
+    const { states } = await referenceRun(machineSimulation())
+    const seen = states.map((s) => {
+      const { hosts, machines } = s as { readonly hosts: number; readonly machines: readonly string[] }
+      return [
+        hosts,
+        ...new Set(
+          machines
+            .map((m) => JSON.parse(m) as { version: string; runs: string; state: string })
+            .map((m) => `${m.version} ${m.runs} ${m.state}`),
+        ),
+      ]
+    })
+    expect(seen).toEqual([
+      [2, '1.0.0 1.0.0 Healthy'],
+      [4, '1.0.0 1.0.0 Healthy'],
+      [4, '1.1.0 1.1.0 Healthy'],
+      [2, '1.1.0 1.1.0 Healthy'],
+      [2, '6.6.6 1.1.0 RolledBack'],
+      [2, '1.1.0 1.1.0 Healthy'],
+      [0],
+    ])
+  })
+
+  test('F1 F2: the controllers may die before and after any single write, and lose the reply of any', async () => {
+    expect(await checkEveryWrite(machineSimulation(), 'controllers')).toBeGreaterThan(100)
+  })
+
+  test(`F1–F8, F11, F16: whatever goes wrong, ${SEEDS} seeds end as if nothing had`, async () => {
+    await checkSeeds(machineSimulation(), seeds(SEEDS))
+  })
+})

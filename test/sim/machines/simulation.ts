@@ -1,0 +1,220 @@
+// The scenario: a set of machines grows, is upgraded, meets a bad version, goes back, shrinks and ends; and what must hold at every write.
+import { KINDS } from '#api/kinds.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { TAINTS } from '#api/names.ts'
+import { machineModule } from '#controllers/machine/reconcile.ts'
+import { secretType } from '#controllers/machine/objects.ts'
+import { machineSetModule } from '#controllers/machineset/reconcile.ts'
+import type { ControllerModule } from '#controllers/module.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { Invariant, Phase, Simulation } from '../harness.ts'
+import type { Actor } from '../process.ts'
+import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
+import type { World } from '../world.ts'
+import { BROKEN, surround } from './surroundings.ts'
+
+const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+  type: k,
+  schema: k.schema,
+  status: k.definition.status !== undefined,
+}))
+
+const SET = 'workers'
+const POOL = { pool: 'workers' }
+
+/** What outlives every process of a run; runs come one after the other. */
+type Cloud = Map<string, MemoryHost>
+
+function controllers(modules: readonly ControllerModule[], hosts: Cloud): Actor {
+  return {
+    name: 'controllers',
+    start: ({ client, cacheClient, clock, random, log }) => {
+      const informers = createInformers({ client: cacheClient, clock, random, log })
+      const provider = new MemoryProvider({ clock, name: 'process', hosts })
+      const context = {
+        client,
+        informers,
+        clock,
+        random,
+        log,
+        metrics: createMetrics(),
+        events: { record: () => undefined, flush: async () => undefined },
+        config: {
+          cluster: 'sim',
+          providers: { process: provider },
+          join: {
+            server: 'https://api',
+            caData: 'Q0E=',
+            artifactBase: 'file:///a/',
+            trust: { sequence: 1, threshold: 1, keys: [] },
+          },
+        },
+      }
+      for (const module of modules) for (const c of module.setup(context).controllers) c.start()
+      informers.start()
+    },
+  }
+}
+
+const definition = (version: string) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineComponent',
+  metadata: { name: componentObjectName('beacon', version) },
+  spec: { ...machineComponent.example.spec, component: 'beacon', version, requires: [], disruption: 'Restart' },
+})
+
+const scale = (replicas: number) => (world: World) =>
+  void world.fake.poke(machineSet, { name: SET }, { spec: { replicas } })
+const declare = (version: string) => (world: World) => {
+  if (world.fake.peek(machineComponent, { name: componentObjectName('beacon', version) }) === undefined)
+    world.fake.plant(machineComponent, definition(version))
+  world.fake.poke(machineComponentSet, { name: 'base' }, { spec: { components: [{ name: 'beacon', version }] } })
+}
+
+const phases = (hosts: () => Cloud): readonly Phase[] => [
+  {
+    name: 'create',
+    act: (world) => {
+      surround(world, hosts())
+      world.fake.plant(machineComponent, definition('1.0.0'))
+      world.fake.plant(machineComponentSet, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'MachineComponentSet',
+        metadata: { name: 'base' },
+        spec: { selector: { matchLabels: POOL }, components: [{ name: 'beacon', version: '1.0.0' }] },
+      })
+      world.fake.plant(machineSet, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'MachineSet',
+        metadata: { name: SET },
+        spec: {
+          replicas: 2,
+          selector: { matchLabels: POOL },
+          template: { metadata: { labels: POOL }, spec: { provider: { name: 'process' }, pool: 'workers' } },
+        },
+      })
+    },
+  },
+  { name: 'grow', act: scale(4) },
+  { name: 'upgrade', act: declare('1.1.0') },
+  { name: 'shrink', act: scale(2) },
+  { name: 'a version that does not work', act: declare(BROKEN) },
+  { name: 'revert', act: declare('1.1.0') },
+  { name: 'to nothing', act: scale(0) },
+]
+
+const machinesOf = (world: World): readonly Machine[] => world.fake.all(machineType) as readonly Machine[]
+const isGoing = (m: Machine | undefined): boolean => m?.metadata.deletionTimestamp !== undefined
+const nodeOf = (world: World, m: Machine): Node | undefined =>
+  world.fake.peek(nodeType, { name: m.metadata.name ?? '' }) as Node | undefined
+
+const isInService = (world: World, m: Machine): boolean => {
+  const node = nodeOf(world, m)
+  return node !== undefined && node.spec?.taints?.some((t) => t.key === TAINTS.componentsPending) !== true
+}
+const isGranted = (world: World, uid: string, operation: string): boolean =>
+  (world.fake.all(operationPermit) as readonly OperationPermit[]).some(
+    (p) => (p.spec.operations as readonly string[]).includes(operation) && permitAnswer(p, uid).kind === 'Granted',
+  )
+
+const KIND = 'kubenode.io/machines'
+
+const neverTooMany: Invariant = ({ kind, type, call }, world) => {
+  if (kind !== KIND || type !== 'ADDED' || call === undefined) return undefined
+  const set = world.fake.peek(machineSet, { name: SET }) as MachineSet | undefined
+  const alive = machinesOf(world).filter((m) => !isGoing(m)).length
+  return set === undefined || alive <= set.spec.replicas
+    ? undefined
+    : `${alive} machines for ${set.spec.replicas} replicas`
+}
+
+const removalIsPermitted: Invariant = ({ kind, type, object, previous, call }, world) => {
+  const [before, now] = [previous as Machine | undefined, object as Machine]
+  if (kind !== KIND || call === undefined || type !== 'MODIFIED' || isGoing(before) || !isGoing(now)) return undefined
+  if (!isInService(world, now) || isGranted(world, now.metadata.uid ?? '', 'ScaleIn')) return undefined
+  return `${now.metadata.name} goes without a permit`
+}
+
+const nothingIsLeftBehind =
+  (hosts: () => Cloud): Invariant =>
+  ({ kind, type, object, call }, world) => {
+    if (kind !== KIND || type !== 'DELETED' || call === undefined) return undefined
+    const name = object.metadata.name ?? ''
+    if (hosts().has(`process://${name}`)) return `${name} is gone and its host is not`
+    return world.fake.peek(nodeType, { name }) === undefined ? undefined : `${name} is gone and its Node is not`
+  }
+
+const orderIsPermitted: Invariant = ({ kind, object, previous, call }, world) => {
+  if (kind !== KIND || call === undefined) return undefined
+  const [before, now] = [previous as Machine | undefined, object as Machine]
+  for (const entry of now.spec.components ?? []) {
+    const had = before?.spec.components?.find((c) => c.name === entry.name)
+    if (entry.switch === undefined || had?.switch !== undefined) continue
+    if (!isGranted(world, now.metadata.uid ?? '', 'SwitchComponent'))
+      return `${now.metadata.name} is told to switch without a permit`
+    const report = now.status?.components?.find((r) => r.name === entry.name)
+    if (report?.state !== 'Staged' || report.attempt !== entry.attempt)
+      return `${now.metadata.name} is told to switch what is not staged`
+  }
+  return undefined
+}
+
+/** Names of machines are drawn, so states are compared without them. */
+function state(world: World, hosts: Cloud): unknown {
+  const set = world.fake.peek(machineSet, { name: SET }) as MachineSet | undefined
+  const { replicas, readyReplicas, deletingReplicas, phase } = set?.status ?? {}
+  const machines = machinesOf(world).map(({ spec, status }) => ({
+    phase: status?.phase,
+    ready: status?.conditions?.find((c) => c.type === 'Ready')?.status,
+    version: spec.components?.[0]?.version,
+    runs: status?.components?.[0]?.version,
+    state: status?.components?.[0]?.state,
+    order: spec.components?.[0]?.switch !== undefined,
+    pool: spec.pool,
+  }))
+  return {
+    set: { replicas, readyReplicas, deletingReplicas, phase },
+    machines: machines.map((m) => JSON.stringify(m)).sort(),
+    hosts: hosts.size,
+    nodes: world.fake.all(nodeType).map((n) => JSON.stringify([(n as Node).spec?.taints, n.metadata.labels])),
+    tokens: world.fake.all(secretType).length,
+  }
+}
+
+export function machineSimulation(
+  modules: readonly ControllerModule[] = [machineModule, machineSetModule],
+  faults: readonly FaultKind[] = ALL_FAULTS,
+): Simulation {
+  let hosts: Cloud = new Map()
+  const cloud = () => hosts
+  return {
+    faults,
+    kinds,
+    actors: () => {
+      hosts = new Map()
+      return [controllers(modules, hosts)]
+    },
+    phases: phases(cloud),
+    invariants: {
+      neverTooMany,
+      removalIsPermitted,
+      nothingIsLeftBehind: nothingIsLeftBehind(cloud),
+      orderIsPermitted,
+    },
+    counted: [KIND, '/nodes'],
+    heartbeats: ['coordination.k8s.io/leases'],
+    state: (world) => state(world, hosts),
+    settleMs: 300_000,
+    restMs: 120_000,
+  }
+}
