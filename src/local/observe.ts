@@ -1,4 +1,5 @@
 // Reads what the summary shows. A cluster that does not answer is a finding, not an error.
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -30,9 +31,10 @@ async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
 
 async function hubSeen(client: KubeClient): Promise<HubSeen> {
   try {
-    return { isReachable: true, releases: await all(client, release) }
+    const [sources, releases] = await Promise.all([all(client, fleetSource), all(client, release)])
+    return { isReachable: true, sources, releases }
   } catch {
-    return { isReachable: false, releases: [] }
+    return { isReachable: false, sources: [], releases: [] }
   }
 }
 

@@ -70,6 +70,9 @@ export async function provideRepository(source: string, target: string): Promise
   return { commit: await head(target), ...(notice === undefined ? {} : { notice }) }
 }
 
+/** The commit that the fleet should be at. */
+export const newestCommit = (target: string): Promise<string> => head(target)
+
 /** Commits in the clone must not fail for want of a name. */
 async function nameForCommits(target: string): Promise<void> {
   for (const [key, value] of [

@@ -1,4 +1,5 @@
 // What the local fleet looks like right now, in a few lines that a person can watch. Pure: objects in, lines out.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -17,6 +18,7 @@ export interface ClusterSeen {
 
 export interface HubSeen {
   readonly isReachable: boolean
+  readonly sources: readonly FleetSource[]
   readonly releases: readonly Release[]
 }
 
@@ -99,13 +101,32 @@ export const summaryLines = ({ hub, clusters }: FleetSeen): readonly string[] =>
   ...clusters.flatMap(clusterLines),
 ]
 
+function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string): readonly string[] {
+  if (!isReachable) return ['the hub does not answer']
+  const [source] = sources
+  if (source === undefined) return ['the hub follows no repository yet']
+  if (source.status?.commit !== commit) {
+    const bad = source.status?.conditions?.find((c) => ['Fetched', 'Rendered'].includes(c.type) && c.status === 'False')
+    return [
+      bad === undefined
+        ? `commit ${commit.slice(0, 8)} was not seen yet`
+        : `commit ${commit.slice(0, 8)}: ${bad.message}`,
+    ]
+  }
+  const bad = source.status.conditions?.find(
+    (c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
+  )
+  if (bad !== undefined) return [`${bad.type} is False: ${bad.message}`]
+  const release = newest(releases)
+  if (release === undefined) return ['no release was made yet']
+  return release.status?.phase === 'Succeeded'
+    ? []
+    : [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}`]
+}
+
 /** Why the fleet is not yet as git says; empty when it is. */
 export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
-  const release = hub.releases.find((r) => r.spec.commit === commit) ?? newest(hub.releases)
-  const out: string[] = []
-  if (release === undefined) out.push('no release was made of the commit yet')
-  else if (release.status?.phase !== 'Succeeded')
-    out.push(`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}`)
+  const out: string[] = [...unmetByHub(hub, commit)]
   for (const c of clusters) {
     if (!c.isReachable) {
       out.push(`${c.name} does not answer`)

@@ -25,7 +25,7 @@ import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
-import { commitSize, provideRepository } from './repository.ts'
+import { commitSize, newestCommit, provideRepository } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unmet } from './summary.ts'
@@ -210,8 +210,7 @@ async function watch({ hub, business, layout, options, began, signal }: Watching
   let missing: readonly string[] = ['nothing was seen yet']
   while (!signal.aborted) {
     const seen = await observeFleet(hub, business)
-    const { commit } = await provideRepository(options.root, layout.repository)
-    missing = unmet(seen, commit)
+    missing = unmet(seen, await newestCommit(layout.repository))
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen))

@@ -1,8 +1,9 @@
 // `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
 import type { Command } from 'commander'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
-import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 
 interface Options {
@@ -35,21 +36,13 @@ export function register(program: Command, io: Io): void {
     .option('--reset', 'forget what was there before')
     .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
     .action(async (options: Options) => {
-      const root = resolve(import.meta.dirname, '../../..')
-      const [{ up }, { createScreen }, { packFolder }, { clientOf, connectionOf, serverOf }, { shutdownOn }] =
-        await Promise.all([
-          import('#local/up.ts'),
-          import('#local/screen.ts'),
-          import('../artifact/pack.ts'),
-          import('../run/connect.ts'),
-          import('#runtime/shutdown.ts'),
-        ])
-      const data =
-        options.data === undefined
-          ? join(root, '.kubenode')
-          : isAbsolute(options.data)
-            ? options.data
-            : join(io.cwd, options.data)
+      const [{ up }, { createScreen }, { packFolder }, { shutdownOn }] = await Promise.all([
+        import('#local/up.ts'),
+        import('#local/screen.ts'),
+        import('../artifact/pack.ts'),
+        import('#runtime/shutdown.ts'),
+      ])
+      const data = dataFolder(options.data, io)
       const shutdown = shutdownOn(process, (code) => process.exit(code))
       const result = await up({
         root,
@@ -60,10 +53,7 @@ export function register(program: Command, io: Io): void {
         node: process.execPath,
         screen: createScreen((t) => io.err(t), { isTerminal: io.isTerminal, columns: process.stderr.columns }),
         pack: packFolder,
-        connect: async (file) => {
-          const connection = await connectionOf(file)
-          return { client: clientOf(connection.config, 'kubenode-local'), ...serverOf(connection) }
-        },
+        connect: connector,
         signal: shutdown.signal,
       })
       if (shutdown.signal.aborted) throw new Exit(EXIT_INTERRUPTED)
@@ -75,4 +65,36 @@ export function register(program: Command, io: Io): void {
         if (!result.isReady) throw new Exit(EXIT_DIFFERENT)
       }
     })
+
+  local
+    .command('status')
+    .description('what the local fleet looks like; exit 1 while it is not as git says')
+    .option('--data <dir>', 'its folder; .kubenode in the checkout when left out')
+    .option('--wait', 'until it is as git says')
+    .option('--timeout <duration>', 'how long to wait', '5m')
+    .action(async ({ data, wait, timeout }: { data?: string; wait?: boolean; timeout: string }) => {
+      const [{ fleetStatus }, { parseDuration }] = await Promise.all([
+        import('#local/status.ts'),
+        import('#lib/duration.ts'),
+      ])
+      const { lines, missing } = await fleetStatus({
+        data: dataFolder(data, io),
+        waitMs: wait === true ? parseDuration(timeout) : 0,
+        connect: connector,
+      })
+      io.out(printable(`${lines.join('\n')}\n`))
+      for (const reason of missing) io.err(printable(`${reason}\n`))
+      if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
+    })
+}
+
+const root = resolve(import.meta.dirname, '../../..')
+
+const dataFolder = (given: string | undefined, io: Io): string =>
+  given === undefined ? join(root, '.kubenode') : resolve(io.cwd, given)
+
+async function connector(file: string): Promise<{ client: KubeClient; server: string; ca: string }> {
+  const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')
+  const connection = await connectionOf(file)
+  return { client: clientOf(connection.config, 'kubenode-local'), ...serverOf(connection) }
 }

@@ -1,0 +1,53 @@
+// Looks at a local fleet from outside: the same summary that its display shows, and whether it is as the newest commit says.
+import { existsSync } from 'node:fs'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { BUSINESS_CLUSTERS, HUB, layoutOf, readState } from './layout.ts'
+import { observeFleet } from './observe.ts'
+import { newestCommit } from './repository.ts'
+import { summaryLines, unmet } from './summary.ts'
+
+export interface StatusOptions {
+  readonly data: string
+  /** 0: one look. */
+  readonly waitMs: number
+  readonly connect: (kubeconfig: string) => Promise<{ readonly client: KubeClient }>
+}
+
+export interface FleetStatus {
+  readonly lines: readonly string[]
+  readonly missing: readonly string[]
+}
+
+const LOOK_EVERY_MS = 300
+
+export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Promise<FleetStatus> {
+  const layout = layoutOf(data)
+  const clientOf = async (name: string): Promise<KubeClient> => {
+    const file = layout.cluster(name).adminKubeconfig
+    if (readState(layout) === undefined || !existsSync(file)) {
+      throw new KubeNodeError(
+        'KN1215',
+        `there is no local fleet in ${data}; start one with npm start, or name its folder with --data`,
+      )
+    }
+    return (await connect(file)).client
+  }
+  const hub = await clientOf(HUB)
+  const clusters = new Map<string, KubeClient>()
+  for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
+  const until = systemClock.monotonic() + waitMs
+  // The process must not end while it only waits.
+  const awake = setInterval(() => undefined, 2 ** 30)
+  try {
+    for (;;) {
+      const seen = await observeFleet(hub, clusters)
+      const missing = unmet(seen, await newestCommit(layout.repository))
+      if (missing.length === 0 || systemClock.monotonic() >= until) return { lines: summaryLines(seen), missing }
+      await systemClock.sleep(LOOK_EVERY_MS)
+    }
+  } finally {
+    clearInterval(awake)
+  }
+}
