@@ -1,38 +1,12 @@
 // What the embedded server does by itself, where no controller manager does it: seen from outside, over HTTPS.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
-import { Connection, textOf } from './recordings/target.ts'
+import { type Answer, type EmbeddedServer, MERGE, startEmbedded } from './embedded-server.ts'
 
-let server: ApiServer
-let connection: Connection
-beforeAll(async () => {
-  server = await createApiServer({ loops: ['garbage', 'namespaces', 'budgets', 'roles'] })
-  await server.listen()
-  const { admin } = server.credentials
-  connection = new Connection({
-    url: server.url,
-    ca: server.ca,
-    cert: admin.certificate,
-    key: admin.key,
-    stop: () => server.close(),
-  })
-})
-afterAll(async () => {
-  connection.close()
-  await server.close()
-})
+let server: EmbeddedServer
+beforeAll(async () => void (server = await startEmbedded(['garbage', 'namespaces', 'budgets', 'roles'])))
+afterAll(() => server.close())
 
-interface Answer {
-  readonly code: number
-  readonly body: Readonly<Record<string, unknown>> & { readonly metadata?: Readonly<Record<string, unknown>> }
-}
-
-async function call(method: string, path: string, value?: unknown, type = 'application/json'): Promise<Answer> {
-  const body = value === undefined ? undefined : Buffer.from(JSON.stringify(value))
-  const headers = body === undefined ? {} : { 'content-type': type, 'content-length': String(body.length) }
-  const response = await connection.open({ method, path, headers, body, bare: false })
-  return { code: response.statusCode ?? 0, body: JSON.parse(await textOf(response)) as Answer['body'] }
-}
+const call: EmbeddedServer['call'] = (...request) => server.call(...request)
 
 const MAPS = '/api/v1/namespaces/default/configmaps'
 const owned = (name: string, owner: Answer, more: object = {}) => ({
@@ -69,12 +43,7 @@ describe('garbage collection', () => {
       .poll(async () => (await call('GET', `${MAPS}/held`)).body.metadata?.['deletionTimestamp'], { timeout: 5_000 })
       .toBeTypeOf('string')
     expect(await codeOf(`${MAPS}/front`)).toBe(200)
-    await call(
-      'PATCH',
-      `${MAPS}/held`,
-      { metadata: { finalizers: ['foregroundDeletion'] } },
-      'application/merge-patch+json',
-    )
+    await call('PATCH', `${MAPS}/held`, { metadata: { finalizers: ['foregroundDeletion'] } }, MERGE)
     await becomes(`${MAPS}/held`, 404)
     await becomes(`${MAPS}/front`, 404)
   })
@@ -107,12 +76,7 @@ test('a namespace goes once all that was in it has gone', async () => {
   expect((await call('POST', '/api/v1/namespaces/full/secrets', { metadata: { name: 'c' } })).body['message']).toBe(
     'secrets "c" is forbidden: unable to create new content in namespace full because it is being terminated',
   )
-  await call(
-    'PATCH',
-    '/api/v1/namespaces/full/configmaps/a',
-    { metadata: { finalizers: null } },
-    'application/merge-patch+json',
-  )
+  await call('PATCH', '/api/v1/namespaces/full/configmaps/a', { metadata: { finalizers: null } }, MERGE)
   await becomes('/api/v1/namespaces/full', 404)
 })
 
@@ -122,7 +86,7 @@ test('an eviction that a budget does not allow is refused with 429, and passes o
   const ready = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } }
   for (const name of ['p1', 'p2']) {
     await call('POST', pods, { metadata: { name, labels: { app: 'b' } }, spec })
-    await call('PATCH', `${pods}/${name}/status`, ready, 'application/merge-patch+json')
+    await call('PATCH', `${pods}/${name}/status`, ready, MERGE)
   }
   const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
   await call('POST', budgets, {
@@ -142,7 +106,7 @@ test('an eviction that a budget does not allow is refused with 429, and passes o
     429,
     "Cannot evict pod as it would violate the pod's disruption budget.",
   ])
-  await call('PATCH', `${budgets}/b`, { spec: { minAvailable: 1 } }, 'application/merge-patch+json')
+  await call('PATCH', `${budgets}/b`, { spec: { minAvailable: 1 } }, MERGE)
   await expect.poll(async () => (await allowed()).disruptionsAllowed, { timeout: 5_000 }).toBe(1)
   expect((await evict()).code).toBe(201)
 })
