@@ -1,6 +1,15 @@
 // All controllers of a business cluster, each once. A new one is added here and nowhere else.
+import { componentSetModule } from './componentset/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
 import type { ControllerModule } from './module.ts'
+import { remedyModule } from './remedy/reconcile.ts'
+import { remedyJobModule } from './remedyjob/reconcile.ts'
 
-export const CONTROLLERS: readonly ControllerModule[] = [machineModule, machineSetModule]
+export const CONTROLLERS: readonly ControllerModule[] = [
+  machineModule,
+  machineSetModule,
+  componentSetModule,
+  remedyModule,
+  remedyJobModule,
+]

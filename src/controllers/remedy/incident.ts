@@ -1,0 +1,36 @@
+// The identity of an incident and the names of its jobs: the same fault always leads to the same names, so that nothing is made twice.
+import { createHash } from 'node:crypto'
+import { timestamp } from '#lib/clock.ts'
+import { canonicalJson } from '#lib/json.ts'
+
+/** Hash of the node, the rule, and the first time that the rule was seen to be true for it. */
+export const incidentId = (nodeUid: string, rule: string, firstSeenMs: number): string =>
+  createHash('sha256')
+    .update(canonicalJson([nodeUid, rule, timestamp(firstSeenMs)]))
+    .digest('hex')
+    .slice(0, 32)
+
+export interface JobIdentity {
+  readonly rule: string
+  readonly incident: string
+  readonly rung: number
+  readonly attempt: number
+  readonly dryRun: boolean
+}
+
+/** Rules may have longer names than fit; the incident tells them apart anyway. */
+const RULE_CHARS = 160
+
+export function jobName({ rule, incident, rung, attempt, dryRun }: JobIdentity): string {
+  const head = rule.slice(0, RULE_CHARS).replace(/[-.]+$/, '')
+  const again = attempt > 1 ? `-${attempt}` : ''
+  return `${head}-${incident.slice(0, 16)}-${rung}${again}${dryRun ? '-dry' : ''}`
+}
+
+/** Whether the node is among the share of nodes that a rule acts on; the same nodes every time, and more of them as the share grows. */
+export function isInShare(nodeUid: string, rule: string, percent: number): boolean {
+  const digest = createHash('sha256')
+    .update(canonicalJson([rule, nodeUid]))
+    .digest()
+  return digest.readUInt32BE(0) % 100 < percent
+}

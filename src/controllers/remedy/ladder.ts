@@ -1,0 +1,109 @@
+// Where on the ladder a fault stands, given what was done about it before: a new incident, the next rung, another attempt, or nothing any more.
+import type { NodeRemedierSpec } from '#api/kinds/node-remedier.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Reason } from '#api/catalogue.ts'
+import { assertNever } from '#lib/errors.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { finishedAt, hasStarted, isOpen } from './history.ts'
+import { incidentId } from './incident.ts'
+
+export type LadderStep =
+  | {
+      readonly kind: 'Try'
+      readonly incident: string
+      readonly rung: number
+      readonly attempt: number
+      readonly why: string
+      readonly notBefore: number
+    }
+  | { readonly kind: 'Open'; readonly job: string }
+  /** Nothing more is done about this fault until it goes away. */
+  | {
+      readonly kind: 'Over'
+      readonly reason: Extract<Reason, 'LadderExhausted' | 'HoldAbort' | 'DryRunOnly'>
+      readonly message: string
+    }
+
+export interface LadderQuestion {
+  readonly rule: string
+  readonly nodeUid: string
+  readonly spec: NodeRemedierSpec
+  /** First time that the rule was seen true, as recorded. */
+  readonly since: number
+  /** The newest job of this rule on this node, of the same sort. */
+  readonly last: RemedyOperationJob | undefined
+}
+
+/** Before the same thing is tried again after a failure that may pass. */
+const RETRY_MS = 30_000
+/** What the job kind can count. */
+const MOST_ATTEMPTS = 6
+
+export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion): LadderStep {
+  if (last === undefined) return fresh(since, 0, since, 'first seen')
+  if (isOpen(last)) return { kind: 'Open', job: last.metadata.name ?? '' }
+  const { incident, rung, attempt } = last.spec
+  const ended = finishedAt(last)
+  // Stamps have whole seconds: what began in the second in which the job ended may be new.
+  const isSameFault = since < ended
+  const cooledDown = ended + parseDuration(spec.cooldown)
+  const relapse = (from: number) =>
+    since - ended <= parseDuration(spec.relapseWindow)
+      ? fresh(since, from, cooledDown, 'came back within the relapse window')
+      : fresh(since, 0, cooledDown, 'came back')
+  const outcome = last.status?.outcome ?? 'Permanent'
+  switch (outcome) {
+    case 'Succeeded':
+      // Verified as gone and true all the same: it came back, whatever an old record says.
+      return isSameFault ? again(ended, rung + 1, cooledDown) : relapse(rung + 1)
+    case 'Superseded':
+      return again(Math.max(since, ended), rung, cooledDown)
+    case 'Escalated':
+      return climb('the fault is still there')
+    case 'Transient':
+      return retried()
+    case 'Permanent':
+      return isSameFault ? over('LadderExhausted', 'a repair failed for good; a person has to look') : relapse(rung + 1)
+    case 'Cancelled': {
+      if (!isSameFault) return relapse(rung)
+      return last.spec.dryRun
+        ? over('DryRunOnly', 'the dry run is done')
+        : over('HoldAbort', 'the repair was ended by a person')
+    }
+    default:
+      return assertNever(outcome)
+  }
+
+  function fresh(firstSeen: number, from: number, notBefore: number, why: string): LadderStep {
+    const id = incidentId(nodeUid, rule, firstSeen)
+    return { kind: 'Try', incident: id, rung: Math.min(from, spec.ladder.length - 1), attempt: 1, why, notBefore }
+  }
+
+  function again(firstSeen: number, from: number, notBefore: number): LadderStep {
+    return fresh(firstSeen, from, notBefore, 'came back')
+  }
+
+  function climb(why: string): LadderStep {
+    if (!isSameFault) return relapse(rung + 1)
+    if (rung + 1 >= spec.ladder.length)
+      return over('LadderExhausted', 'the last rung did not help; a person has to look')
+    return { kind: 'Try', incident, rung: rung + 1, attempt: 1, why, notBefore: ended }
+  }
+
+  function retried(): LadderStep {
+    const started = last !== undefined && hasStarted(last)
+    const most = started ? Math.min(1 + (spec.ladder[rung]?.retries ?? 0), MOST_ATTEMPTS) : MOST_ATTEMPTS
+    if (attempt < most) {
+      const pause = started ? RETRY_MS : Math.max(RETRY_MS, parseDuration(spec.cooldown))
+      return { kind: 'Try', incident, rung, attempt: attempt + 1, why: 'tried again', notBefore: ended + pause }
+    }
+    // What never began says nothing about the rung: a harder one is no answer to a permit that nobody gives.
+    return started
+      ? climb('its attempts are used up')
+      : over('LadderExhausted', 'no permit was given; a person has to look')
+  }
+
+  function over(reason: Extract<LadderStep, { kind: 'Over' }>['reason'], message: string): LadderStep {
+    return { kind: 'Over', reason, message }
+  }
+}

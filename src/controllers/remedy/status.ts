@@ -1,0 +1,92 @@
+// The status of every rule: what is asked, how many nodes it is true for, what was done about them, and why the others have no repair. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { timestamp } from '#lib/clock.ts'
+import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import type { RuleVerdict } from './plan.ts'
+
+export type RemedierStatus = NonNullable<NodeRemedier['status']>
+
+/** What the kind allows. */
+const MOST_MATCHING = 200
+const MAX_SENTENCE = 200
+
+export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now: number): RemedierStatus {
+  const { reading, selected, silent, faults, inFlight, lastHour, lastDay, inhibited } = verdict
+  const { remedier, active } = reading
+  const generation = remedier.metadata.generation
+  const matching = faults
+    .toSorted((a, b) => a.since - b.since || (a.node < b.node ? -1 : 1))
+    .slice(0, MOST_MATCHING)
+    .map(({ node, since, job, waitingFor }) => ({
+      node,
+      since: timestamp(since),
+      ...(job !== undefined && !failed.has(job) && { job }),
+      ...(job !== undefined && failed.has(job) && { waitingFor: 'the job could not be made; it is tried again' }),
+      ...(waitingFor !== undefined && { waitingFor: waitingFor.slice(0, MAX_SENTENCE) }),
+    }))
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    ...(active !== undefined && { activeRevision: active.revision }),
+    counts: {
+      selected,
+      matching: faults.length,
+      unknown: silent,
+      inFlight,
+      lastHour,
+      lastDay,
+      inhibited: inhibited === undefined ? 0 : faults.length,
+    },
+    matching,
+    conditions: setConditions(remedier.status?.conditions, conditionsOf(verdict), now),
+  }
+}
+
+const LIMITS: ReadonlySet<Reason> = new Set<Reason>(['PerNodeLimit', 'HourlyLimit', 'DailyLimit', 'InFlightLimit'])
+
+function conditionsOf(verdict: RuleVerdict): readonly WantedCondition[] {
+  const { reading, faults, inhibited, paused } = verdict
+  const { active, problem, remedier } = reading
+  const generation = remedier.metadata.generation
+  const of = (type: string, isTrue: boolean, reason: Reason, message: string): WantedCondition => ({
+    type,
+    status: isTrue ? 'True' : 'False',
+    reason,
+    message,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  })
+  const isGood = problem === undefined
+  const kept = active === undefined ? 'no good one is known' : `generation ${active.generation} is asked instead`
+  const limit = faults.find((f) => f.reason !== undefined && LIMITS.has(f.reason))
+  const exhausted = faults.filter((f) => f.reason === 'LadderExhausted')
+  return [
+    isGood
+      ? of('RuleActive', true, 'RuleCompiled', 'the rule is being asked')
+      : of('RuleActive', false, 'RuleInvalid', `${problem}; ${kept}`),
+    isGood
+      ? of('Ready', true, 'AsDeclared', 'the rule is being asked')
+      : of('Ready', false, 'RuleInvalid', `${problem}; ${kept}`),
+    stalled(),
+    inhibited === undefined
+      ? of('Inhibited', false, 'AsDeclared', 'no change is blamed')
+      : of('Inhibited', true, inhibited.reason, inhibited.message),
+    limit?.reason === undefined
+      ? of('LimitReached', false, 'WithinLimits', 'no limit binds')
+      : of('LimitReached', true, limit.reason, `${limit.node}: ${limit.waitingFor ?? ''}`),
+    paused === undefined ? of('Paused', false, 'AsDeclared', 'no hold') : of('Paused', true, 'HoldPause', paused),
+  ]
+
+  function stalled(): WantedCondition {
+    const [first] = exhausted
+    if (first !== undefined)
+      return of(
+        'Stalled',
+        true,
+        'LadderExhausted',
+        `${exhausted.length} nodes need a person, the first is ${first.node}: ${first.waitingFor ?? ''}`,
+      )
+    return isGood
+      ? of('Stalled', false, 'AsDeclared', 'nothing waits for a person')
+      : of('Stalled', true, 'RuleInvalid', 'correct the rule')
+  }
+}

@@ -1,0 +1,63 @@
+// Decides what is left to do for a job that is done: free the slot, take our cordon back, unlist it, and let the record go after a day.
+import { FINALIZERS } from '#api/names.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { isCordonedBy } from '#nodeops/cordon.ts'
+import { type TargetResult } from '#nodeops/permits.ts'
+import type { JobAction, JobPlan } from './moves.ts'
+import { listJobs } from './plan-steps.ts'
+import { type JobStatus, type Seen, cordonOwner, phaseOf, targetOf } from './seen.ts'
+
+/** An incident's record: until then its job cannot be made a second time. */
+export const RECORD_MS = 86_400_000
+
+export function planEnd(seen: Seen, now: number): JobPlan {
+  const { job } = seen
+  const actions: readonly JobAction[] = [...reportResult(seen), ...releaseCordon(seen, now), ...unlist(seen)]
+  const untilOver = Date.parse(job.status?.finishedAt ?? '') + RECORD_MS - now
+  if (actions.length > 0) return { actions, requeueAfter: Math.max(0, untilOver) }
+  if (untilOver > 0) return { actions: [], requeueAfter: untilOver }
+  const reason = 'it closed a day ago'
+  if (job.metadata.deletionTimestamp === undefined) return { actions: [{ kind: 'DeleteRecord', reason }] }
+  return {
+    actions: job.metadata.finalizers?.includes(FINALIZERS.job) === true ? [{ kind: 'ReleaseRecord', reason }] : [],
+  }
+}
+
+const RESULTS: Readonly<Record<NonNullable<JobStatus['outcome']>, TargetResult>> = {
+  Succeeded: 'Succeeded',
+  Escalated: 'Failed',
+  Transient: 'Failed',
+  Permanent: 'Failed',
+  Superseded: 'Released',
+  Cancelled: 'Released',
+}
+
+function reportResult(seen: Seen): readonly JobAction[] {
+  const { permit, job } = seen
+  // Where the Machine is gone its target is still the one that the permit names.
+  const target = permit?.spec.targets[0]?.uid ?? targetOf(seen)?.uid
+  if (permit === undefined || target === undefined || permit.spec.results?.[target] !== undefined) return []
+  const phase = permit.status?.phase ?? 'Requested'
+  if (phase !== 'Requested' && phase !== 'Granted') return []
+  const wasDone = job.status?.startedAt !== undefined
+  const result = wasDone ? RESULTS[job.status?.outcome ?? 'Permanent'] : 'Released'
+  return [{ kind: 'ReportResult', reason: `the job is done: ${job.status?.outcome}`, permit, target, result }]
+}
+
+/** A rung that did not help leaves the cordon to the next one, until the fault goes by itself or the record does. */
+function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
+  const { job, node, others, cleared } = seen
+  const owner = cordonOwner(job)
+  if (node?.metadata.uid !== job.spec.node.uid || !isCordonedBy(node, owner)) return []
+  const ofIncident = others.filter((j) => j.spec.incident === job.spec.incident)
+  if (ofIncident.some((j) => phaseOf(j) !== 'Done')) return []
+  const outcome = job.status?.outcome
+  const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
+  const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
+  const stableMs = parseDuration(job.spec.stableFor)
+  const isHealed = cleared.kind === 'Absent' && cleared.since !== undefined && now - cleared.since >= stableMs
+  return isGood || isOver || isHealed ? [{ kind: 'ReleaseCordon', reason: `the job is done: ${outcome}`, owner }] : []
+}
+
+const unlist = (seen: Seen): readonly JobAction[] =>
+  seen.machine?.spec.jobs?.includes(seen.job.metadata.name ?? '') === true ? listJobs(seen) : []

@@ -1,0 +1,50 @@
+// Decides whether a repair helped: the fault must be seen to be away without a break for as long as the rung says; unknown is not away.
+import { findCondition } from '#kube/conditions.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { JobPlan } from './moves.ts'
+import type { Seen } from './seen.ts'
+import { finish } from './transitions.ts'
+
+/** The slowest detectors report once a minute: until then a fault that is still shown says nothing about the repair. */
+const DETECTOR_MS = 60_000
+const LOOK_AGAIN_MS = 15_000
+
+export function planVerify(seen: Seen, now: number): JobPlan {
+  const { job, cleared } = seen
+  const stableMs = parseDuration(job.spec.stableFor)
+  const beganAt = Date.parse(findCondition(job.status?.conditions, 'FaultCleared')?.lastTransitionTime ?? '') || now
+  const deadline = beganAt + Math.max(stableMs, DETECTOR_MS)
+  const recorded = job.status?.verifyUntil
+  if (cleared.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
+  if (cleared.kind === 'Unknown') {
+    if (now > deadline + parseDuration(job.spec.timeout))
+      return finish(seen, now, 'Transient', `nobody can tell whether it helped: ${cleared.why}`)
+    return away(null, cleared.why, 'the node must be heard of again')
+  }
+  if (cleared.kind === 'Present') {
+    if (now > deadline)
+      return finish(seen, now, 'Escalated', `the fault is still there after ${formatDuration(now - beganAt)}`)
+    return away(null, 'the fault is still shown', 'the fault must go away', deadline - now + 1)
+  }
+  const noted = recorded === undefined ? now : Date.parse(recorded) - stableMs
+  // A recorded time tells of a fault that came and went unseen; the beginning of the verification is by our own clock.
+  const since = Math.max(cleared.since ?? noted, beganAt)
+  const until = since + stableMs
+  if (now >= until) return finish(seen, now, 'Succeeded', `the fault stayed away for ${formatDuration(now - since)}`)
+  return away(
+    until,
+    `the fault is away since ${timestamp(since)}`,
+    `it must stay away for ${job.spec.stableFor}`,
+    until - now,
+  )
+
+  function away(verifyUntil: number | null, text: string, unblock: string, requeueAfter = LOOK_AGAIN_MS): JobPlan {
+    return {
+      actions: [],
+      change: { verifyUntil },
+      waiting: { predicate: verifyUntil === null ? 'VerificationFailed' : 'Progressing', seen: text, unblock },
+      requeueAfter,
+    }
+  }
+}

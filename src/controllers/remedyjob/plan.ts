@@ -1,0 +1,111 @@
+// Decides the next move of one repair along the job's protocol: ask, start, do the central steps, wait for the agent's, verify, close, clean up.
+import type { JobFacts } from '#api/protocol/job.ts'
+import { assertNever } from '#lib/errors.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { permitAnswer, isRenewalDue } from '#nodeops/permits.ts'
+import { holdOver } from '#nodeops/rules/holds-over.ts'
+import type { JobPlan } from './moves.ts'
+import { unsupportedReason } from './operations.ts'
+import { planEnd } from './plan-end.ts'
+import { planSteps } from './plan-steps.ts'
+import { planVerify } from './plan-verify.ts'
+import { type Seen, phaseOf, targetOf } from './seen.ts'
+import { finish, move, wait } from './transitions.ts'
+
+/** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
+const MOST_WAITING_MS = 86_400_000
+/** A permit or a node that does not change is looked at again. */
+const LOOK_AGAIN_MS = 30_000
+/** How soon a job that is not ripe is looked at. */
+const RIPEN_MS = 250
+
+export function plan(seen: Seen, now: number): JobPlan {
+  const phase = phaseOf(seen.job)
+  switch (phase) {
+    case 'Pending':
+    case 'AwaitingPermit':
+      return planBeginning(seen, now)
+    case 'Running':
+      return withRenewal(seen, now, planSteps(seen, now))
+    case 'Verifying':
+      return withRenewal(seen, now, planVerify(seen, now))
+    case 'Done':
+      return planEnd(seen, now)
+    default:
+      return assertNever(phase)
+  }
+}
+
+function planBeginning(seen: Seen, now: number): JobPlan {
+  const { job, node, fault } = seen
+  const phase = phaseOf(job)
+  const ended = endBefore(seen, now)
+  if (ended !== undefined) return ended
+  const sameNode = node !== undefined && node.metadata.uid === job.spec.node.uid
+  const hold = holdOver(seen.holds, ['Pause', 'Freeze'], touched(seen), now)
+  const facts: JobFacts = {
+    faultPresent: fault.kind === 'Present' ? true : fault.kind === 'Unknown' ? undefined : false,
+    sameNode,
+    mayAct: hold === undefined && !job.spec.dryRun,
+  }
+  if (hold !== undefined) return wait('HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, 'end the hold')
+  if (fault.kind === 'Unknown') return wait('SafetyReadingUnknown', fault.why, 'the node must be heard of again')
+  const target = targetOf(seen)
+  if (target === undefined)
+    return wait('ReferenceMissing', `Machine ${job.spec.machine} is not there`, 'the Machine must exist')
+  const permit = job.status?.permitRef ?? job.metadata.name ?? ''
+  if (phase === 'Pending')
+    return {
+      actions: [{ kind: 'RequestPermit', reason: 'the fault is there', permit, target }],
+      change: { ...move(seen, 'ask', facts), permitRef: permit },
+    }
+  const answer = permitAnswer(seen.permit, target.uid)
+  if (answer.kind === 'Absent') return { actions: [{ kind: 'RequestPermit', reason: 'there is none', permit, target }] }
+  if (answer.kind === 'Ended') return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
+  if (answer.kind === 'Waiting')
+    return wait('PermitRequested', answer.seen, 'the Defender must grant the permit', LOOK_AGAIN_MS)
+  const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
+  if (inhibited?.status === 'True')
+    return wait('CohortBlamed', inhibited.message, 'fewer nodes must have the fault at once')
+  if (!seen.isRipe) return wait('Progressing', 'watches a moment whether other nodes fail too', 'time', RIPEN_MS)
+  // What is written here lets things happen: it rests on what the server says now, never on a cache.
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
+  return { actions: [], change }
+}
+
+/** Reasons to close the job before anything was done. */
+function endBefore(seen: Seen, now: number): JobPlan | undefined {
+  const { job, node, fault } = seen
+  if (job.spec.dryRun) return finish(seen, now, 'Cancelled', 'dry run: nothing was asked for and nothing done')
+  const abort = holdOver(seen.holds, ['Abort'], touched(seen), now)
+  if (abort !== undefined) return finish(seen, now, 'Cancelled', `hold ${abort.metadata.name}: ${abort.spec.reason}`)
+  if (job.metadata.deletionTimestamp !== undefined) return finish(seen, now, 'Cancelled', 'the job was deleted')
+  if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} is gone`)
+  if (node.metadata.uid !== job.spec.node.uid)
+    return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was made anew`)
+  if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
+  if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
+  if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault went away before the repair started')
+  const unsupported = unsupportedReason(job)
+  if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
+  const createdAt = Date.parse(job.metadata.creationTimestamp ?? '')
+  if (now - createdAt > MOST_WAITING_MS) return finish(seen, now, 'Transient', 'it could not begin within 24h')
+  return undefined
+}
+
+export const touched = ({ job, machine, node, remedier }: Seen) =>
+  [
+    ['RemedyOperationJob', job],
+    ['NodeRemedier', remedier],
+    ['Machine', machine],
+    ['Node', node],
+  ] as const
+
+/** The permit is kept while the job is at work; without it the Defender must think that nobody is. */
+function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
+  const { permit } = seen
+  if (permit === undefined || !isRenewalDue(permit, now))
+    return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
+  return { ...planned, actions: [{ kind: 'RenewPermit', reason: 'the job is at work', permit }, ...planned.actions] }
+}

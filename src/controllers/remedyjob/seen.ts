@@ -1,0 +1,58 @@
+// What the job controller decides about: the job, its permit, its node and whether the fault is there, its machine, holds, and its own memory of waiting.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Node } from '#nodeops/objects.ts'
+import type { Standing } from '#nodeops/rules/node-view.ts'
+
+export type JobStatus = NonNullable<RemedyOperationJob['status']>
+export type JobStep = NonNullable<JobStatus['steps']>[number]
+
+/** What the rule says about the node right now. `Gone`: there is no such rule any more. */
+export type FaultReading =
+  | { readonly kind: 'Present' }
+  | { readonly kind: 'Absent'; readonly since: number | undefined }
+  | { readonly kind: 'Unknown'; readonly why: string }
+  | { readonly kind: 'Gone' }
+
+export interface Seen {
+  readonly job: RemedyOperationJob
+  readonly permit: OperationPermit | undefined
+  readonly node: Node | undefined
+  readonly machine: Machine | undefined
+  readonly standing: Standing
+  /** By the rule itself: is there still something to repair? */
+  readonly fault: FaultReading
+  /** By what the rung verifies: is it repaired? */
+  readonly cleared: FaultReading
+  readonly remedier: NodeRemedier | undefined
+  readonly holds: readonly OperationalHold[]
+  /** Other jobs of the same machine or incident. */
+  readonly others: readonly RemedyOperationJob[]
+  /** Long enough seen by this process that a mass fault would have shown. */
+  readonly isRipe: boolean
+  /** Attempts that this very process wrote down and has not done yet, as `index/attempts`. */
+  readonly begun: ReadonlySet<string>
+  /** Whether job, permit, node and rule were read from the server for this decision. */
+  readonly isFresh: boolean
+}
+
+export const uidOf = ({ metadata }: { readonly metadata: { readonly uid?: string } }): string => metadata.uid ?? ''
+export const nameOf = ({ metadata }: { readonly metadata: { readonly name?: string } }): string => metadata.name ?? ''
+export const phaseOf = (job: RemedyOperationJob) => job.status?.phase ?? 'Pending'
+
+/** What the permit is for: the Machine, or the Node where there is none. */
+export const targetOf = ({
+  machine,
+  job,
+}: Pick<Seen, 'machine' | 'job'>):
+  | { readonly kind: 'Machine' | 'Node'; readonly name: string; readonly uid: string }
+  | undefined => {
+  if (job.spec.machine === undefined) return { kind: 'Node', name: job.spec.node.name, uid: job.spec.node.uid }
+  return machine === undefined ? undefined : { kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }
+}
+
+/** All jobs of an incident share one cordon, so that it outlives a rung that did not help. */
+export const cordonOwner = (job: RemedyOperationJob): string => `repair-${job.spec.incident.slice(0, 16)}`

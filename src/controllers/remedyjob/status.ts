@@ -1,0 +1,118 @@
+// The status of a job as the job controller writes it: everything but the agent's own steps. Pure; equal looks give equal statuses.
+import type { Reason } from '#api/catalogue.ts'
+import { timestamp } from '#lib/clock.ts'
+import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import type { JobChange, JobPlan, StepResult } from './moves.ts'
+import type { JobStatus, JobStep, Seen } from './seen.ts'
+
+const MAX_SENTENCE = 200
+const MAX_OUTPUT = 2_048
+
+/** What was last written under our own name. */
+export function ownStatus({ job }: Pick<Seen, 'job'>): JobStatus {
+  const { steps, evidence: _, ...rest } = job.status ?? {}
+  const own = ownSteps(steps)
+  return { ...rest, ...(own.length > 0 && { steps: own }) }
+}
+
+const ownSteps = (steps: JobStatus['steps']): readonly JobStep[] => (steps ?? []).filter((s) => s.executor !== 'Agent')
+
+/** `result` is what a central step came to; `trouble` why an action did not go through, so that nothing of the change holds. */
+export interface Went {
+  readonly result?: { readonly step: JobStep; readonly went: StepResult }
+  readonly trouble?: string
+}
+
+export function statusOf(seen: Seen, plan: JobPlan, { result, trouble }: Went, now: number): JobStatus {
+  const before = ownStatus(seen)
+  const change: JobChange = trouble === undefined ? (plan.change ?? {}) : {}
+  const { verifyUntil, step, startedAt, finishedAt, message, ...plain } = change
+  const { verifyUntil: oldVerify, waitingFor: oldWaiting, steps: _, ...kept } = before
+  const verify = verifyUntil === undefined ? oldVerify : verifyUntil === null ? undefined : timestamp(verifyUntil)
+  const phase = plain.phase ?? before.phase ?? 'Pending'
+  const waiting =
+    phase === 'Done'
+      ? undefined
+      : trouble === undefined
+        ? plan.waiting
+        : { predicate: 'ReconcileFailed' as const, seen: trouble, unblock: 'it is tried again' }
+  const finished = result === undefined ? undefined : finishedStep(result.step, result.went, now)
+  const steps = withSteps(before.steps ?? [], [step, finished])
+  const status: JobStatus = {
+    ...kept,
+    ...plain,
+    phase,
+    ...(seen.job.metadata.generation !== undefined && { observedGeneration: seen.job.metadata.generation }),
+    ...(steps.length > 0 && { steps }),
+    ...(startedAt !== undefined && { startedAt: timestamp(startedAt) }),
+    ...(verify !== undefined && phase === 'Verifying' && { verifyUntil: verify }),
+    ...(finishedAt !== undefined && { finishedAt: timestamp(finishedAt) }),
+    ...(message !== undefined && { message: message.slice(0, MAX_SENTENCE) }),
+    ...(waiting !== undefined && { waitingFor: waitingOf(waiting, oldWaiting, now) }),
+  }
+  return { ...status, conditions: setConditions(before.conditions, conditionsOf(status), now) }
+}
+
+function finishedStep(step: JobStep, { outcome, output }: StepResult, now: number): JobStep {
+  return {
+    ...step,
+    output: output.slice(0, MAX_OUTPUT),
+    ...(outcome !== undefined && { outcome, finishedAt: timestamp(now) }),
+  }
+}
+
+const withSteps = (steps: readonly JobStep[], changed: readonly (JobStep | undefined)[]): readonly JobStep[] => {
+  const byIndex = new Map([...steps, ...changed.flatMap((s) => s ?? [])].map((s) => [s.index, s]))
+  return [...byIndex.values()].toSorted((a, b) => a.index - b.index)
+}
+
+type WaitingFor = NonNullable<JobStatus['waitingFor']>
+
+/** Since when it waits for this very thing. */
+function waitingOf(
+  { predicate, seen, unblock }: NonNullable<JobPlan['waiting']>,
+  old: WaitingFor | undefined,
+  now: number,
+): WaitingFor {
+  const since = old?.predicate === predicate ? old.since : timestamp(now)
+  return { predicate, seen: seen.slice(0, MAX_SENTENCE), since, unblock: unblock.slice(0, MAX_SENTENCE) }
+}
+
+function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): readonly WantedCondition[] {
+  const of = (type: string, status: 'True' | 'False' | 'Unknown', reason: Reason, text: string): WantedCondition => ({
+    type,
+    status,
+    reason,
+    message: text,
+  })
+  const isDone = phase === 'Done'
+  const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
+  const wasGranted = phase === 'Running' || phase === 'Verifying'
+  const now = waitingFor?.seen ?? message
+  return [
+    isDone
+      ? of('Ready', isGood ? 'True' : 'False', isGood ? 'AsDeclared' : 'StepFailed', message)
+      : of('Ready', 'False', 'Progressing', 'the repair is not over'),
+    isDone
+      ? of('Reconciling', 'False', 'AsDeclared', 'the repair is over')
+      : of('Reconciling', 'True', 'Progressing', now),
+    outcome === 'Permanent'
+      ? of('Stalled', 'True', 'StepFailed', message)
+      : of('Stalled', 'False', 'Progressing', 'no person is needed'),
+    ...(isDone
+      ? []
+      : [
+          wasGranted
+            ? of('PermitGranted', 'True', 'PermitGranted', 'the Defender granted it')
+            : of('PermitGranted', 'False', 'PermitRequested', 'not granted yet'),
+        ]),
+    ...cleared(),
+  ]
+
+  /** Its time of transition to Unknown is when the verification began. */
+  function cleared(): readonly WantedCondition[] {
+    if (outcome === 'Succeeded') return [of('FaultCleared', 'True', 'VerificationPassed', message)]
+    if (outcome === 'Escalated') return [of('FaultCleared', 'False', 'VerificationFailed', message)]
+    return phase === 'Verifying' ? [of('FaultCleared', 'Unknown', 'Progressing', 'the fault has to stay away')] : []
+  }
+}

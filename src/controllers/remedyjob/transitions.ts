@@ -1,0 +1,45 @@
+// The moves of a job through its phases. The table of the protocol alone says what may follow; what it refuses is thrown and looked at again.
+import type { Reason } from '#api/catalogue.ts'
+import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { JobChange, JobPlan, Waiting } from './moves.ts'
+import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
+
+const LOOK_AGAIN_MS = 30_000
+
+export const isBegun = (step: JobStep): boolean =>
+  step.startedAt !== undefined && step.outcome === undefined && step.attempts > 0
+
+export const wait = (predicate: Reason, text: string, unblock: string, requeueAfter?: number): JobPlan => ({
+  actions: [],
+  waiting: { predicate, seen: text, unblock } satisfies Waiting,
+  ...(requeueAfter !== undefined && { requeueAfter }),
+})
+
+/** A step of the table, which alone says what may follow. */
+export function move(seen: Seen, event: JobEvent, facts: JobFacts): Pick<JobChange, 'phase'> {
+  const step = nextJobPhase(phaseOf(seen.job), event, facts)
+  if (step.ok) return { phase: step.state }
+  throw new KubeNodeError(
+    'KN4201',
+    `cannot ${event} job ${seen.job.metadata.name}: ${JSON.stringify(step.refusal)}; it is looked at again`,
+    { retry: 'later' },
+  )
+}
+
+export function finish(seen: Seen, now: number, outcome: NonNullable<JobStatus['outcome']>, message: string): JobPlan {
+  const noStepStarted = !(seen.job.status?.steps ?? []).some(isBegun)
+  if (!noStepStarted)
+    return wait(
+      'WaitingForOther',
+      `to end as ${outcome} (${message}): a step is being done`,
+      'the step must end',
+      LOOK_AGAIN_MS,
+    )
+  // To close a job on the word of a cache that lags behind would leave a fault without a repair.
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  return {
+    actions: [],
+    change: { ...move(seen, 'finish', { outcomeKnown: true, noStepStarted }), outcome, message, finishedAt: now },
+  }
+}
