@@ -165,6 +165,8 @@ export class Store {
     if (newest === (event.type === 'DELETED' ? undefined : event.object)) this.#inFlight.delete(key)
     this.#committed = event.revision
     this.collection(event.object.resource).apply(event)
+    // all who watch have their line now; the window keeps the object alone
+    event.lines.clear()
     for (const listener of this.#onChange) listener(event)
     resolve({ done: event.object })
   }
