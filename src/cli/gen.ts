@@ -2,11 +2,12 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
+import { INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
 
 const root = join(import.meta.dirname, '../..')
-const files = generatedFiles()
+const files = new Map([...generatedFiles(), ...installFiles()])
 
-for (const directory of GENERATED_DIRECTORIES) {
+for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY]) {
   await mkdir(join(root, directory), { recursive: true })
   const present = await readdir(join(root, directory))
   const stale = present.map((name) => `${directory}/${name}`).filter((path) => !files.has(path))

@@ -1,0 +1,24 @@
+// The install manifests beside the CRDs, by path in the repository. Pure: writing is done by the generator.
+import { App, type Chart } from 'cdk8s'
+import { stringify } from 'yaml'
+import { PoliciesChart } from './policies.ts'
+import { RbacChart } from './rbac.ts'
+import { SystemChart } from './system.ts'
+
+export const INSTALL_DIRECTORY = 'deploy/install'
+
+const yamlOf = (chart: Chart): string =>
+  (chart.toJson() as readonly unknown[])
+    .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n')
+
+export function installFiles(): ReadonlyMap<string, string> {
+  const app = new App()
+  const charts: readonly (readonly [string, Chart])[] = [
+    ['system', new SystemChart(app)],
+    ['rbac', new RbacChart(app)],
+    ['policies', new PoliciesChart(app)],
+  ]
+  const head = '# Generated from deploy/charts by npm run gen.\n'
+  return new Map(charts.map(([name, chart]) => [`${INSTALL_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`]))
+}

@@ -1,0 +1,237 @@
+// Admission policies: what roles cannot say. An agent is held to its own Machine, jobs, Leases and Node, everything else is refused; verdicts and the ledger
+// belong to the Defender; an approval names who makes it. An expression that fails refuses.
+import { ApiObject, Chart } from 'cdk8s'
+import type { Construct } from 'constructs'
+import {
+  AGENT_SIGNER,
+  AGENTS_GROUP,
+  BOOTSTRAP_GROUP,
+  SYSTEM_NAMESPACE,
+  TAINTS,
+  agentLeaseName,
+  agentNodeGroup,
+  agentUser,
+} from '#api/names.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { accountUserOf, userOf } from './system.ts'
+
+export interface AdmissionRule {
+  readonly apiGroups: readonly string[]
+  readonly apiVersions: readonly string[]
+  readonly operations: readonly string[]
+  readonly resources: readonly string[]
+}
+
+interface Named {
+  readonly name: string
+  readonly expression: string
+}
+
+export interface AdmissionPolicy {
+  readonly name: string
+  readonly rules: readonly AdmissionRule[]
+  readonly matchConditions: readonly Named[]
+  readonly variables: readonly Named[]
+  readonly validations: readonly { readonly expression: string; readonly message: string }[]
+}
+
+const quoted = (text: string): string => `'${text}'`
+const inGroup = (group: string): string => `${quoted(group)} in request.userInfo.groups`
+const any = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' || ')
+const all = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' && ')
+
+/** The request leaves out what is empty. */
+const part = (field: 'subResource' | 'namespace'): string => `has(request.${field}) ? request.${field} : ''`
+const isResource = (group: string, resource: string, subresource = ''): string =>
+  all(
+    `request.resource.group == ${quoted(group)}`,
+    `request.resource.resource == ${quoted(resource)}`,
+    `variables.sub == ${quoted(subresource)}`,
+  )
+const operations = (...verbs: readonly string[]): string => `request.operation in [${verbs.map(quoted).join(', ')}]`
+
+const USER_PREFIX = agentUser('')
+const NODE_PREFIX = agentNodeGroup('')
+/** Labels that an agent gives the Node that it registers; all others are the machine controller's or the administrator's. */
+const NODE_LABELS = ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch']
+
+/** With `create`: nothing was there, so nothing may be there. */
+const unchanged = (field: string, otherwise: string): string =>
+  `object.metadata.?${field}.orValue(${otherwise}) == (oldObject == null ? ${otherwise} : oldObject.metadata.?${field}.orValue(${otherwise}))`
+
+const agentWrites: AdmissionPolicy = {
+  name: 'kubenode-agents',
+  rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*', '*/*'] }],
+  matchConditions: [
+    {
+      name: 'an-agent',
+      expression: any(inGroup(AGENTS_GROUP), `request.userInfo.username.startsWith(${quoted(USER_PREFIX)})`),
+    },
+  ],
+  variables: [
+    { name: 'sub', expression: part('subResource') },
+    { name: 'namespace', expression: part('namespace') },
+    {
+      name: 'machine',
+      expression: `request.userInfo.username.startsWith(${quoted(USER_PREFIX)}) ? request.userInfo.username.substring(${USER_PREFIX.length}) : ''`,
+    },
+    {
+      name: 'nodes',
+      expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(NODE_PREFIX)})).map(g, g.substring(${NODE_PREFIX.length}))`,
+    },
+    { name: 'name', expression: `object == null ? '' : object.metadata.?name.orValue('')` },
+    { name: 'isOwnNode', expression: `variables.nodes.size() == 1 && variables.name == variables.nodes[0]` },
+    {
+      name: 'isNode',
+      expression: all(
+        'variables.isOwnNode',
+        any(
+          all(isResource('', 'nodes'), operations('CREATE')),
+          all(isResource('', 'nodes', 'status'), operations('UPDATE')),
+        ),
+      ),
+    },
+  ],
+  validations: [
+    {
+      expression: `variables.machine != ''`,
+      message: 'an agent is known by the name of its Machine',
+    },
+    {
+      expression: any(
+        all(isResource(API_GROUP, 'machines', 'status'), operations('UPDATE'), 'variables.name == variables.machine'),
+        all(
+          isResource(API_GROUP, 'remedyoperationjobs', 'status'),
+          operations('UPDATE'),
+          'oldObject.spec.machine == variables.machine',
+        ),
+        all(
+          isResource('coordination.k8s.io', 'leases'),
+          operations('CREATE', 'UPDATE'),
+          any(
+            all(
+              `variables.namespace == ${quoted(SYSTEM_NAMESPACE)}`,
+              `variables.name == ${quoted(agentLeaseName(''))} + variables.machine`,
+            ),
+            all(`variables.namespace == 'kube-node-lease'`, 'variables.isOwnNode'),
+          ),
+        ),
+        'variables.isNode',
+        all(isResource('certificates.k8s.io', 'certificatesigningrequests'), operations('CREATE')),
+        all(isResource('events.k8s.io', 'events'), operations('CREATE', 'UPDATE')),
+      ),
+      message:
+        'an agent writes the status of its own Machine and jobs, its own Leases and its own Node, and nothing else',
+    },
+    {
+      expression: any('object == null', all(unchanged('ownerReferences', '[]'), unchanged('finalizers', '[]'))),
+      message: 'an agent sets no ownerReferences and no finalizers',
+    },
+    {
+      expression: any(
+        `request.operation != 'UPDATE'`,
+        `request.resource.resource == 'events'`,
+        all(unchanged('labels', '{}'), unchanged('annotations', '{}')),
+      ),
+      message: 'an agent changes no labels and no annotations',
+    },
+    {
+      expression: any(
+        '!variables.isNode',
+        `request.operation != 'CREATE'`,
+        all(
+          `object.metadata.?labels.orValue({}).all(k, k in [${NODE_LABELS.map(quoted).join(', ')}])`,
+          `object.metadata.?annotations.orValue({}).size() == 0`,
+          `object.?spec.?taints.orValue([]).all(t, t.key == ${quoted(TAINTS.componentsPending)})`,
+          `object.?spec.?providerID.orValue('') == ''`,
+        ),
+      ),
+      message: `an agent registers its Node with no labels but its own and no taint but ${TAINTS.componentsPending}`,
+    },
+  ],
+}
+
+const DEFENDERS = [userOf('defender'), accountUserOf('defender')].map(quoted).join(', ')
+
+const defenderOwns: AdmissionPolicy = {
+  name: 'kubenode-defender',
+  rules: [
+    {
+      apiGroups: [API_GROUP],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      resources: ['defenderledgers'],
+    },
+    { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['UPDATE'], resources: ['operationpermits/status'] },
+  ],
+  matchConditions: [],
+  variables: [],
+  validations: [
+    {
+      expression: `request.userInfo.username in [${DEFENDERS}]`,
+      message:
+        'the ledger and the verdicts of permits belong to the Defender; write a policy, an approval or a hold instead',
+    },
+  ],
+}
+
+const approvals: AdmissionPolicy = {
+  name: 'kubenode-approvals',
+  rules: [{ apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE'], resources: ['approvals'] }],
+  matchConditions: [],
+  variables: [],
+  validations: [
+    { expression: 'object.spec.by == request.userInfo.username', message: 'spec.by must be who makes the approval' },
+  ],
+}
+
+const certificates: AdmissionPolicy = {
+  name: 'kubenode-certificates',
+  rules: [
+    {
+      apiGroups: ['certificates.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['CREATE'],
+      resources: ['certificatesigningrequests'],
+    },
+  ],
+  matchConditions: [
+    { name: 'an-agent-or-one-to-be', expression: any(inGroup(AGENTS_GROUP), inGroup(BOOTSTRAP_GROUP)) },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
+      message: `agents ask ${AGENT_SIGNER} for certificates, and nobody else`,
+    },
+  ],
+}
+
+export const POLICIES: readonly AdmissionPolicy[] = [agentWrites, defenderOwns, approvals, certificates]
+
+export class PoliciesChart extends Chart {
+  constructor(scope: Construct) {
+    super(scope, 'policies')
+    for (const { name, rules, matchConditions, variables, validations } of POLICIES) {
+      const apiVersion = 'admissionregistration.k8s.io/v1'
+      new ApiObject(this, name, {
+        apiVersion,
+        kind: 'ValidatingAdmissionPolicy',
+        metadata: { name },
+        spec: {
+          failurePolicy: 'Fail',
+          matchConstraints: { resourceRules: rules },
+          ...(matchConditions.length > 0 && { matchConditions }),
+          ...(variables.length > 0 && { variables }),
+          validations: validations.map((v) => ({ ...v, reason: 'Forbidden' })),
+        },
+      })
+      new ApiObject(this, `${name}-binding`, {
+        apiVersion,
+        kind: 'ValidatingAdmissionPolicyBinding',
+        metadata: { name },
+        spec: { policyName: name, validationActions: ['Deny'] },
+      })
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// The table of roles as objects: a role and its binding for each entry.
+import { ApiObject, Chart } from 'cdk8s'
+import type { Construct } from 'constructs'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ROLES, type RoleEntry, type Subject } from './roles.ts'
+
+const RBAC = 'rbac.authorization.k8s.io'
+
+const subjectOf = (s: Subject): object =>
+  s.kind === 'ServiceAccount' ? { ...s, namespace: SYSTEM_NAMESPACE } : { ...s, apiGroup: RBAC }
+
+export class RbacChart extends Chart {
+  constructor(scope: Construct) {
+    super(scope, 'rbac')
+    for (const entry of ROLES) this.#add(entry)
+  }
+
+  #add({ name, namespace, subjects, rules }: RoleEntry): void {
+    const kind = namespace === undefined ? 'ClusterRole' : 'Role'
+    const id = `${kind}-${name}-${namespace ?? ''}`.replaceAll(':', '-')
+    const metadata = { name, ...(namespace !== undefined && { namespace }) }
+    const apiVersion = `${RBAC}/v1`
+    new ApiObject(this, id, { apiVersion, kind, metadata, rules })
+    new ApiObject(this, `${id}-binding`, {
+      apiVersion,
+      kind: `${kind}Binding`,
+      metadata,
+      roleRef: { apiGroup: RBAC, kind, name },
+      subjects: subjects.map(subjectOf),
+    })
+  }
+}

@@ -1,0 +1,246 @@
+// What each of us may do, and nothing more: one table. Names of verbs and resources are those of the requests that the code makes.
+import { AGENT_SIGNER, AGENTS_GROUP, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { KINDS } from '#api/kinds.ts'
+import { PROGRAMS, type Program, accountOf, userOf } from './system.ts'
+
+export interface PolicyRule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+export type Subject =
+  | { readonly kind: 'User' | 'Group'; readonly name: string }
+  | { readonly kind: 'ServiceAccount'; readonly name: string }
+
+export interface RoleEntry {
+  readonly name: string
+  /** Absent: for the whole cluster. */
+  readonly namespace?: string
+  readonly subjects: readonly Subject[]
+  readonly rules: readonly PolicyRule[]
+}
+
+const LOOK = ['get', 'list', 'watch'] as const
+/** Server-side apply and patches are `patch`; making by apply is `create` too. */
+const WRITE = ['create', 'update', 'patch'] as const
+const CHANGE = ['update', 'patch'] as const
+
+const on =
+  (group: string) =>
+  (resources: readonly string[], verbs: readonly string[], resourceNames?: readonly string[]): PolicyRule => ({
+    apiGroups: [group],
+    resources,
+    verbs,
+    ...(resourceNames !== undefined && { resourceNames }),
+  })
+const ours = on(API_GROUP)
+const core = on('')
+const apps = on('apps')
+const leases = on('coordination.k8s.io')
+const certificates = on('certificates.k8s.io')
+const events = on('events.k8s.io')(['events'], ['create', 'patch'])
+
+const NODE_LEASES = 'kube-node-lease'
+const KUBE_SYSTEM = 'kube-system'
+
+/** Kinds that git declares; the others are made by programs. */
+const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
+  'ComponentConfig',
+  'RemedyOperationJob',
+  'OperationPermit',
+  'DefenderLedger',
+  'Approval',
+  'Release',
+  'MaintenanceEvent',
+])
+const DECLARED = KINDS.filter((k) => !MADE_BY_PROGRAMS.has(k.kind)).map((k) => k.plural)
+
+const programs = (program: Program): readonly Subject[] => [
+  { kind: 'User', name: userOf(program) },
+  { kind: 'ServiceAccount', name: accountOf(program) },
+]
+
+/** Each program elects its leader on one Lease of its own. */
+const election = (program: Program): RoleEntry => ({
+  name: `kubenode:${program}`,
+  namespace: SYSTEM_NAMESPACE,
+  subjects: programs(program),
+  rules: [
+    leases(['leases'], ['create']),
+    leases(['leases'], ['get', ...CHANGE], [`kubenode-${program}`]),
+    ...(INSIDE[program] ?? []),
+  ],
+})
+
+/** What else a program does in our own namespace. */
+const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
+  sync: [core(['secrets'], ['get'])],
+  controllers: [
+    leases(['leases'], [...LOOK, 'delete']),
+    apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
+    core(['secrets'], [...WRITE, 'get', 'delete']),
+  ],
+  defender: [
+    leases(['leases'], ['get']),
+    apps(['controllerrevisions'], ['get']),
+    core(['secrets'], ['create']),
+    core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls']),
+  ],
+}
+
+const sync: RoleEntry = {
+  name: 'kubenode:sync',
+  subjects: programs('sync'),
+  rules: [
+    ours(DECLARED, [...LOOK, ...WRITE, 'delete']),
+    ours(['releases'], [...LOOK, ...WRITE, 'delete']),
+    ours(['releases/status', 'fleetsources/status', 'inventories/status'], CHANGE),
+    ours(['approvals', 'operationpermits', 'remedyoperationjobs'], LOOK),
+    // What a fleet may declare beside our kinds. Roles are not among it: nobody gets rights through a commit.
+    core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...LOOK, ...WRITE, 'delete']),
+    apps(['deployments', 'statefulsets', 'daemonsets'], [...LOOK, ...WRITE, 'delete']),
+    core(['nodes'], LOOK),
+    events,
+  ],
+}
+
+const controllers: RoleEntry = {
+  name: 'kubenode:controllers',
+  subjects: programs('controllers'),
+  rules: [
+    ours(
+      KINDS.map((k) => k.plural),
+      LOOK,
+    ),
+    ours(['machines', 'componentconfigs', 'remedyoperationjobs'], [...WRITE, 'delete']),
+    ours(['operationpermits'], WRITE),
+    // Finalizers and adoption; what git declares of a spec is not touched.
+    ours(['machinesets', 'machinecomponentsets', 'componentcanaries', 'noderemediers', 'clusters'], CHANGE),
+    ours(
+      [
+        'machines/status',
+        'machinesets/status',
+        'machinecomponentsets/status',
+        'machinecomponents/status',
+        'componentcanaries/status',
+        'noderemediers/status',
+        'remedyoperationjobs/status',
+        'maintenanceevents/status',
+        'clusters/status',
+      ],
+      CHANGE,
+    ),
+    ours(
+      ['machines/finalizers', 'machinesets/finalizers', 'machinecomponentsets/finalizers', 'noderemediers/finalizers'],
+      ['update'],
+    ),
+    core(['nodes'], [...LOOK, ...CHANGE, 'delete']),
+    core(['nodes/status'], ['patch']),
+    core(['pods'], [...LOOK, 'delete']),
+    core(['pods/eviction'], ['create']),
+    core(['namespaces'], LOOK),
+    apps(['daemonsets'], LOOK),
+    on('policy')(['poddisruptionbudgets'], LOOK),
+    certificates(['certificatesigningrequests'], LOOK),
+    certificates(['certificatesigningrequests/approval'], CHANGE),
+    certificates(['signers'], ['approve'], [AGENT_SIGNER]),
+    events,
+  ],
+}
+
+/** One-time join tokens are bootstrap tokens, which live there and nowhere else. */
+const joinTokens: RoleEntry = {
+  name: 'kubenode:controllers',
+  namespace: KUBE_SYSTEM,
+  subjects: programs('controllers'),
+  rules: [core(['secrets'], [...LOOK, ...WRITE, 'delete'])],
+}
+
+const nodeLeases: RoleEntry = {
+  name: 'kubenode:controllers',
+  namespace: NODE_LEASES,
+  subjects: programs('controllers'),
+  rules: [leases(['leases'], [...LOOK, 'delete'])],
+}
+
+const defender: RoleEntry = {
+  name: 'kubenode:defender',
+  subjects: programs('defender'),
+  rules: [
+    ours(
+      [
+        'approvals',
+        'clusters',
+        'defenderpolicies',
+        'machinecomponents',
+        'machinecomponentsets',
+        'machines',
+        'operationalholds',
+        'operationpermits',
+      ],
+      LOOK,
+    ),
+    ours(['defenderledgers'], [...LOOK, ...WRITE]),
+    ours(['operationpermits/status', 'defenderpolicies/status', 'operationalholds/status'], CHANGE),
+    ours(['operationpermits'], ['delete']),
+    core(['nodes'], LOOK),
+    on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
+    on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', ...CHANGE], [API_GROUP]),
+    events,
+  ],
+}
+
+const defenderNodeLeases: RoleEntry = {
+  name: 'kubenode:defender',
+  namespace: NODE_LEASES,
+  subjects: programs('defender'),
+  rules: [leases(['leases'], ['get'])],
+}
+
+const AGENTS: readonly Subject[] = [{ kind: 'Group', name: AGENTS_GROUP }]
+
+/** Roles cannot tell one agent from another: the admission policies hold each to what is its own. Nothing that an agent can read holds a secret. */
+const agents: RoleEntry = {
+  name: 'kubenode:agents',
+  subjects: AGENTS,
+  rules: [
+    ours(['machines', 'remedyoperationjobs', 'machinecomponents', 'componentconfigs'], LOOK),
+    ours(['operationpermits'], ['get']),
+    ours(['machines/status', 'remedyoperationjobs/status'], ['patch']),
+    core(['nodes'], [...LOOK, 'create']),
+    core(['nodes/status'], ['patch']),
+    certificates(['certificatesigningrequests'], ['create', 'get']),
+    events,
+  ],
+}
+
+const agentLeases = (namespace: string): RoleEntry => ({
+  name: 'kubenode:agents',
+  namespace,
+  subjects: AGENTS,
+  rules: [leases(['leases'], ['get', 'create', 'patch'])],
+})
+
+/** A join token may ask for a certificate and look whether it came. */
+const bootstrappers: RoleEntry = {
+  name: 'kubenode:bootstrappers',
+  subjects: [{ kind: 'Group', name: BOOTSTRAP_GROUP }],
+  rules: [certificates(['certificatesigningrequests'], ['create', 'get'])],
+}
+
+export const ROLES: readonly RoleEntry[] = [
+  sync,
+  controllers,
+  joinTokens,
+  nodeLeases,
+  defender,
+  defenderNodeLeases,
+  agents,
+  agentLeases(SYSTEM_NAMESPACE),
+  agentLeases(NODE_LEASES),
+  bootstrappers,
+  ...PROGRAMS.map(election),
+]
