@@ -4,6 +4,7 @@ import type { Answer } from '../handlers/context.ts'
 import type { Registry } from '../registry/registry.ts'
 import { notAcceptable } from '../status/refusal.ts'
 import { documentV2, documentV3, indexV3 } from './documents.ts'
+import { GNOSTIC_TYPE, gnosticDocument } from './gnostic.ts'
 
 interface Kept {
   readonly generation: number
@@ -13,7 +14,12 @@ interface Kept {
 /** Documents of a registry, until it changes. */
 const kept = new WeakMap<Registry, Kept>()
 
-function bytesFor(registry: Registry, key: string, make: () => unknown): Buffer | undefined {
+function bytesFor(
+  registry: Registry,
+  key: string,
+  make: () => unknown,
+  encode: (document: unknown) => Buffer = encodeJson,
+): Buffer | undefined {
   let known = kept.get(registry)
   if (known?.generation !== registry.generation) {
     known = { generation: registry.generation, bytes: new Map() }
@@ -21,7 +27,7 @@ function bytesFor(registry: Registry, key: string, make: () => unknown): Buffer 
   }
   if (!known.bytes.has(key)) {
     const document = make()
-    known.bytes.set(key, document === undefined ? undefined : encodeJson(document))
+    known.bytes.set(key, document === undefined ? undefined : encode(document))
   }
   return known.bytes.get(key)
 }
@@ -36,7 +42,10 @@ export function openApi(
   const answer = (body: Buffer | undefined): Answer | undefined =>
     body === undefined ? undefined : { code: 200, body, type: 'application/json' }
   if (version === 'v2' && segments.length === 1) {
-    // an old form of these documents is protobuf only, which we do not write
+    if (accept?.includes('proto-openapi.spec.v2') === true) {
+      const body = bytesFor(registry, 'v2 gnostic', () => documentV2(registry), gnosticDocument)
+      return { code: 200, body, type: GNOSTIC_TYPE }
+    }
     if (accept !== undefined && !/json|\*\/\*/.test(accept)) throw notAcceptable()
     return answer(bytesFor(registry, 'v2', () => documentV2(registry)))
   }
