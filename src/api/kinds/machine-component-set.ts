@@ -184,6 +184,7 @@ const wave = rule(
   obj('One slice of a step: at most 100 machines under one permit.', {
     component: componentName('The component that is switched.'),
     version: optional(componentVersion('The version that it gets.')),
+    config: optional(objectName('The ComponentConfig that it gets; absent when the component has no values.')),
     step: int('Number of the step, from 0.', { min: 0, max: 10_000 }),
     slice: int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
     phase: phase('Wave'),

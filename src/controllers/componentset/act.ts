@@ -1,0 +1,115 @@
+// Carries out one action of a rollout and decides nothing: whatever opens or frees a slot looks once more at what it rests on.
+import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { assertNever } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { type PermitTools, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { deleteExactly, recheck } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { MachineResult, SetAction } from './actions.ts'
+import { type Target, controllerRevisionType } from './revisions.ts'
+import { readOne } from './members.ts'
+import { standingOf } from './reading.ts'
+import type { Seen } from './seen.ts'
+
+export interface ActTools {
+  readonly client: KubeClient
+  readonly now: () => number
+}
+
+const fieldManager = FIELD_MANAGERS.componentSet
+
+export async function act(
+  tools: ActTools,
+  action: SetAction,
+  seen: Seen,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<ActionOutcome> {
+  const { client } = tools
+  const permitTools: PermitTools = { client, fieldManager, signal }
+  switch (action.kind) {
+    case 'CreateRevision':
+      return outcomeOf(() => client.create(controllerRevisionType, action.revision, { fieldManager, signal }))
+    case 'DeleteRevision':
+      return deleteExactly(client, controllerRevisionType, action.revision, { signal })
+    case 'CreateConfig':
+      return createConfig(client, action, signal)
+    case 'Ask':
+      return (await isStale(client, seen, signal)) ?? requestPermit(permitTools, action.permit, action.request)
+    case 'Renew':
+      return renewPermit(permitTools, action.permit, tools.now())
+    case 'Report':
+      return (await isStale(client, seen, signal)) ?? report(permitTools, action, signal)
+    default:
+      return assertNever(action)
+  }
+}
+
+/** Decided on an older set, a permit would be asked for or freed that a slice of the newer one counts on. */
+async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome | undefined> {
+  const fresh = await recheck(client, machineComponentSet, set, signal)
+  return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined
+}
+
+/** Its name is the digest of what is in it: one that exists is the one that is wanted. */
+async function createConfig(
+  client: KubeClient,
+  { config }: Extract<SetAction, { kind: 'CreateConfig' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const outcome = await outcomeOf(() =>
+    client.create(componentConfig, config as unknown as ComponentConfig, { fieldManager, signal }),
+  )
+  return outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+}
+
+type Report = Extract<SetAction, { kind: 'Report' }>
+
+/** A result frees a slot, so it is written only for machines that a fresh look confirms. */
+async function report(
+  tools: PermitTools,
+  { permit, target, results }: Report,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const isConfirmed = await Promise.all(results.map((r) => confirms(tools.client, r, target, signal)))
+  const confirmed = results.filter((_, i) => isConfirmed[i])
+  if (confirmed.length === 0) return outdated('no machine is as it looked')
+  const outcome = await reportResults(tools, permit, Object.fromEntries(confirmed.map((r) => [r.uid, r.result])))
+  if (outcome.kind !== 'Applied' || confirmed.length === results.length) return outcome
+  return outdated('some machines are not as they looked')
+}
+
+async function confirms(
+  client: KubeClient,
+  { machine: name, uid, result }: MachineResult,
+  target: Target,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const fresh = await client.get(machine, { name }, { signal })
+  if (fresh === undefined || fresh.metadata.uid !== uid) return result === 'Released'
+  return result === resultNow(fresh, target)
+}
+
+const NO_NODES = { get: () => undefined }
+
+function resultNow(fresh: Machine, target: Target): MachineResult['result'] | undefined {
+  const standing = standingOf(readOne(fresh, NO_NODES, new Map([[target.component, 0]])), 0, target)
+  switch (standing) {
+    case 'Updated':
+    case 'Unhealthy':
+      return 'Succeeded'
+    case 'Failed':
+      return 'Failed'
+    case 'Switching':
+      return undefined
+    case 'Pending':
+    case 'Outdated':
+    case 'Canary':
+      return 'Released'
+    default:
+      return assertNever(standing)
+  }
+}

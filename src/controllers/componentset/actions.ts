@@ -1,0 +1,26 @@
+// Everything that a rollout can do. Each says why.
+import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { PermitRequest, TargetResult } from '#nodeops/permits.ts'
+import type { ControllerRevision, Target } from './revisions.ts'
+
+export interface MachineResult {
+  readonly machine: string
+  readonly uid: string
+  readonly result: TargetResult
+}
+
+export type SetAction =
+  | { readonly kind: 'CreateRevision'; readonly reason: string; readonly revision: ControllerRevision }
+  | { readonly kind: 'DeleteRevision'; readonly reason: string; readonly revision: ControllerRevision }
+  | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
+  | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
+  | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
+  /** Each result is held against a fresh look at the machine before it frees a slot. */
+  | {
+      readonly kind: 'Report'
+      readonly reason: string
+      readonly permit: OperationPermit
+      readonly target: Target
+      readonly results: readonly MachineResult[]
+    }

@@ -1,0 +1,227 @@
+// Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { WaveFacts } from '#api/protocol/wave.ts'
+import { assertNever } from '#lib/errors.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { isRenewalDue } from '#nodeops/permits.ts'
+import type { MachineResult, SetAction } from './actions.ts'
+import type { Rollout, Wave } from './seen.ts'
+import { type SliceMachine, type SliceView, type Surroundings, isFailed, waveTarget } from './slice-view.ts'
+import { type Wait, waitingSince } from './waiting.ts'
+
+/** Why a slice is not wanted any more. */
+export type GivenUp = 'superseded' | 'blocked' | 'aborted'
+
+export interface Moved {
+  /** Undefined: the slice was given up and its entry goes. */
+  readonly wave: Wave | undefined
+  readonly actions: readonly SetAction[]
+  /** Set when the slice failed now. */
+  readonly failure?: string
+}
+
+export interface Tally {
+  readonly failed: number
+  readonly allowed: number
+}
+
+export const isPermitEnded = (permit: OperationPermit | undefined): boolean => {
+  const phase = permit?.status?.phase
+  return phase === 'Denied' || phase === 'Expired' || phase === 'Revoked' || phase === 'Released'
+}
+
+export function moveSlice(
+  view: SliceView,
+  around: Surroundings,
+  rollout: Rollout,
+  tally: Tally,
+  givenUp: GivenUp | undefined,
+): Moved {
+  const { wave, permit } = view
+  switch (wave.phase) {
+    case 'Planned':
+    case 'Inspecting':
+    case 'Soaking':
+      return givenUp === undefined ? { wave, actions: [] } : abort(view, around, givenUp)
+    case 'AwaitingPermit':
+      if (givenUp !== undefined) return abort(view, around, givenUp)
+      return permit === undefined ? { wave, actions: [] } : awaitPermit(view, permit, around)
+    case 'Switching':
+      return whileSwitching(view, around, rollout, tally, givenUp)
+    case 'Passed':
+    case 'Failed':
+    case 'Aborted':
+      return { wave, actions: [] }
+    default:
+      return assertNever(wave.phase)
+  }
+}
+
+function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundings): Moved {
+  const { wave, machines } = view
+  const isGranted = permit.status?.phase === 'Granted'
+  // A report of the attempt before must not be taken for one of this: the machine controller counts the attempt up first.
+  const stuck = machines.find((m) => m.standing === 'Failed' && failedBefore(m, view, around))
+  if (isGranted && stuck !== undefined) return waits(wave, retried(stuck), around, renewal(permit, around.now))
+  const begun = around.rules.nextPhase(wave.phase, 'begin', { permitGrantedNow: isGranted })
+  if (begun !== undefined) return waits({ ...wave, phase: begun }, progress(view), around)
+  const replanned = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: isPermitEnded(permit) })
+  if (replanned !== undefined) return waits({ ...wave, phase: replanned }, ended(permit), around)
+  return waits(wave, asked(permit), around)
+}
+
+/** What failed after the permit was asked for has failed under it: orders may be given before this phase ends. */
+function failedBefore({ reading, targetUid }: SliceMachine, { wave }: SliceView, { indexOf }: Surroundings): boolean {
+  const since = reading?.reported[indexOf(wave.component)]?.since
+  return targetUid !== undefined && since !== undefined && Date.parse(since) < Date.parse(wave.startedAt ?? '')
+}
+
+function whileSwitching(
+  view: SliceView,
+  around: Surroundings,
+  rollout: Rollout,
+  tally: Tally,
+  givenUp: GivenUp | undefined,
+): Moved {
+  const { wave, permit, machines } = view
+  const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
+  const isPermitGone = permit === undefined || isPermitEnded(permit)
+  // A result counts once it is in the permit: writing it looked at the machine afresh.
+  const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
+  const isReported = isOver || (isPermitGone && machines.every((m) => m.end !== undefined))
+  const isAbove = tally.failed > tally.allowed
+  const overdue = Date.parse(wave.waitingFor?.since ?? '') + parseDuration(rollout.progressDeadline)
+  const facts: WaveFacts = {
+    noMachineSwitching: !view.isAnySwitching,
+    machinesReported: isReported,
+    failuresWithin: !isAbove,
+    failuresAbove: isAbove,
+    deadlinePassed: !around.isOutage && around.now >= overdue,
+    permitEnded: isPermitGone,
+    givenUp: givenUp !== undefined,
+  }
+  const counted = failed === 0 ? wave : { ...wave, failed }
+  const report = reports(view)
+  if (givenUp !== undefined) {
+    const gone = around.rules.nextPhase(wave.phase, 'abort', facts)
+    return gone === undefined ? waits(counted, ending(view), around, report) : { wave: undefined, actions: report }
+  }
+  const { nextPhase } = around.rules
+  const bad = nextPhase(wave.phase, 'fail', facts)
+  if (bad !== undefined) return failure(counted, bad, `${tally.failed} machines failed, ${tally.allowed} may`, report)
+  const settled = nextPhase(wave.phase, 'settle', facts)
+  if (settled !== undefined) return waits({ ...counted, phase: settled }, STEP_OPEN, around, report)
+  const stalled = isReported ? undefined : nextPhase(wave.phase, 'stall', facts)
+  if (stalled !== undefined)
+    return failure(
+      counted,
+      stalled,
+      `nothing moved for ${formatDuration(parseDuration(rollout.progressDeadline))}`,
+      report,
+    )
+  const replanned = nextPhase(wave.phase, 'replan', facts)
+  if (replanned !== undefined && permit !== undefined)
+    return waits({ ...counted, phase: replanned }, ended(permit), around)
+  if (replanned !== undefined) return waits({ ...counted, phase: replanned }, PERMIT_GONE, around)
+  const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
+  return waits(counted, isAbove ? tooMany(tally) : progress(view), around, more)
+}
+
+const failure = (wave: Wave, phase: Wave['phase'], why: string, actions: readonly SetAction[]): Moved => {
+  const { waitingFor: _, ...rest } = wave
+  return { wave: { ...rest, phase }, actions, failure: `step ${wave.step}: ${why}` }
+}
+
+function abort(view: SliceView, around: Surroundings, why: GivenUp): Moved {
+  const facts: WaveFacts = { givenUp: true, noMachineSwitching: !view.isAnySwitching }
+  const gone = around.rules.nextPhase(view.wave.phase, 'abort', facts)
+  const actions = reports(view)
+  if (gone === undefined) return waits(view.wave, ending(view), around, actions)
+  return { wave: undefined, actions: actions.map((a) => ({ ...a, reason: `${a.reason}; the slice is ${why}` })) }
+}
+
+/** Results that can be written; none into a permit that has ended. */
+export function reports({
+  wave,
+  permit,
+  machines,
+}: Pick<SliceView, 'wave' | 'permit' | 'machines'>): readonly SetAction[] {
+  if (permit === undefined || isPermitEnded(permit)) return []
+  const results = machines.flatMap(resultOf)
+  if (results.length === 0) return []
+  const reason = `${results.length} of ${permit.spec.targets.length} machines came to an end`
+  return [{ kind: 'Report', reason, permit, target: waveTarget(wave), results }]
+}
+
+function resultOf({ name, targetUid, result, end }: SliceMachine): readonly MachineResult[] {
+  if (targetUid === undefined || result !== undefined || end === undefined || end === 'Lost') return []
+  return [{ machine: name, uid: targetUid, result: end }]
+}
+
+const renewal = (permit: OperationPermit, now: number): readonly SetAction[] =>
+  isRenewalDue(permit, now) ? [{ kind: 'Renew', reason: 'the slice is still at work', permit }] : []
+
+const waits = (wave: Wave, wait: Wait, { now }: Surroundings, actions: readonly SetAction[] = []): Moved => ({
+  wave: { ...wave, waitingFor: waitingSince(wave.waitingFor, wait, now) },
+  actions,
+})
+
+export const STEP_OPEN: Wait = {
+  predicate: 'StepOpen',
+  seen: 'other slices of the step are not done',
+  unblock: 'the step goes on when all its slices are',
+}
+
+const PERMIT_GONE: Wait = {
+  predicate: 'PermitRequested',
+  seen: 'the permit was deleted',
+  unblock: 'another one is asked for',
+}
+
+function progress({ machines }: SliceView): Wait {
+  const done = machines.filter((m) => m.end !== undefined).length
+  const first = machines.find((m) => m.end === undefined)
+  const at = first === undefined ? '' : `; ${first.name} is ${first.standing ?? 'gone'}`
+  return {
+    predicate: 'Progressing',
+    seen: `${done} of ${machines.length} machines done${at}`,
+    unblock: 'the machines switch, probe and report by themselves',
+    isProgress: true,
+  }
+}
+
+const ending = ({ machines }: SliceView): Wait => ({
+  predicate: 'Progressing',
+  seen: `${machines.filter((m) => m.isSwitching).length} machines are between two versions`,
+  unblock: 'the slice is given up as soon as they are not',
+  isProgress: true,
+})
+
+const tooMany = ({ failed, allowed }: Tally): Wait => ({
+  predicate: 'TooManyFailures',
+  seen: `${failed} machines failed, ${allowed} may; others are still switching`,
+  unblock: 'the slice fails when they have ended',
+})
+
+const retried = ({ name }: SliceMachine): Wait => ({
+  predicate: 'WaitingForOther',
+  seen: `machine ${name} still reports its last attempt`,
+  unblock: 'its next attempt is ordered by the machine controller',
+})
+
+function asked(permit: OperationPermit): Wait {
+  const binding = permit.status?.verdicts?.find((v) => v.verdict !== 'Granted')
+  const seen =
+    binding === undefined
+      ? 'the Defender has not decided yet'
+      : `gate ${binding.gate}: ${binding.seen ?? binding.verdict}`
+  return { predicate: 'PermitRequested', seen, unblock: 'the Defender grants it; its role must be running' }
+}
+
+function ended(permit: OperationPermit): Wait {
+  const phase = permit.status?.phase
+  const predicate = phase === 'Denied' ? 'PermitDenied' : phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired'
+  const verdict = permit.status?.verdicts?.find((v) => v.verdict === 'Denied')
+  const seen = verdict === undefined ? `the permit is ${phase}` : `gate ${verdict.gate}: ${verdict.seen ?? 'refused'}`
+  return { predicate, seen, unblock: 'another permit is asked for' }
+}

@@ -1,0 +1,76 @@
+// Which machines a set speaks for, and for which of their components another set speaks instead.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import { type Reading, readMachine } from './reading.ts'
+import type { Lookup } from './seen.ts'
+import type { Node } from '#nodeops/objects.ts'
+
+export interface Rival {
+  readonly set: MachineComponentSet
+  readonly selector: Selector
+}
+
+const nameOf = (set: MachineComponentSet): string => set.metadata.name ?? ''
+
+/** Other sets of at least this priority that declare the component too, by component. */
+export function rivalsOf(
+  set: MachineComponentSet,
+  sets: readonly MachineComponentSet[],
+): ReadonlyMap<string, readonly Rival[]> {
+  const rivals = new Map<string, Rival[]>()
+  for (const other of sets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+    if (nameOf(other) === nameOf(set) || other.metadata.deletionTimestamp !== undefined) continue
+    if (other.spec.priority < set.spec.priority) continue
+    const shared = other.spec.components.filter((c) => set.spec.components.some((d) => d.name === c.name))
+    for (const { name } of shared)
+      rivals.set(name, [...(rivals.get(name) ?? []), { set: other, selector: selectorOf(other.spec.selector) }])
+  }
+  return rivals
+}
+
+/**
+ * The set that decides about the component on this machine instead of ours. The higher priority wins; among equals the one that
+ * already decides, then the first by name: the machine controller decides alike.
+ */
+export function rivalFor(
+  rivals: readonly Rival[] | undefined,
+  ours: MachineComponentSet,
+  machine: Machine,
+  decidedBy: string | undefined,
+): Rival | undefined {
+  return rivals?.find((r) => goesBefore(r.set, ours, decidedBy) && matchesSelector(r.selector, machine.metadata.labels))
+}
+
+function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decidedBy: string | undefined): boolean {
+  if (other.spec.priority !== ours.spec.priority) return other.spec.priority > ours.spec.priority
+  if (nameOf(ours) === decidedBy) return false
+  return nameOf(other) === decidedBy || nameOf(other) < nameOf(ours)
+}
+
+/** An observed machine is nobody's to change. */
+export const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
+  spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
+
+const nodeOf = (nodes: Lookup<Node>, machine: Machine): Node | undefined => {
+  const ref = machine.status?.nodeRef
+  const node = ref && nodes.get(ref.name)
+  // Another Node of the same name says nothing about this machine.
+  return node?.metadata.uid === ref?.uid ? node : undefined
+}
+
+/** In the order of names: nothing may depend on the order in which a cache holds them. */
+export function readMembers(
+  set: MachineComponentSet,
+  machines: readonly Machine[],
+  nodes: Lookup<Node>,
+  indexOf: ReadonlyMap<string, number>,
+): readonly Reading[] {
+  const selector = selectorOf(set.spec.selector)
+  const members = machines.filter((m) => isMember(selector, m))
+  members.sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+  return members.map((m) => readOne(m, nodes, indexOf))
+}
+
+export const readOne = (machine: Machine, nodes: Lookup<Node>, indexOf: ReadonlyMap<string, number>): Reading =>
+  readMachine(machine, nodeOf(nodes, machine), indexOf)

@@ -1,0 +1,27 @@
+// When to look again although nothing changed: soaks and holds end, windows open, permits want renewing, deadlines pass.
+import { isAtWork } from './context.ts'
+import type { Context } from './context.ts'
+import { firstEnd } from './holds.ts'
+import { LEASE_SECONDS } from './open.ts'
+import type { Wave } from './seen.ts'
+
+/** While something is at work: often enough to renew its permit twice before it runs out. */
+const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
+/** While something waits on time alone, deadlines of minutes are kept well enough by this. */
+const WAITING_MS = 30_000
+/** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
+const AFTER_MS = 50
+
+export function nextLook({ now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
+  const moments: number[] = []
+  for (const wave of waves) {
+    if (isAtWork(wave)) moments.push(now + AT_WORK_MS)
+    else if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''), now + WAITING_MS)
+    else if (wave.phase !== 'Passed' && wave.phase !== 'Failed') moments.push(now + WAITING_MS)
+  }
+  const end = firstEnd(holds, now)
+  if (end !== undefined) moments.push(end)
+  if (opening.nextAt !== undefined) moments.push(opening.nextAt)
+  const known = moments.filter((m) => !Number.isNaN(m))
+  return known.length === 0 ? undefined : Math.max(AFTER_MS, Math.min(...known) - now + AFTER_MS)
+}

@@ -1,0 +1,273 @@
+// Opens the next slices of a component within the budget: picks machines, names the permit, and says why nothing opens when nothing does.
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { PermitRequest } from '#nodeops/permits.ts'
+import type { SetAction } from './actions.ts'
+import { isPermitEnded } from './advance.ts'
+import type { Survey } from './candidates.ts'
+import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
+import type { Reading } from './reading.ts'
+import { type Target, revisionHash, shortened } from './revisions.ts'
+import type { Rules } from './rules.ts'
+import type { Seen, Wave } from './seen.ts'
+import { pickSpread } from './spread.ts'
+import { isWaveTo } from './tracks.ts'
+import { type Wait, waitingSince } from './waiting.ts'
+
+/** Slices of one set that are not over. */
+export const MOST_OPEN_SLICES = 20
+/** A requester that vanished frees its permit after so long; it renews at a third of it. */
+export const LEASE_SECONDS = 120
+/** A refusal is not asked about again at once. */
+const ASK_AGAIN_MS = 60_000
+
+export interface Room {
+  /** Machines that may go down beside those that are. */
+  readonly free: number
+  readonly limit: number
+  readonly counting: number
+  readonly slices: number
+  /** Why nothing may be opened at all at the moment. */
+  readonly closed: Wait | undefined
+}
+
+export interface Opened {
+  readonly waves: readonly Wave[]
+  readonly actions: readonly SetAction[]
+  /** Machines that count against the budget from now on. */
+  readonly costs: number
+  readonly machines: readonly string[]
+  readonly wait: Wait | undefined
+}
+
+const nothing = (wait: Wait | undefined): Opened => ({ waves: [], actions: [], costs: 0, machines: [], wait })
+
+export interface StepPlace {
+  readonly step: number
+  readonly slice: number
+  readonly left: number
+}
+
+/** Where the next slice belongs; undefined while a step is being inspected or watched. */
+export function placeOf(
+  survey: Survey,
+  waves: readonly Wave[],
+  steps: Seen['set']['spec']['rollout']['steps'],
+  counting: number,
+): StepPlace | undefined {
+  const { target, isProven } = survey.track
+  const mine = waves.filter((w) => isWaveTo(w, target))
+  const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
+  const inLast = mine.filter((w) => w.step === last)
+  const sizeOf = (step: number) => (isProven ? Infinity : stepSize(steps, step, counting))
+  if (inLast.every((w) => w.phase === 'Passed')) {
+    // Entries of another ladder that are kept to be read must not get the key of a new one.
+    const step = 1 + waves.reduce((most, w) => Math.max(most, w.step), -1)
+    return { step, slice: 0, left: sizeOf(step) }
+  }
+  if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
+  const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
+  const slice = 1 + inLast.reduce((most, w) => Math.max(most, w.slice), -1)
+  const left = slice >= MOST_SLICES_OF_STEP ? 0 : Math.max(0, sizeOf(last) - taken)
+  return left === 0 ? undefined : { step: last, slice, left }
+}
+
+export interface OpenInput {
+  readonly seen: Seen
+  readonly survey: Survey
+  readonly waves: readonly Wave[]
+  readonly room: Room
+  readonly spec: MachineComponentSpec | undefined
+  readonly now: number
+  readonly rules: Rules
+}
+
+export function openSlice({ seen, survey, waves, room, spec, now }: OpenInput): Opened {
+  const { track, sound, broken, goingBack } = survey
+  const { target } = track
+  if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
+  const leftover = waves.find((w) => !isWaveTo(w, target) && w.phase !== 'Failed' && w.phase !== 'Passed')
+  if (leftover !== undefined) return nothing(winding(leftover))
+  const { rollout } = seen.set.spec
+  const place = placeOf(survey, waves, rollout.steps, room.counting)
+  if (place === undefined) return nothing(undefined)
+  const isRecovery = goingBack.size > 0
+  if (room.closed !== undefined) return nothing(room.closed)
+  if (room.slices >= MOST_OPEN_SLICES) return nothing(tooManySlices(room))
+  const picked = pick(survey, Math.min(place.left, MAX_TARGETS), room.free, rollout.spread, isRecovery)
+  const costs = picked.length - picked.filter((r) => broken.includes(r)).length
+  const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
+  const isAtWork = waves.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
+  // Better one larger slice when half of the budget is free than one slice for each machine that comes back.
+  if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
+  const machines = picked.map((r) => r.name).toSorted()
+  const planned: Wave = {
+    component: target.component,
+    version: target.version,
+    ...(target.config !== undefined && { config: target.config }),
+    step: place.step,
+    slice: place.slice,
+    phase: 'Planned',
+    machines,
+    ...((isRecovery || track.isRollback) && { recovery: 'Rollback' as const }),
+  }
+  const asked = ask({ seen, wave: planned, targets: picked, spec, now, isRecovery: planned.recovery !== undefined })
+  return { waves: [asked.wave], actions: asked.actions, costs, machines, wait: undefined }
+}
+
+/** Those that failed first when going back; machines that are down anyway cost nothing; then evenly over the domains. */
+function pick(
+  survey: Survey,
+  most: number,
+  free: number,
+  spread: Parameters<typeof pickSpread>[2],
+  isRecovery: boolean,
+): readonly Reading[] {
+  const { track, sound, broken, goingBack, triedByClass } = survey
+  const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
+  // An unproven version is tried on sound machines first: a broken one would prove nothing.
+  const first = track.isProven || sound.length === 0 ? pickSpread(mine(broken), most, spread, triedByClass) : []
+  const room = Math.max(0, Math.min(most - first.length, free))
+  const sounds = mine(sound)
+  const hurt = isRecovery ? sounds.filter((r) => r.reported[track.index]?.state === 'RolledBack') : []
+  const next = pickSpread(hurt, room, spread, triedByClass)
+  const rest = hurt.length === 0 ? sounds : sounds.filter((r) => !hurt.includes(r))
+  return [...first, ...next, ...pickSpread(rest, room - next.length, spread, triedByClass)]
+}
+
+export interface AskInput {
+  readonly seen: Seen
+  readonly wave: Wave
+  readonly targets: readonly Reading[]
+  readonly spec: MachineComponentSpec | undefined
+  readonly now: number
+  readonly isRecovery: boolean
+}
+
+export interface Asked {
+  readonly wave: Wave
+  readonly actions: readonly SetAction[]
+}
+
+/** The slice with its permit asked for. One that was asked for before a crash is found again by its name. */
+export function ask(input: AskInput): Asked {
+  const { seen, wave, targets, now } = input
+  const request = requestOf(input)
+  const permit = permitName(seen, wave, targets)
+  const reason = `step ${wave.step}, slice ${wave.slice} of ${wave.component} ${wave.version ?? ''}`
+  const wait: Wait = {
+    predicate: 'PermitRequested',
+    seen: 'the Defender has not decided yet',
+    unblock: 'the Defender grants it; its role must be running',
+  }
+  const next: Wave = {
+    ...wave,
+    phase: 'AwaitingPermit',
+    permit,
+    startedAt: timestamp(now),
+    waitingFor: waitingSince(undefined, wait, now),
+  }
+  const actions: readonly SetAction[] = seen.permits.has(permit) ? [] : [{ kind: 'Ask', reason, permit, request }]
+  return { wave: next, actions }
+}
+
+export function requestOf({ seen: { set }, wave, targets, spec, isRecovery }: AskInput): PermitRequest {
+  const { name = '', uid = '', annotations } = set.metadata
+  const disruption = spec?.disruption
+  const commit = annotations?.[ANNOTATIONS.commit]
+  return {
+    operations: [
+      'SwitchComponent',
+      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
+      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
+    ],
+    component: { name: wave.component, ...(wave.version !== undefined && { version: wave.version }) },
+    targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
+    requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
+    reason: `step ${wave.step} of ${wave.component} ${wave.version ?? ''}`,
+    recovery: isRecovery,
+    ...(commit !== undefined && { commit }),
+    leaseSeconds: LEASE_SECONDS,
+  }
+}
+
+const MOST_SET_CHARS = 100
+
+/** Made from what is asked, so that asking twice is asking once; counted on when one of that name served its time. */
+function permitName(seen: Seen, wave: Wave, targets: readonly Reading[]): string {
+  const { name = '' } = seen.set.metadata
+  const set = shortened(name.slice(0, MOST_SET_CHARS))
+  const target: Target = { component: wave.component, version: wave.version ?? '', config: wave.config }
+  const base = `${set}-${wave.component}-${hashOf(target)}-s${wave.step}-${wave.slice}`
+  for (let n = 0; ; n++) {
+    const permit = n === 0 ? base : `${base}-${n}`
+    const known = seen.permits.get(permit)
+    if (known === undefined || isFreshlyAsked(known, targets)) return permit
+  }
+}
+
+const hashOf = ({ component, version, config }: Target): string =>
+  revisionHash([{ name: component, version, ...(config !== undefined && { values: { config } }) }])
+
+function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
+  if (isPermitEnded(permit) || permit.spec.results !== undefined) return false
+  const uids = new Set(permit.spec.targets.map((t) => t.uid))
+  return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
+}
+
+/** A slice whose permit ended asks again, after a while when it was refused, for those of its machines that are not done. */
+export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave: Wave | undefined } {
+  const { seen, survey, room, spec, now } = input
+  const before = seen.permits.get(wave.permit ?? '')
+  const again = askAgainAt(before)
+  if (again !== undefined && now < again) return { ...nothing(undefined), wave }
+  const open = new Map([...survey.sound, ...survey.broken].map((r) => [r.name, r]))
+  const targets = wave.machines.flatMap((name) => open.get(name) ?? [])
+  // What cannot be asked for any more is picked anew with the next slice.
+  if (targets.length === 0) return { ...nothing(undefined), wave: undefined }
+  const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
+  const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
+  if (wait !== undefined)
+    return { ...nothing(wait), wave: { ...wave, waitingFor: waitingSince(wave.waitingFor, wait, now) } }
+  const isDone = (name: string) =>
+    before?.spec.targets.some((t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded')
+  const machines = wave.machines.filter((name) => open.has(name) || isDone(name))
+  const asked = ask({ seen, wave: { ...wave, machines }, targets, spec, now, isRecovery: wave.recovery !== undefined })
+  return { waves: [], wave: asked.wave, actions: asked.actions, costs, machines, wait: undefined }
+}
+
+export function askAgainAt(permit: OperationPermit | undefined): number | undefined {
+  const { phase, decidedAt, verdicts = [] } = permit?.status ?? {}
+  if (phase !== 'Denied' || decidedAt === undefined) return undefined
+  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
+  return Date.parse(decidedAt) + (seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000)
+}
+
+const noBudget = ({ limit, free }: Room): Wait => ({
+  predicate: 'BudgetExhausted',
+  seen: `${limit - free} machines are down or at work, ${limit} may be (maxUnavailable)`,
+  unblock: 'machines come back, or maxUnavailable is raised',
+})
+
+const tooManySlices = ({ slices }: Room): Wait => ({
+  predicate: 'StepOpen',
+  seen: `${slices} slices are open, at most ${MOST_OPEN_SLICES} may be`,
+  unblock: 'a slice ends',
+})
+
+const winding = ({ component, version = '' }: Wave): Wait => ({
+  predicate: 'WaitingForOther',
+  seen: `slices of ${component} ${version} are still being given up`,
+  unblock: 'their machines come to an end',
+})
+
+function unmetOf({ unmet, track }: Survey): Wait | undefined {
+  if (unmet === 0) return undefined
+  return {
+    predicate: 'RequirementUnmet',
+    seen: `${unmet} machines do not run what ${track.component} needs yet`,
+    unblock: 'the ladder of the other component reaches them',
+  }
+}

@@ -1,0 +1,45 @@
+// Whether so many machines are silent at once that the network is to blame, not they.
+import type { Reading } from './reading.ts'
+
+/** One or two silent machines are a fault of their own. */
+const FEW = 2
+/** A fifth of all, or half of a zone or rack, never dies at the same time by itself. */
+const SHARE_OF_ALL = 0.2
+const SHARE_OF_DOMAIN = 0.5
+
+export interface Outage {
+  readonly silent: number
+  readonly of: number
+  readonly where: string
+}
+
+export function outageOf(members: readonly Reading[]): Outage | undefined {
+  const silent = members.filter((m) => m.health === 'Silent')
+  if (silent.length <= FEW) return undefined
+  const counting = members.filter((m) => m.health !== 'Joining')
+  if (silent.length > counting.length * SHARE_OF_ALL)
+    return { silent: silent.length, of: counting.length, where: 'of the set' }
+  return domainOutage(counting, silent, 'zone') ?? domainOutage(counting, silent, 'rack')
+}
+
+function domainOutage(
+  all: readonly Reading[],
+  silent: readonly Reading[],
+  domain: 'zone' | 'rack',
+): Outage | undefined {
+  const counts = countsBy(silent, domain)
+  for (const [name, n] of counts) {
+    const of = all.reduce((sum, m) => sum + (m.machine.spec[domain] === name ? 1 : 0), 0)
+    if (n > FEW && n > of * SHARE_OF_DOMAIN) return { silent: n, of, where: `of ${domain} ${name}` }
+  }
+  return undefined
+}
+
+function countsBy(members: readonly Reading[], domain: 'zone' | 'rack'): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { machine } of members) {
+    const name = machine.spec[domain]
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return counts
+}

@@ -1,0 +1,277 @@
+// Decides a whole rollout: from a set and everything that binds it, which slices open, move or end, which permits are asked for, and what it waits for. Pure.
+import type { Notice, Plan } from '#runtime/reconcile-with.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { SetAction } from './actions.ts'
+import { type GivenUp, isPermitEnded, moveSlice, reports } from './advance.ts'
+import type { Survey } from './candidates.ts'
+import { type Context, closedFor, contextOf, downCount, isAtWork, surveysOf } from './context.ts'
+import { missingConfigs } from './configs.ts'
+import { firstFinding, inspectionsOf } from './inspect.ts'
+import { type Room, askAgain, openSlice, placeOf } from './open.ts'
+import { type Reading, standingOf } from './reading.ts'
+import { surplusRevisions } from './revisions.ts'
+import { type Rules, rolloutRules } from './rules.ts'
+import type { Blocked, Seen, Status, Wave } from './seen.ts'
+import { type Surroundings, isFailed, viewSlice } from './slice-view.ts'
+import { type Progress, statusOf } from './status.ts'
+import { moveStep } from './steps.ts'
+import { type Track, isWaveTo } from './tracks.ts'
+import { nextLook } from './next-look.ts'
+import type { Wait } from './waiting.ts'
+
+export interface SetPlan extends Plan<SetAction> {
+  readonly status: Status
+}
+
+/** What the components of one set have come to, as the plan goes through them. */
+interface Draft {
+  readonly actions: SetAction[]
+  readonly notices: Notice[]
+  readonly blocks: Blocked[]
+  readonly waits: Wait[]
+  /** Machines of slices that opened a moment ago, for another component. */
+  readonly taken: Set<string>
+  free: number
+  slices: number
+}
+
+export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetPlan {
+  const context = contextOf(seen, now, rules)
+  const surveys = surveysOf(context)
+  const draft: Draft = {
+    actions: [...bookkeeping(context)],
+    notices: [],
+    blocks: [...context.blocks],
+    waits: [],
+    taken: new Set(),
+    free: context.limit - downCount(context),
+    slices: (seen.set.status?.waves ?? []).filter(isOpen).length,
+  }
+  const waves = [...unwanted(context, draft), ...surveys.flatMap((survey) => componentWaves(context, survey, draft))]
+  draft.actions.push(...orphaned(context, waves))
+  const progress: Progress = { surveys, waves, blocks: draft.blocks, waits: draft.waits }
+  const status = statusOf(context, progress)
+  const requeueAfter = nextLook(context, waves)
+  const notices = [...draft.notices, ...finished(seen, status)]
+  return { actions: draft.actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+}
+
+export const isOpen = ({ phase }: Wave): boolean => phase !== 'Passed' && phase !== 'Failed' && phase !== 'Aborted'
+
+/** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
+function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): readonly SetAction[] {
+  const { update, current, all } = revisions
+  const inPlay = new Set([update, ...(current === undefined ? [] : [current])].map((r) => r.metadata.name ?? ''))
+  for (const { revision } of blocks) inPlay.add(revision)
+  const recorded = all.filter((r) => r.metadata.uid !== undefined)
+  return [
+    ...(isNewRevision
+      ? [
+          {
+            kind: 'CreateRevision' as const,
+            reason: 'the declared components have no record',
+            revision: all.at(-1) ?? update,
+          },
+        ]
+      : []),
+    ...missingConfigs(seen),
+    ...surplusRevisions(recorded, inPlay).map((revision) => ({
+      kind: 'DeleteRevision' as const,
+      reason: 'more revisions than are kept',
+      revision,
+    })),
+  ]
+}
+
+/** Slices of components that the set does not name any more. */
+function unwanted(context: Context, draft: Draft): readonly Wave[] {
+  const named = new Set(context.tracks.map((t) => t.component))
+  const waves = (context.seen.set.status?.waves ?? []).filter((w) => isOpen(w) && !named.has(w.component))
+  return waves.flatMap((wave) => moveOne(context, wave, 'superseded', { failed: 0, allowed: 0 }, draft).wave ?? [])
+}
+
+function surroundings(context: Context): Surroundings {
+  const { readingOf, isMember, indexOf, rules, now, outage } = context
+  return { readingOf, isMember, indexOf: (c) => indexOf.get(c) ?? -1, rules, now, isOutage: outage !== undefined }
+}
+
+interface Tally {
+  readonly failed: number
+  readonly allowed: number
+}
+
+function moveOne(context: Context, wave: Wave, givenUp: GivenUp | undefined, tally: Tally, draft: Draft) {
+  const around = surroundings(context)
+  const permit = context.seen.permits.get(wave.permit ?? '')
+  const view = viewSlice(wave, permit, around, givenUp !== undefined || tally.failed > tally.allowed)
+  const moved = moveSlice(view, around, context.seen.set.spec.rollout, tally, givenUp)
+  draft.actions.push(...moved.actions)
+  return moved
+}
+
+/** All slices of one component: those at work move, the step is inspected, the next slice opens. */
+function componentWaves(context: Context, survey: Survey, draft: Draft): readonly Wave[] {
+  const { track } = survey
+  const tally = tallyOf(context, survey)
+  const before = (context.seen.set.status?.waves ?? []).filter((w) => w.component === track.component)
+  const moved: Wave[] = []
+  for (const wave of before.filter((w) => isKept(w, track))) {
+    const { wave: next, failure } = moveOne(context, wave, givenUpAs(wave, track), tally, draft)
+    if (next !== undefined && !(failure !== undefined && track.isProven)) moved.push(next)
+    if (failure !== undefined) fail(context, track, failure, draft)
+  }
+  if (hasJustFailed(track, draft)) return moved
+  const { waves, planned } = inspectSteps(context, survey, moved, tally, draft)
+  // What failed a moment ago opens nothing more; what else is at work ends with the next look.
+  return hasJustFailed(track, draft) ? waves : [...waves, ...opens(context, survey, waves, planned, draft)]
+}
+
+const hasJustFailed = ({ component, blocked }: Track, { blocks }: Draft): boolean =>
+  blocked === undefined && blocks.some((b) => b.component === component)
+
+/** Entries that have ended are kept while they tell where the ladder stands, or why it stopped. */
+function isKept(wave: Wave, track: Track): boolean {
+  if (isOpen(wave)) return true
+  if (wave.phase === 'Failed') return track.blocked !== undefined && isWaveTo(wave, track.declared)
+  return wave.phase === 'Passed' && isWaveTo(wave, track.target)
+}
+
+function givenUpAs(wave: Wave, track: Track): GivenUp | undefined {
+  if (isWaveTo(wave, track.target)) return undefined
+  return track.blocked === undefined ? 'superseded' : 'blocked'
+}
+
+/** A revision that was healthy before is not blamed: whatever fails now fails for another reason. */
+function tallyOf(context: Context, { track, failed, tried }: Survey): Tally {
+  if (track.isProven) return { failed: 0, allowed: 0 }
+  const around = surroundings(context)
+  const lost = (context.seen.set.status?.waves ?? [])
+    .filter((w) => isAtWork(w) && isWaveTo(w, track.target))
+    .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
+    .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage)).length
+  const { maxFailures } = context.seen.set.spec.rollout
+  return { failed: failed + lost, allowed: context.rules.allowedFailures(maxFailures, tried + lost) }
+}
+
+function fail({ now, revisions }: Context, { component, isProven }: Track, reason: string, draft: Draft): void {
+  draft.notices.push({ reason: 'RevisionFailed', message: `${component}: ${reason}`, severity: 'Warning' })
+  if (isProven || draft.blocks.some((b) => b.component === component)) return
+  const revision = revisions.update.metadata.name ?? ''
+  draft.blocks.push({ revision, component, since: timestamp(now), reason: reason.slice(0, 200) })
+}
+
+function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], tally: Tally, draft: Draft) {
+  const { track } = survey
+  const planned = waves.filter((w) => w.phase === 'Planned')
+  const rest = waves.filter((w) => w.phase !== 'Planned')
+  const mine = rest.filter((w) => isWaveTo(w, track.target))
+  const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
+  const inStep = mine.filter((w) => w.step === last)
+  if (!inStep.some(isOpen)) return { waves: rest, planned }
+  const { rollout } = context.seen.set.spec
+  const isRecovery = survey.goingBack.size > 0
+  const hasMore = survey.sound.length + survey.broken.length > 0
+  const place = placeOf(survey, waves, rollout.steps, context.counting)
+  const isFull =
+    planned.length === 0 && !(hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
+  const machines = inStep.flatMap((w) => w.machines).flatMap((name) => context.readingOf(name) ?? [])
+  const tried = machines.filter((r) => runs(r, track))
+  const slack = Math.max(0, tally.allowed - tally.failed)
+  const finding = firstFinding(inspectionsOf(rollout), tried, context.seen.nodes, slack)
+  const moved = moveStep(inStep, {
+    isFull,
+    finding,
+    isOutage: context.outage !== undefined,
+    soakMs: track.isProven ? 0 : parseDuration(rollout.soak),
+    now: context.now,
+    rules: context.rules,
+  })
+  if (moved.failure !== undefined) fail(context, track, moved.failure, draft)
+  const others = rest.filter((w) => !inStep.includes(w))
+  const kept =
+    moved.failure !== undefined && track.isProven ? moved.waves.filter((w) => w.phase !== 'Failed') : moved.waves
+  const next = [...others, ...kept]
+  return { waves: next, planned }
+}
+
+/** Inspections look at machines that have the version; the others were skipped, or failed and were counted. */
+function runs(reading: Reading, { index, target }: Track): boolean {
+  const standing = target && standingOf(reading, index, target)
+  return standing === 'Updated' || standing === 'Unhealthy'
+}
+
+function opens(
+  context: Context,
+  survey: Survey,
+  waves: readonly Wave[],
+  planned: readonly Wave[],
+  draft: Draft,
+): readonly Wave[] {
+  const out: Wave[] = []
+  const isRecovery = survey.goingBack.size > 0
+  const room = (): Room => ({
+    free: draft.free,
+    limit: context.limit,
+    counting: context.counting,
+    slices: draft.slices,
+    closed: closedFor(context, isRecovery),
+  })
+  const { track } = survey
+  const spec = context.specOf(track.component, track.target?.version)
+  const isFree = (r: Reading) => !draft.taken.has(r.name)
+  const free =
+    draft.taken.size === 0
+      ? survey
+      : { ...survey, sound: survey.sound.filter(isFree), broken: survey.broken.filter(isFree) }
+  const input = { seen: context.seen, survey: free, waves, spec, now: context.now, rules: context.rules }
+  for (const wave of planned) {
+    const again = askAgain({ ...input, room: room() }, wave)
+    draft.actions.push(...again.actions)
+    draft.free -= again.costs
+    for (const name of again.machines) draft.taken.add(name)
+    if (again.wave !== undefined) out.push(again.wave)
+    if (again.wait !== undefined) draft.waits.push(again.wait)
+  }
+  if (planned.length > 0) return out
+  const opened = openSlice({ ...input, room: room() })
+  draft.actions.push(...opened.actions)
+  draft.free -= opened.costs
+  for (const name of opened.machines) draft.taken.add(name)
+  draft.slices += opened.waves.length
+  if (opened.wait !== undefined) draft.waits.push(opened.wait)
+  for (const w of opened.waves)
+    draft.notices.push({
+      reason: 'StepOpen',
+      message: `step ${w.step} of ${w.component} ${w.version ?? ''} opens with ${w.machines.length} machines`,
+    })
+  return [...out, ...opened.waves]
+}
+
+/** Permits of ours that no slice names: their requester died in between, or the slice was given up. */
+function orphaned(context: Context, waves: readonly Wave[]): readonly SetAction[] {
+  const { seen } = context
+  const named = new Set([...waves, ...(seen.set.status?.waves ?? [])].map((w) => w.permit))
+  const around = surroundings(context)
+  return [...seen.permits.values()].flatMap((permit) => {
+    const { name = '' } = permit.metadata
+    if (named.has(name) || isPermitEnded(permit)) return []
+    const { component, targets } = permit.spec
+    const wave: Wave = {
+      component: component?.name ?? '',
+      ...(component?.version !== undefined && { version: component.version }),
+      step: 0,
+      slice: 0,
+      phase: 'Switching',
+      permit: name,
+      machines: targets.map((t) => t.name),
+    }
+    return reports(viewSlice(wave, permit, around, true))
+  })
+}
+
+function finished(seen: Seen, status: Status): readonly Notice[] {
+  const { current } = status.revisions ?? {}
+  if (current === undefined || current === seen.set.status?.revisions?.current) return []
+  return [{ reason: 'AllUpdated', message: `every machine that counts is on ${current}` }]
+}

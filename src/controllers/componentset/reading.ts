@@ -1,0 +1,153 @@
+// What one machine is to a rollout: whether it may be disturbed, what it was told and what it reports. A reading that is missing counts against disturbing it.
+import type { Machine } from '#api/kinds/machine.ts'
+import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
+import { assertNever } from '#lib/errors.ts'
+import type { Node } from '#nodeops/objects.ts'
+import { isNodeReady } from '#nodeops/objects.ts'
+import type { Target } from './revisions.ts'
+
+export type Told = NonNullable<Machine['spec']['components']>[number]
+export type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number]
+
+/** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
+export type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
+
+export interface Reading {
+  readonly machine: Machine
+  readonly name: string
+  readonly uid: string
+  readonly health: Health
+  readonly why: string
+  /** Set when nothing but this component is wrong: a new version of it may be what heals the machine. */
+  readonly brokenBy: string | undefined
+  /** Some component is being switched, or was ordered to. */
+  readonly isBusy: boolean
+  /** By index of the component in the set. */
+  readonly told: readonly (Told | undefined)[]
+  readonly reported: readonly (Reported | undefined)[]
+}
+
+/** A machine silent for so long during its switch is lost; a reboot takes less. */
+export const LOST_AFTER_MS = 300_000
+
+const JOINING: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'Pending',
+  'Provisioning',
+  'Joining',
+  'Importing',
+  'Installing',
+])
+
+export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
+  const told: (Told | undefined)[] = Array.from({ length: indexOf.size })
+  const reported: (Reported | undefined)[] = Array.from({ length: indexOf.size })
+  let isBusy = false
+  let broken: Reported | undefined
+  let brokenCount = 0
+  for (const t of machine.spec.components ?? []) {
+    const i = indexOf.get(t.name)
+    if (i !== undefined) told[i] = t
+    if (t.switch !== undefined) isBusy = true
+  }
+  for (const r of machine.status?.components ?? []) {
+    const i = indexOf.get(r.name)
+    if (i !== undefined) reported[i] = r
+    if (isSwitching(r.state)) isBusy = true
+    if (isBad(r.state, machine.status?.phase)) {
+      broken = r
+      brokenCount++
+    }
+  }
+  const { health, why } = healthOf(machine, node)
+  const isOnlyComponents = health === 'Up' || (machine.status?.phase === 'Failed' && health === 'Broken')
+  const base = {
+    machine,
+    name: machine.metadata.name ?? '',
+    uid: machine.metadata.uid ?? '',
+    isBusy,
+    told,
+    reported,
+  }
+  if (broken === undefined || health === 'Joining' || !isOnlyComponents)
+    return { ...base, health, why, brokenBy: undefined }
+  const brokenBy = brokenCount === 1 ? broken.name : undefined
+  return { ...base, health: 'Broken', why: `component ${broken.name} is ${broken.state}`, brokenBy }
+}
+
+/** RolledBack alone is not bad: the version before runs. It explains a machine that is Failed. */
+const isBad = (state: ComponentState, phase: string | undefined): boolean =>
+  state === 'Degraded' || state === 'Failed' || (state === 'RolledBack' && phase === 'Failed')
+
+interface Diagnosis {
+  readonly health: Health
+  readonly why: string
+}
+
+const found = (health: Health, why: string): Diagnosis => ({ health, why })
+
+function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagnosis {
+  const phase = status?.phase
+  if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'it is being deleted')
+  if (phase === 'Lost') return found('Silent', 'phase Lost')
+  const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
+  if (reachable !== undefined && reachable.status !== 'True') return found('Silent', 'its agent is silent')
+  if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
+  if (phase !== 'Ready' && phase !== 'Updating') return found('Broken', `phase ${phase}`)
+  if (!isNodeReady(node)) return found('Broken', node === undefined ? 'its Node is unknown' : 'its Node is not Ready')
+  return found('Up', '')
+}
+
+/** How a machine stands towards the version that a component shall have. */
+export type Standing =
+  /** Told, runs it, healthy. */
+  | 'Updated'
+  /** Told and runs it, but a probe fails. */
+  | 'Unhealthy'
+  /** Told; not there yet. */
+  | 'Pending'
+  /** An order stands, or it is between two versions. */
+  | 'Switching'
+  /** It was tried and went back, or broke. */
+  | 'Failed'
+  /** Has another version, or none. */
+  | 'Outdated'
+  /** A canary decides about it at the moment. */
+  | 'Canary'
+
+export function standingOf(reading: Reading, index: number, target: Target): Standing {
+  const told = reading.told[index]
+  const reported = reading.reported[index]
+  if (told === undefined) return 'Outdated'
+  const isTold = told.version === target.version && told.config === target.config
+  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
+  if (!isTold) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+  if (reported === undefined || reported.desired !== target.version) return 'Pending'
+  // A report about an attempt before this one says nothing about this one.
+  if ((reported.attempt ?? told.attempt) !== told.attempt) return 'Pending'
+  switch (reported.state) {
+    case 'RolledBack':
+    case 'Failed':
+      return 'Failed'
+    case 'Healthy':
+      // An agent that calls another version healthy is not believed; the progress deadline ends the waiting.
+      return reported.version === target.version ? 'Updated' : 'Pending'
+    case 'Degraded':
+      return reported.version === target.version ? 'Unhealthy' : 'Pending'
+    case 'Fetching':
+    case 'Staged':
+    case 'Switching':
+    case 'Probing':
+      return 'Pending'
+    default:
+      return assertNever(reported.state)
+  }
+}
+
+/** Nobody has heard of it for so long that its switch will not end by itself. */
+export function isLost({ health, machine }: Reading, now: number): boolean {
+  if (health !== 'Silent') return false
+  if (machine.status?.phase === 'Lost') return true
+  const since = machine.status?.conditions?.find((c) => c.type === 'AgentReachable')?.lastTransitionTime
+  return since !== undefined && now - Date.parse(since) >= LOST_AFTER_MS
+}

@@ -1,0 +1,94 @@
+// Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
+import { createHash } from 'node:crypto'
+import type { MachineComponentSet, MachineComponentSetSpec } from '#api/kinds/machine-component-set.ts'
+import { configDigest } from '#api/kinds/component-config.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { canonicalJson } from '#lib/json.ts'
+import { configObjectName } from '#lib/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export type WantedComponent = MachineComponentSetSpec['components'][number]
+
+export interface ControllerRevision extends KubeObject {
+  readonly data?: { readonly components: readonly WantedComponent[] }
+  readonly revision: number
+}
+
+export const controllerRevisionType: ResourceType<ControllerRevision> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  namespaced: true,
+}
+
+/** Any of the last so many can be returned to. */
+export const KEPT_REVISIONS = 10
+
+const HASH_CHARS = 12
+/** Leaves room for the hash; the set's own name may be as long as a name can be. */
+const MOST_NAME_CHARS = 200
+
+/** What a component shall be: its version and its configuration. */
+export interface Target {
+  readonly component: string
+  readonly version: string
+  readonly config: string | undefined
+}
+
+export const targetOf = ({ name, version, values }: WantedComponent): Target => ({
+  component: name,
+  version,
+  config: values === undefined ? undefined : configObjectName(name, configDigest(values)),
+})
+
+export const isSameTarget = (a: Target | undefined, b: Target | undefined): boolean =>
+  a !== undefined && b !== undefined && a.version === b.version && a.config === b.config
+
+export function revisionHash(components: readonly WantedComponent[]): string {
+  const sorted = components.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return createHash('sha256').update(canonicalJson(sorted)).digest('hex').slice(0, HASH_CHARS)
+}
+
+export const shortened = (name: string): string => name.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+
+export const revisionNameOf = (set: string, components: readonly WantedComponent[]): string =>
+  `${shortened(set)}-${revisionHash(components)}`
+
+export const isRevisionOf = (revision: ControllerRevision, set: MachineComponentSet): boolean =>
+  revision.metadata.ownerReferences?.some((o) => o.uid === set.metadata.uid) ?? false
+
+export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
+  const { name = '', uid = '', annotations } = set.metadata
+  const commit = annotations?.[ANNOTATIONS.commit]
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      name: revisionNameOf(name, set.spec.components),
+      namespace: SYSTEM_NAMESPACE,
+      ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
+      ownerReferences: [{ apiVersion: set.apiVersion, kind: set.kind, name, uid, controller: true }],
+    },
+    revision: existing.reduce((most, r) => Math.max(most, r.revision), 0) + 1,
+    data: { components: set.spec.components },
+  }
+}
+
+export const targetIn = (revision: ControllerRevision | undefined, component: string): Target | undefined => {
+  const wanted = revision?.data?.components.find((c) => c.name === component)
+  return wanted && targetOf(wanted)
+}
+
+/** Those past the last ten, the oldest first; what is in play or blocked stays, whatever its age. */
+export function surplusRevisions(
+  revisions: readonly ControllerRevision[],
+  inPlay: ReadonlySet<string>,
+): readonly ControllerRevision[] {
+  const byAge = revisions.toSorted((a, b) => a.revision - b.revision || (nameOf(a) < nameOf(b) ? -1 : 1))
+  const surplus = byAge.length - KEPT_REVISIONS
+  return surplus <= 0 ? [] : byAge.filter((r) => !inPlay.has(nameOf(r))).slice(0, surplus)
+}
+
+const nameOf = (o: KubeObject): string => o.metadata.name ?? ''

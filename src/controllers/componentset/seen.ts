@@ -1,0 +1,36 @@
+// What a rollout is decided from: one look at a set, its machines and everything that binds them.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Node } from '#nodeops/objects.ts'
+import type { ControllerRevision } from './revisions.ts'
+
+export interface Lookup<T> {
+  get(name: string): T | undefined
+}
+
+export interface Seen {
+  readonly set: MachineComponentSet
+  /** Those that the set owns. */
+  readonly revisions: readonly ControllerRevision[]
+  /** All machines of the cluster: the selector is applied by the plan. */
+  readonly machines: readonly Machine[]
+  readonly nodes: Lookup<Node>
+  /** Those that were asked for on behalf of the set, by name. */
+  readonly permits: ReadonlyMap<string, OperationPermit>
+  readonly holds: readonly OperationalHold[]
+  /** All sets of the cluster; the set itself may be among them. */
+  readonly sets: readonly MachineComponentSet[]
+  /** By object name. */
+  readonly components: Lookup<MachineComponent>
+  /** Names of the ComponentConfigs that exist. */
+  readonly configs: ReadonlySet<string>
+}
+
+export type Status = MachineComponentSetStatus & object
+export type Wave = NonNullable<Status['waves']>[number]
+export type WaitingFor = NonNullable<Status['waitingFor']>
+export type Blocked = NonNullable<NonNullable<Status['revisions']>['blocked']>[number]
+export type Rollout = MachineComponentSet['spec']['rollout']

@@ -1,0 +1,100 @@
+// One slice as it is now: what became of each of its machines, and whether any is between two versions.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { TargetResult } from '#nodeops/permits.ts'
+import { type Reading, type Standing, isLost, standingOf } from './reading.ts'
+import type { Rules } from './rules.ts'
+import type { Wave } from './seen.ts'
+
+export type End = TargetResult | 'Lost'
+
+export interface SliceMachine {
+  readonly name: string
+  readonly reading: Reading | undefined
+  readonly standing: Standing | undefined
+  /** The UID that the permit names; it has none for a machine that was done before the permit was asked for. */
+  readonly targetUid: string | undefined
+  /** Written in the permit already. */
+  readonly result: TargetResult | undefined
+  /** How its part ended, as far as can be told from here. */
+  readonly end: End | undefined
+  readonly isSwitching: boolean
+}
+
+export interface SliceView {
+  readonly wave: Wave
+  readonly permit: OperationPermit | undefined
+  readonly machines: readonly SliceMachine[]
+  readonly isAnySwitching: boolean
+}
+
+export interface Surroundings {
+  readonly readingOf: (machine: string) => Reading | undefined
+  readonly isMember: (machine: string) => boolean
+  readonly indexOf: (component: string) => number
+  readonly rules: Rules
+  readonly now: number
+  /** Many are silent at once: silence is nobody's fault. */
+  readonly isOutage: boolean
+}
+
+export function viewSlice(
+  wave: Wave,
+  permit: OperationPermit | undefined,
+  around: Surroundings,
+  isGivenUp: boolean,
+): SliceView {
+  const machines = wave.machines.map((name) => viewMachine(name, wave, permit, around, isGivenUp))
+  return { wave, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
+}
+
+function viewMachine(
+  name: string,
+  wave: Wave,
+  permit: OperationPermit | undefined,
+  around: Surroundings,
+  isGivenUp: boolean,
+): SliceMachine {
+  const target = permit?.spec.targets.find((t) => t.name === name)
+  const found = around.readingOf(name)
+  // Another machine of the same name is not the one that was asked for.
+  const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
+  const standing = reading && standingOf(reading, around.indexOf(wave.component), waveTarget(wave))
+  const result = target && permit?.spec.results?.[target.uid]
+  const isGone = reading !== undefined && isLost(reading, around.now)
+  const base = { name, reading, standing, targetUid: target?.uid, result }
+  const isSwitching = standing === 'Switching' && !isGone
+  if (result !== undefined) return { ...base, end: result, isSwitching }
+  const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
+  const isDropped = isGivenUp || verdict === 'Denied' || !around.isMember(name)
+  return { ...base, end: endOf(reading, standing, isDropped, isGone, around), isSwitching }
+}
+
+export const waveTarget = ({ component, version = '', config }: Wave) => ({ component, version, config })
+
+function endOf(
+  reading: Reading | undefined,
+  standing: Standing | undefined,
+  isDropped: boolean,
+  isGone: boolean,
+  { rules }: Surroundings,
+): End | undefined {
+  if (reading === undefined || standing === undefined) return 'Released'
+  if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
+  if (rules.isBlamed(standing, reading)) return 'Failed'
+  // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
+  if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
+  if (standing === 'Switching') return undefined
+  if (isDropped || isOutOfUse(reading)) return 'Released'
+  return undefined
+}
+
+/** What happens to a machine for the sake of its own switch (a drain, a Node that is not Ready) is no reason to drop it. */
+const isOutOfUse = ({ health, machine }: Reading): boolean =>
+  health === 'Leaving' ||
+  health === 'Joining' ||
+  machine.status?.phase === 'Repairing' ||
+  machine.status?.phase === 'Failed'
+
+/** Lost between two versions is as bad as failed, unless many are silent at once. */
+export const isFailed = ({ end, standing }: SliceMachine, isOutage: boolean): boolean =>
+  end === 'Failed' || (end === 'Lost' && standing === 'Switching' && !isOutage)

@@ -1,0 +1,251 @@
+// The status of a set: how far it is, what it waits for, and why. Pure; equal looks give equal statuses.
+import type { Reason } from '#api/catalogue.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { setConditions } from '#kube/conditions.ts'
+import { MARKS, type Survey } from './candidates.ts'
+import { type Context, closedFor } from './context.ts'
+import { rivalFor } from './members.ts'
+import type { Blocked, Status, Wave } from './seen.ts'
+import { type Wait, waitingSince } from './waiting.ts'
+
+const MOST_WAVES = 64
+const MOST_LISTED = 200
+const MOST_CLASSES = 64
+const MOST_BLOCKED = 10
+
+export interface Progress {
+  readonly surveys: readonly Survey[]
+  readonly waves: readonly Wave[]
+  readonly blocks: readonly Blocked[]
+  /** Why components opened nothing. */
+  readonly waits: readonly Wait[]
+}
+
+type Counts = NonNullable<Status['counts']>
+
+export function statusOf(context: Context, progress: Progress): Status {
+  const { seen, now, revisions } = context
+  const before = seen.set.status
+  const counts = countsOf(context, progress)
+  const isComplete = isDone(context, progress, counts)
+  const update = revisions.update.metadata.name ?? ''
+  const current = isComplete ? update : before?.revisions?.current
+  const wait = isComplete ? undefined : waitOf(context, progress, counts)
+  const blocked = progress.blocks.slice(-MOST_BLOCKED)
+  const phase = phaseOf(context, progress, isComplete)
+  return {
+    ...(seen.set.metadata.generation !== undefined && { observedGeneration: seen.set.metadata.generation }),
+    phase,
+    revisions: { ...(current !== undefined && { current }), update, ...(blocked.length > 0 && { blocked }) },
+    waves: kept(progress.waves),
+    counts,
+    skipped: skippedOf(progress),
+    coverage: coverageOf(context, progress),
+    consistency: consistencyOf(context, progress),
+    versions: versionsOf(context),
+    ...(wait !== undefined && { waitingFor: waitingSince(before?.waitingFor, wait, now) }),
+    conditions: conditionsOf(context, progress, isComplete, wait),
+  }
+}
+
+const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
+const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
+
+/** What is open first; what has ended is only there to be read. */
+function kept(waves: readonly Wave[]): readonly Wave[] {
+  const key = (w: Wave) => [w.component, w.step, w.slice] as const
+  const byKey = (a: Wave, b: Wave) => {
+    const [x, y] = [key(a), key(b)]
+    return x[0] < y[0] ? -1 : x[0] > y[0] ? 1 : x[1] - y[1] || x[2] - y[2]
+  }
+  const latest = new Map<string, number>()
+  for (const w of waves) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
+  const worth = waves.filter((w) => isOpen(w) || w.phase === 'Failed' || w.step === latest.get(w.component))
+  const ordered = [...worth.filter(isOpen), ...worth.filter((w) => !isOpen(w))]
+  return ordered.slice(0, MOST_WAVES).toSorted(byKey)
+}
+
+function countsOf({ members }: Context, { surveys }: Progress): Counts {
+  const counts = { total: members.length, updated: 0, healthy: 0, failed: 0 }
+  const skipped = new Set<string>()
+  for (const survey of surveys) for (const name of survey.skipped.keys()) skipped.add(name)
+  for (let i = 0; i < members.length; i++) {
+    let isUpdated = surveys.length > 0
+    let isHealthy = isUpdated
+    let isFailed = false
+    for (const { marks } of surveys) {
+      const mark = marks[i]
+      if (mark === MARKS.failed) isFailed = true
+      if (mark === MARKS.othersDecide) continue
+      if (mark !== MARKS.healthy) isHealthy = false
+      if (mark !== MARKS.healthy && mark !== MARKS.updated) isUpdated = false
+    }
+    if (isUpdated) counts.updated++
+    if (isHealthy) counts.healthy++
+    if (isFailed) counts.failed++
+  }
+  return { ...counts, skipped: skipped.size }
+}
+
+/** Done, and worth being returned to: nothing is open or left to do, and most machines that count run it. */
+function isDone({ problem, counting, blocks }: Context, progress: Progress, counts: Counts): boolean {
+  if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
+  if (progress.waves.some(isOpen) || counts.updated * 2 <= counting) return false
+  return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
+}
+
+function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean): NonNullable<Status['phase']> {
+  if (isComplete) return 'Complete'
+  if (pause !== undefined) return 'Paused'
+  return blocks.length > 0 ? 'Blocked' : 'Progressing'
+}
+
+/** There is always an answer while the set is not done. */
+function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, counts: Counts): Wait {
+  if (context.members.length === 0)
+    return {
+      predicate: 'NoMachines',
+      seen: 'the selector matches no machine',
+      unblock: 'machines get the labels, or the selector is corrected',
+    }
+  const closed = closedFor(
+    context,
+    surveys.some((s) => s.goingBack.size > 0),
+  )
+  if (closed !== undefined) return closed
+  const open = waves.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
+  const [first] = open
+  if (first !== undefined) {
+    const { w, of } = first
+    return {
+      predicate: of.predicate as Reason,
+      seen: `${w.component} step ${w.step}: ${of.seen ?? ''}`,
+      unblock: of.unblock ?? '',
+    }
+  }
+  const [blocked] = blocks
+  if (blocked !== undefined)
+    return {
+      predicate: 'RevisionFailed',
+      seen: `${blocked.component}: ${blocked.reason}`,
+      unblock: 'declare another version (git revert), or a Retry hold',
+    }
+  if (waits[0] !== undefined) return waits[0]
+  return leftOver(context, surveys, counts)
+}
+
+function leftOver({ members }: Context, surveys: readonly Survey[], { skipped, updated, total }: Counts): Wait {
+  const [one] = surveys.flatMap((s) => [...s.skipped])
+  if (one !== undefined)
+    return {
+      predicate: 'SafetyReadingUnknown',
+      seen: `${skipped} machines are skipped; ${one[0]}: ${one[1]}`,
+      unblock: 'they heal and catch up by themselves',
+    }
+  const joining = members.filter((m) => m.health === 'Joining').length
+  return {
+    predicate: 'WaitingForOther',
+    seen: joining > 0 ? `${joining} machines are being installed` : `${updated} of ${total} machines are updated`,
+    unblock: 'the machines come to work',
+  }
+}
+
+function skippedOf({ surveys }: Progress): NonNullable<Status['skipped']> {
+  const reasons = new Map<string, string>()
+  for (const survey of surveys)
+    for (const [machine, reason] of survey.skipped) if (!reasons.has(machine)) reasons.set(machine, reason)
+  return [...reasons]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, MOST_LISTED)
+    .map(([machine, reason]) => ({ machine, reason }))
+}
+
+function coverageOf({ members }: Context, { surveys }: Progress): NonNullable<Status['coverage']> {
+  const classes = new Map<string, { total: number; healthy: number }>()
+  for (const [i, { machine }] of members.entries()) {
+    const name = machine.spec.class ?? ''
+    const entry = classes.get(name) ?? { total: 0, healthy: 0 }
+    classes.set(name, entry)
+    entry.total++
+    if (surveys.every(({ marks }) => marks[i] === MARKS.healthy || marks[i] === MARKS.othersDecide)) entry.healthy++
+  }
+  return [...classes]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, MOST_CLASSES)
+    .map(([name, { total, healthy }]) => ({ class: name, total, healthy }))
+}
+
+const consistencyOf = ({ counting }: Context, { surveys }: Progress): NonNullable<Status['consistency']> =>
+  surveys.map(({ track, updated }) => ({
+    component: track.component,
+    consistent: Math.min(updated, counting),
+    total: counting,
+  }))
+
+function versionsOf({ revisions, seen }: Context): NonNullable<Status['versions']> {
+  const commit = seen.set.metadata.annotations?.[ANNOTATIONS.commit]
+  const before = new Map(seen.set.status?.versions?.map((v) => [v.component, v]))
+  return (revisions.update.data?.components ?? []).map(({ name, version }) => {
+    const known = before.get(name)
+    if (known?.version === version) return known
+    return { component: name, version, ...(commit !== undefined && { commit }) }
+  })
+}
+
+function conditionsOf(
+  context: Context,
+  progress: Progress,
+  isComplete: boolean,
+  wait: Wait | undefined,
+): NonNullable<Status['conditions']> {
+  const { seen, now, problem, pause } = context
+  const { generation } = seen.set.metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  const [blocked] = progress.blocks
+  const conflict = conflictOf(context)
+  const is = (b: boolean) => (b ? ('True' as const) : ('False' as const))
+  const why = wait?.predicate ?? 'AllUpdated'
+  const message = wait?.seen ?? 'every machine that counts is updated'
+  const isStalled = problem !== undefined || (blocked !== undefined && !progress.waves.some(isOpen))
+  const stalledBy: Reason = problem?.reason ?? (isStalled ? 'RevisionFailed' : 'Progressing')
+  const wanted = [
+    { type: 'Ready', status: is(isComplete), reason: isComplete ? 'AllUpdated' : why, message },
+    { type: 'Reconciling', status: is(!isComplete && !isStalled), reason: why, message },
+    { type: 'Stalled', status: is(isStalled), reason: stalledBy, message: isStalled ? message : '' },
+    { type: 'RolledOut', status: is(isComplete), reason: isComplete ? 'AllUpdated' : why, message },
+    {
+      type: 'RevisionBlocked',
+      status: is(blocked !== undefined),
+      reason: blocked === undefined ? 'AsDeclared' : 'RevisionFailed',
+      message: blocked === undefined ? '' : `${blocked.component}: ${blocked.reason}`,
+    },
+    {
+      type: 'Conflicting',
+      status: is(conflict !== undefined),
+      reason: conflict === undefined ? 'AsDeclared' : 'SetConflict',
+      message: conflict ?? '',
+    },
+    {
+      type: 'Paused',
+      status: is(pause !== undefined),
+      reason: pause === undefined ? 'AsDeclared' : pause.spec.effect === 'Freeze' ? 'HoldFreeze' : 'HoldPause',
+      message: pause === undefined ? '' : `hold ${pause.metadata.name}: ${pause.spec.reason}`,
+    },
+  ]
+  return setConditions(
+    seen.set.status?.conditions,
+    wanted.map((c) => ({ ...c, ...observed })),
+    now,
+  )
+}
+
+function conflictOf({ members, rivals, seen, indexOf }: Context): string | undefined {
+  for (const [component, others] of rivals) {
+    const at = indexOf.get(component) ?? -1
+    const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.told[at]?.setRef) ?? [])
+    const [first] = contested
+    if (first !== undefined)
+      return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) decides about ${component} on ${contested.length} machines`
+  }
+  return undefined
+}

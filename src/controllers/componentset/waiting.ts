@@ -1,0 +1,23 @@
+// Says what something waits for, so that the time since when stays the same as long as nothing moved.
+import type { Reason } from '#api/catalogue.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { WaitingFor } from './seen.ts'
+
+export interface Wait {
+  readonly predicate: Reason
+  readonly seen: string
+  readonly unblock: string
+  /** The value seen is a measure of progress: when it changes, the waiting begins anew. */
+  readonly isProgress?: boolean
+}
+
+const MOST_CHARS = 200
+const fit = (text: string): string => (text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1)}…`)
+
+export function waitingSince(before: WaitingFor | undefined, wait: Wait, now: number): WaitingFor {
+  const seen = fit(wait.seen)
+  const isSame = before?.predicate === wait.predicate && (wait.isProgress !== true || before.seen === seen)
+  // A clock that went back must not leave a beginning in the future: nothing would ever be overdue.
+  const since = isSame && Date.parse(before.since) <= now ? before.since : timestamp(now)
+  return { predicate: wait.predicate, seen, since, unblock: fit(wait.unblock) }
+}

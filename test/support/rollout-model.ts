@@ -1,0 +1,202 @@
+// A whole rollout in memory: the planner's actions take effect at once, everybody else takes turns. For properties and long stories.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import type { Node } from '#nodeops/objects.ts'
+import type { SetAction } from '#controllers/componentset/actions.ts'
+import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
+import type { ControllerRevision } from '#controllers/componentset/revisions.ts'
+import { type Rules, rolloutRules } from '#controllers/componentset/rules.ts'
+import type { Seen } from '#controllers/componentset/seen.ts'
+import {
+  type Quality,
+  START,
+  agentTurn,
+  componentSet,
+  defenderTurn,
+  machineControllerTurn,
+  readyNode,
+} from './rollout-fleet.ts'
+
+export interface ModelOptions {
+  readonly machines: readonly Machine[]
+  readonly set: MachineComponentSet
+  readonly components: readonly MachineComponent[]
+  readonly quality?: Quality
+  readonly rules?: Rules
+}
+
+export class RolloutModel {
+  now = START
+  set: MachineComponentSet
+  others: readonly MachineComponentSet[] = []
+  machines: Map<string, Machine>
+  nodes: Map<string, Node>
+  permits = new Map<string, OperationPermit>()
+  revisions: readonly ControllerRevision[] = []
+  holds: readonly OperationalHold[] = []
+  components: Map<string, MachineComponent>
+  configs = new Set<string>()
+  quality: Quality
+  readonly rules: Rules
+  /** Called after every plan. */
+  onPlan: (plan: SetPlan, seen: Seen) => void = () => undefined
+
+  constructor({ machines, set, components, quality = () => 'good', rules = rolloutRules }: ModelOptions) {
+    this.set = set
+    this.machines = new Map(machines.map((m) => [m.metadata.name ?? '', m]))
+    this.nodes = new Map(machines.map((m) => [m.metadata.name ?? '', readyNode(m.metadata.name ?? '')]))
+    this.components = new Map(components.map((c) => [c.metadata.name ?? '', c]))
+    this.quality = quality
+    this.rules = rules
+  }
+
+  seen(): Seen {
+    const { set, revisions, nodes, permits, holds, components, configs } = this
+    return {
+      set,
+      revisions,
+      machines: [...this.machines.values()],
+      nodes,
+      permits: new Map(permits),
+      holds,
+      sets: [set, ...this.others],
+      components,
+      configs,
+    }
+  }
+
+  declare(versions: Readonly<Record<string, string>>, rollout?: Partial<MachineComponentSet['spec']['rollout']>): void {
+    const { spec } = componentSet(versions)
+    const generation = (this.set.metadata.generation ?? 1) + 1
+    this.set = {
+      ...this.set,
+      metadata: { ...this.set.metadata, generation },
+      spec: { ...this.set.spec, components: spec.components, rollout: { ...this.set.spec.rollout, ...rollout } },
+    }
+  }
+
+  planTurn(): SetPlan {
+    const seen = this.seen()
+    const made = plan(seen, this.now, this.rules)
+    this.onPlan(made, seen)
+    for (const action of made.actions) this.act(action)
+    this.set = { ...this.set, status: made.status }
+    return made
+  }
+
+  act(action: SetAction): void {
+    switch (action.kind) {
+      case 'CreateRevision':
+        this.revisions = [...this.revisions, withUid(action.revision)]
+        return
+      case 'DeleteRevision':
+        this.revisions = this.revisions.filter((r) => r.metadata.name !== action.revision.metadata.name)
+        return
+      case 'CreateConfig':
+        this.configs.add(action.config.metadata.name ?? '')
+        return
+      case 'Ask':
+        this.permits.set(action.permit, {
+          apiVersion: API_GROUP_VERSION,
+          kind: 'OperationPermit',
+          metadata: { name: action.permit, uid: `uid-${action.permit}` },
+          spec: action.request as OperationPermit['spec'],
+        })
+        return
+      case 'Renew':
+        return
+      case 'Report': {
+        const { name = '' } = action.permit.metadata
+        const permit = this.permits.get(name)
+        if (permit === undefined) return
+        const results = Object.fromEntries(action.results.map((r) => [r.uid, r.result]))
+        this.permits.set(name, { ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
+      }
+    }
+  }
+
+  defender(): void {
+    for (const [name, permit] of this.permits) this.permits.set(name, defenderTurn(permit, this.now))
+  }
+
+  machineController(name: string): void {
+    const machine = this.machines.get(name)
+    if (machine === undefined) return
+    const sets = [this.set, ...this.others]
+    const permits = [...this.permits.values()]
+    this.machines.set(
+      name,
+      machineControllerTurn(machine, sets, permits, this.revisions, [...this.components.values()]),
+    )
+  }
+
+  agent(name: string): void {
+    const machine = this.machines.get(name)
+    if (machine === undefined || this.isSilent(machine)) return
+    const uid = machine.metadata.uid ?? ''
+    const isGranted = (permit: string) => permitAnswer(this.permits.get(permit), uid).kind === 'Granted'
+    this.machines.set(name, agentTurn(machine, isGranted, this.quality, this.now))
+  }
+
+  isSilent = (machine: Machine): boolean =>
+    machine.status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
+
+  /** Everybody takes a turn. */
+  round(ms = 1_000): SetPlan {
+    this.defender()
+    for (const name of this.machines.keys()) {
+      this.machineController(name)
+      this.agent(name)
+    }
+    const made = this.planTurn()
+    this.now += ms
+    return made
+  }
+
+  /** Rounds until nothing changes but time, which then jumps to the next look; ends when there is none, or after so many rounds. */
+  settle(most = 5_000): SetPlan {
+    for (let n = 0; n < most; n++) {
+      const before = this.#state()
+      const made = this.round()
+      if (this.#state() !== before) continue
+      if (made.requeueAfter === undefined) return made
+      this.now += made.requeueAfter
+    }
+    throw new Error(`not settled after ${most} rounds: ${JSON.stringify(this.set.status?.waitingFor)}`)
+  }
+
+  #state(): string {
+    return JSON.stringify([this.set.status, [...this.machines.values()], [...this.permits.values()]])
+  }
+
+  versions(component: string): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {}
+    for (const m of this.machines.values()) {
+      const v = m.status?.components?.find((c) => c.name === component)?.version ?? 'none'
+      counts[v] = (counts[v] ?? 0) + 1
+    }
+    return counts
+  }
+
+  /** Machines that are between two versions, or were ordered to be. */
+  atWork(): readonly string[] {
+    return [...this.machines.values()]
+      .filter(
+        (m) =>
+          m.spec.components?.some((c) => c.switch !== undefined) === true ||
+          m.status?.components?.some((c) => isSwitching(c.state)) === true,
+      )
+      .map((m) => m.metadata.name ?? '')
+  }
+}
+
+const withUid = (r: ControllerRevision): ControllerRevision => ({
+  ...r,
+  metadata: { ...r.metadata, uid: `uid-${r.metadata.name}` },
+})
