@@ -41,9 +41,11 @@ const DEFAULTS: AgentConfig = {
 const MAX_ORIGINS = 16
 const LOOPBACK = /^127(\.\d{1,3}){3}$/
 
-export function parseConfig(value: unknown): ParsedConfig {
-  if (value === undefined) return { config: DEFAULTS, problems: [] }
-  if (!isObject(value)) return { config: DEFAULTS, problems: ['agent.json is no object'] }
+/** The text of agent.json; undefined when there is none. */
+export function parseConfig(text: string | undefined): ParsedConfig {
+  if (text === undefined) return { config: DEFAULTS, problems: [] }
+  const value = jsonOf(text)
+  if (!isObject(value)) return { config: DEFAULTS, problems: ['agent.json is no JSON object'] }
   const problems: string[] = []
   const pick = <T>(name: string, read: (v: unknown) => T | undefined, otherwise: T): T => {
     if (value[name] === undefined) return otherwise
@@ -70,3 +72,11 @@ export function parseConfig(value: unknown): ParsedConfig {
 
 const isText = (v: unknown): v is string => typeof v === 'string' && v.length > 0 && v.length < 2_048
 const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.every(isText)
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -6,6 +6,7 @@ import type { Logger } from '#lib/log.ts'
 import { realFiles } from './files/real.ts'
 import { takeNodeLock } from './join/lock.ts'
 import { componentsFolder, nodeDir } from './node-dir.ts'
+import { readBootId } from './node/facts.ts'
 import { Supervisor } from './supervise/supervisor.ts'
 
 export interface StopOptions {
@@ -20,7 +21,8 @@ export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): P
   mkdirSync(dir.state, { recursive: true })
   const lock = await takeNodeLock(dir.state)
   const files = realFiles
-  const supervisor = new Supervisor({ files, dir, clock, log, binFolder: dirname(nodeBinary), environment: {} })
+  const bootId = await readBootId(files, dir)
+  const supervisor = new Supervisor({ files, dir, clock, log, bootId, binFolder: dirname(nodeBinary), environment: {} })
   await supervisor.adopt()
   const components = await files.list(componentsFolder(dir))
   await Promise.all(components.map((component) => supervisor.stop(component)))

@@ -45,7 +45,7 @@ interface Story {
   /** What may be found after the plug was pulled. */
   readonly allowed: readonly (string | undefined)[]
   /** Told to the agent that comes after the crash; absent: the same order. */
-  readonly then?: ComponentOrder
+  readonly afterwards?: ComponentOrder
   readonly end: { readonly content: string | undefined; readonly state: string | undefined }
 }
 
@@ -82,7 +82,7 @@ const STORIES: readonly Story[] = [
     from: ['1.0.0', '1.1.0'],
     order: switched('1.3.0', 3),
     allowed: ['beacon 1.1.0', 'beacon 1.3.0'],
-    then: switched('1.0.0', 4),
+    afterwards: switched('1.0.0', 4),
     end: { content: 'beacon 1.0.0', state: 'Healthy' },
   },
   {
@@ -130,7 +130,7 @@ describe.each(STORIES.map((s) => [s.name, s] as const))('%s', (_name, story) => 
         const next = boot(after, processesAfter(mode, processes))
         const found = await next.node.contentInUse()
         expect(story.allowed, `cut off before change ${at}`).toContain(found)
-        await run(next, story.then ?? story.order)
+        await run(next, story.afterwards ?? story.order)
         const record = next.node.worker.record
         expect([at, await next.node.contentInUse(), record?.state]).toEqual([at, story.end.content, story.end.state])
         if (story.end.content !== undefined)

@@ -123,6 +123,7 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
     case 'Staged':
       return planStaged(seen, record, order)
     case 'Healthy':
+      if (!isUp(seen.process)) return act({ kind: 'Degrade', reason: `its process is ${seen.process}` })
       return seen.probes.verdict === 'Failing'
         ? act({ kind: 'Degrade', reason: seen.probes.message ?? 'a probe fails' })
         : wait('nothing: it is as declared')

@@ -43,7 +43,7 @@ export class JobWorker {
   #reported: JobRecord | undefined
   #permit: { readonly reading: PermitReading; readonly at: number } | undefined
   #busyStep: number | undefined
-  #loop: Promise<void> | undefined
+  #isRunning = false
   #isDirty = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
@@ -61,10 +61,7 @@ export class JobWorker {
   wake(): void {
     if (this.#isClosed) return
     this.#isDirty = true
-    this.#loop ??= this.#run().finally(() => {
-      this.#loop = undefined
-      if (this.#isDirty) this.wake()
-    })
+    if (!this.#isRunning) void this.#run()
   }
 
   /** Does not wait for a step that asked for the end of this very process. */
@@ -74,6 +71,7 @@ export class JobWorker {
   }
 
   async #run(): Promise<void> {
+    this.#isRunning = true
     while (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false
       this.#timer?.cancel()
@@ -84,6 +82,7 @@ export class JobWorker {
         this.#later(RETRY_MS)
       }
     }
+    this.#isRunning = false
   }
 
   async #turn(): Promise<void> {

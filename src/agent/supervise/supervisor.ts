@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
+  /** What was running in another boot has not crashed. */
+  readonly bootId: string
   /** First in the PATH of components, so that scripts find the runtime that we run on. */
   readonly binFolder: string
   /** What components are told about their node. */
@@ -73,13 +75,17 @@ export class Supervisor implements Processes {
   }
 
   async adopt(): Promise<void> {
-    const { files, dir, log } = this.#o
+    const { files, dir, log, bootId, clock } = this.#o
     const marked = processesMarked(MARK).filter((p) => p.mark.startsWith(`${dir.path}#`))
     for (const component of await files.list(componentsFolder(dir))) {
       const known = parseProcess(await files.read(processFile(dir, component)))
       if (known === undefined) continue
       const isAlive = livingStat(known.id) !== undefined
-      this.#entries.set(component, entryOf(component, known, this.#o.clock.monotonic(), isAlive))
+      const entry = entryOf(component, known, clock.monotonic())
+      this.#entries.set(component, entry)
+      if (!isAlive) entry.reading = 'Stopped'
+      // Its end in this boot was nobody's wish: the agent was away, not the node.
+      if (!isAlive && known.bootId === bootId) this.#died(entry, null, null)
       log.info('component found', { component, pid: known.id.pid, running: isAlive })
     }
     for (const { mark, pid, startTime } of marked) {
@@ -93,8 +99,8 @@ export class Supervisor implements Processes {
         log.warn('stray process of a component killed', { component, pid })
         continue
       }
-      const process: KnownProcess = { id: { pid, startTime }, slot, restart: 'Always', killMode: 'Process' }
-      this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic(), true))
+      const process: KnownProcess = { id: { pid, startTime }, slot, bootId, restart: 'Always', killMode: 'Process' }
+      this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic()))
       await this.#write(component, process)
     }
     this.#look()
@@ -106,8 +112,9 @@ export class Supervisor implements Processes {
     if (old !== undefined && old.slot === slot && old.reading === 'Running' && livingStat(old.id) !== undefined) return
     if (old !== undefined) await this.stop(component)
     const id = await this.#spawn(request)
-    const process: KnownProcess = { id, slot, restart: service.restart, killMode: service.killMode }
-    this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic(), true))
+    const { bootId } = this.#o
+    const process: KnownProcess = { id, slot, bootId, restart: service.restart, killMode: service.killMode }
+    this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic()))
     await this.#write(component, process)
     this.#changed(component)
   }
@@ -255,7 +262,7 @@ export class Supervisor implements Processes {
     const { clock, frozenAfterMs = FROZEN_AFTER_MS, lookEveryMs = LOOK_EVERY_MS, dir, log } = this.#o
     const now = clock.monotonic()
     for (const entry of this.#entries.values()) {
-      if (entry.isStopping || entry.reading === 'Crashed' || entry.reading === 'Ended') continue
+      if (entry.isStopping || (entry.reading !== 'Running' && entry.reading !== 'Frozen')) continue
       const stat = livingStat(entry.id)
       if (stat === undefined) this.#died(entry, null, null)
       else if (isFrozenState(stat.state)) {
@@ -304,6 +311,7 @@ export class Supervisor implements Processes {
 
 interface KnownProcess {
   readonly id: ProcessId
+  readonly bootId: string
   readonly slot: string
   readonly restart: Service['restart']
   readonly killMode: Service['killMode']
@@ -319,7 +327,8 @@ function parseProcess(bytes: Buffer | undefined): KnownProcess | undefined {
       Number.isSafeInteger(value['id']['pid']) &&
       Number(value['id']['pid']) > 1 &&
       typeof value['id']['startTime'] === 'string' &&
-      typeof value['slot'] === 'string'
+      typeof value['slot'] === 'string' &&
+      typeof value['bootId'] === 'string'
     return isGood ? (value as unknown as KnownProcess) : undefined
   } catch {
     // Written durably, so this is foreign: the mark in the environment finds the process if there is one.
@@ -327,11 +336,11 @@ function parseProcess(bytes: Buffer | undefined): KnownProcess | undefined {
   }
 }
 
-const entryOf = (component: string, process: KnownProcess, now: number, isAlive: boolean): Entry => ({
+const entryOf = (component: string, process: KnownProcess, now: number): Entry => ({
   component,
   ...process,
   startedAt: now,
-  reading: isAlive ? 'Running' : 'Stopped',
+  reading: 'Running',
   why: undefined,
   stoppedSince: undefined,
   frozenAt: undefined,

@@ -1,0 +1,290 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { planComponent, type ComponentAction, type ComponentPlan, type ComponentSeen } from './plan.ts'
+import type { ComponentRecord, Slot } from './record.ts'
+
+const slot = (version: string, letter: string): Slot => ({
+  id: `${letter.repeat(16)}-0`,
+  digest: letter.repeat(64),
+  version,
+})
+const one = slot('1.0.0', 'a')
+const two = slot('1.1.0', 'b')
+
+const record = (more: Partial<ComponentRecord> = {}): ComponentRecord => ({
+  format: 1,
+  component: 'beacon',
+  state: 'Healthy',
+  since: 0,
+  target: { version: '1.0.0', attempt: 1 },
+  current: one,
+  pins: [],
+  ...more,
+})
+
+const staged = record({ state: 'Staged', target: { version: '1.1.0', attempt: 2 }, staged: two })
+const opened = (phase: 'Switching' | 'Probing' | 'GoingBack') =>
+  record({
+    state: phase === 'Switching' ? 'Switching' : 'Probing',
+    target: { version: '1.1.0', attempt: 2 },
+    staged: two,
+    current: two,
+    open: { to: two, from: one, phase },
+  })
+const { current: _, ...never } = record({ state: 'Staged', staged: one })
+const firstInstall: ComponentRecord = never
+
+const seen = (more: Partial<ComponentSeen> = {}): ComponentSeen => ({
+  isOrderKnown: true,
+  order: { version: '1.0.0', attempt: 1 },
+  record: record(),
+  process: 'Running',
+  brakeMs: 0,
+  probes: { verdict: 'Passing', isSettled: true },
+  permit: undefined,
+  isNodePending: undefined,
+  missingRequirement: undefined,
+  stageBackoffMs: 0,
+  staging: undefined,
+  asked: undefined,
+  ...more,
+})
+
+const newVersion = { version: '1.1.0', attempt: 2 }
+const ordered = { ...newVersion, switch: { attempt: 2, permit: 'p' } }
+const granted = { kind: 'Granted', permit: 'p' } as const
+
+const said = ({ action, waiting, requeueAfterMs }: ComponentPlan): string => {
+  if (action !== undefined) return action.kind
+  return `waits for ${waiting}${requeueAfterMs === undefined ? '' : `, ${requeueAfterMs} ms`}`
+}
+
+const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string][] = [
+  ['all is as declared', {}, 'waits for nothing: it is as declared'],
+  [
+    'the Machine was never read',
+    { isOrderKnown: false, order: undefined, record: undefined },
+    'waits for the Machine was never read',
+  ],
+  [
+    'the Machine was never read, and what is installed crashed',
+    { isOrderKnown: false, order: undefined, process: 'Crashed' },
+    'Start',
+  ],
+  ['a new component', { record: undefined }, 'Stage'],
+  ['a new version', { order: newVersion }, 'Stage'],
+  ['a new configuration', { order: { version: '1.0.0', config: 'c', attempt: 1 } }, 'Stage'],
+  ['a new attempt', { order: { version: '1.0.0', attempt: 2 } }, 'Stage'],
+  ['a new version that is being fetched', { order: newVersion, staging: newVersion }, 'waits for the artifact'],
+  [
+    'a new version while another one is being fetched',
+    { order: newVersion, staging: { version: '9', attempt: 2 } },
+    'Stage',
+  ],
+  [
+    'a new version that could not be fetched a moment ago',
+    { order: newVersion, stageBackoffMs: 500 },
+    'waits for fetching failed; it is tried again, 500 ms',
+  ],
+  ['fetching was cut off', { record: record({ state: 'Fetching' }) }, 'Stage'],
+  ['staged without an order', { record: staged, order: newVersion }, 'waits for the order to switch'],
+  [
+    'staged with an order of another attempt',
+    { record: staged, order: { ...newVersion, switch: { attempt: 1, permit: 'p' } } },
+    'waits for the order to switch',
+  ],
+  ['staged and ordered', { record: staged, order: ordered }, 'ReadPermit'],
+  [
+    'ordered, the reading is of another permit',
+    { record: staged, order: ordered, permit: { kind: 'Granted', permit: 'q' } },
+    'ReadPermit',
+  ],
+  [
+    'ordered, not granted',
+    { record: staged, order: ordered, permit: { kind: 'NotGranted', permit: 'p', why: 'it is Requested' } },
+    'waits for permit p: it is Requested, 5000 ms',
+  ],
+  [
+    'ordered, the permit cannot be read',
+    { record: staged, order: ordered, permit: { kind: 'Unknown', permit: 'p', why: 'away' } },
+    'waits for permit p: away, 5000 ms',
+  ],
+  ['ordered and granted', { record: staged, order: ordered, permit: granted }, 'Switch'],
+  [
+    'ordered and granted, a requirement is missing',
+    { record: staged, order: ordered, permit: granted, missingRequirement: 'runc to be healthy' },
+    'waits for runc to be healthy',
+  ],
+  ['staged is what is in use', { record: { ...staged, staged: one }, order: newVersion }, 'UseInPlace'],
+  ['a first install, the node is not read', { record: firstInstall, process: 'NoService' }, 'ReadNode'],
+  [
+    'a first install on a node that waits',
+    { record: firstInstall, process: 'NoService', isNodePending: true },
+    'Switch',
+  ],
+  [
+    'a first install on a node that takes pods',
+    { record: firstInstall, process: 'NoService', isNodePending: false },
+    'waits for the order to switch: the node takes pods already, 5000 ms',
+  ],
+  ['a switch that was cut off', { record: opened('Switching'), order: ordered }, 'ContinueSwitch'],
+  ['going back was cut off', { record: opened('GoingBack'), order: ordered }, 'RollBack'],
+  [
+    'probing, no answer yet',
+    { record: opened('Probing'), order: ordered, probes: { verdict: 'Unknown', isSettled: false } },
+    'waits for the probes',
+  ],
+  [
+    'probing, passing but not for long',
+    { record: opened('Probing'), order: ordered, probes: { verdict: 'Passing', isSettled: false } },
+    'waits for the settle time',
+  ],
+  ['probing, settled', { record: opened('Probing'), order: ordered }, 'Commit'],
+  [
+    'probing, failing',
+    { record: opened('Probing'), order: ordered, probes: { verdict: 'Failing', isSettled: false } },
+    'RollBack',
+  ],
+  ['probing, crashed', { record: opened('Probing'), order: ordered, process: 'Crashed' }, 'RollBack'],
+  ['probing, frozen', { record: opened('Probing'), order: ordered, process: 'Frozen' }, 'RollBack'],
+  ['probing after the power went', { record: opened('Probing'), order: ordered, process: 'Stopped' }, 'ContinueSwitch'],
+  ['probing, and the order is gone', { record: opened('Probing'), order: undefined }, 'Commit'],
+  [
+    'rolled back',
+    { record: record({ state: 'RolledBack', target: newVersion }), order: newVersion },
+    'waits for another version, configuration or attempt',
+  ],
+  [
+    'told again what failed in this attempt',
+    { record: record({ pins: [{ digest: two.digest, version: '1.1.0', attempt: 2 }] }), order: newVersion },
+    'waits for 1.1.0 failed here in attempt 2',
+  ],
+  [
+    'told what failed as another attempt',
+    {
+      record: record({ pins: [{ digest: two.digest, version: '1.1.0', attempt: 2 }] }),
+      order: { ...newVersion, attempt: 3 },
+    },
+    'Stage',
+  ],
+  ['a probe fails', { probes: { verdict: 'Failing', isSettled: false, message: 'no' } }, 'Degrade'],
+  ['degraded, passing again', { record: record({ state: 'Degraded' }) }, 'Recover'],
+  [
+    'degraded, still failing',
+    { record: record({ state: 'Degraded' }), probes: { verdict: 'Failing', isSettled: false } },
+    'waits for every probe to pass',
+  ],
+  ['crashed', { process: 'Crashed' }, 'Start'],
+  ['crashed a moment ago', { process: 'Crashed', brakeMs: 700 }, 'Degrade'],
+  [
+    'degraded by a crash a moment ago',
+    { record: record({ state: 'Degraded' }), process: 'Crashed', brakeMs: 700 },
+    'waits for every probe to pass, 700 ms',
+  ],
+  ['crashed while a new version waits', { record: staged, order: newVersion, process: 'Crashed' }, 'Start'],
+  ['crashed while a new version is told', { order: newVersion, process: 'Crashed' }, 'Start'],
+  ['frozen and left to repairs', { process: 'Frozen', brakeMs: 60_000 }, 'Degrade'],
+  ['frozen for too long', { process: 'Frozen' }, 'Restart'],
+  ['not running after a boot', { process: 'Stopped' }, 'Start'],
+  ['ended as it may', { process: 'Ended' }, 'waits for nothing: it is as declared'],
+  ['a repair asks for a restart', { asked: 'Restart' }, 'Restart'],
+  ['a repair asks for a reinstall', { asked: 'Reinstall' }, 'Reinstall'],
+  ['a repair asks while a switch is open', { asked: 'Restart', record: opened('Probing'), order: ordered }, 'Commit'],
+  ['not named any more', { order: undefined }, 'Uninstall'],
+]
+
+test.each(CASES)('%s', (_what, more, says) => {
+  expect(said(planComponent(seen(more)))).toBe(says)
+})
+
+const DISRUPTS: ReadonlySet<ComponentAction['kind']> = new Set(['Switch', 'Restart', 'Reinstall', 'Uninstall'])
+
+describe('whatever is seen', () => {
+  const anySlot = fc.constantFrom(undefined, one, two)
+  const anySeen: fc.Arbitrary<ComponentSeen> = fc
+    .record({
+      isOrderKnown: fc.boolean(),
+      order: fc.constantFrom(undefined, newVersion, ordered, { version: '1.0.0', attempt: 1 }),
+      state: fc.constantFrom(
+        'Fetching',
+        'Staged',
+        'Switching',
+        'Probing',
+        'Healthy',
+        'Degraded',
+        'RolledBack',
+        'Failed',
+      ),
+      target: fc.constantFrom(newVersion, { version: '1.0.0', attempt: 1 }),
+      current: anySlot,
+      stagedSlot: anySlot,
+      phase: fc.constantFrom(undefined, 'Switching', 'Probing', 'GoingBack'),
+      hasRecord: fc.boolean(),
+      process: fc.constantFrom('NoService', 'Running', 'Stopped', 'Ended', 'Crashed', 'Frozen'),
+      brakeMs: fc.constantFrom(0, 1_000),
+      verdict: fc.constantFrom('Passing', 'Failing', 'Unknown'),
+      isSettled: fc.boolean(),
+      permit: fc.constantFrom(
+        undefined,
+        granted,
+        { kind: 'Unknown', permit: 'p', why: '' } as const,
+        { kind: 'NotGranted', permit: 'p', why: '' } as const,
+      ),
+      isNodePending: fc.constantFrom(undefined, true, false),
+      missingRequirement: fc.constantFrom(undefined, 'x'),
+      staging: fc.constantFrom(undefined, newVersion),
+    } as const)
+    .map(({ state, target, current, stagedSlot, phase, hasRecord, verdict, isSettled, ...rest }) => ({
+      ...rest,
+      stageBackoffMs: 0,
+      asked: undefined,
+      probes: { verdict, isSettled },
+      record: hasRecord
+        ? record({
+            state,
+            target,
+            ...(current === undefined ? {} : { current }),
+            ...(stagedSlot === undefined ? {} : { staged: stagedSlot }),
+            ...(phase === undefined
+              ? {}
+              : { open: { to: two, phase, ...(current === undefined ? {} : { from: current }) } }),
+          })
+        : undefined,
+    }))
+
+  test('no version is replaced without an order and a permit that was read as Granted in this pass', () => {
+    fc.assert(
+      fc.property(anySeen, (s) => {
+        const { action } = planComponent(s)
+        if (action?.kind !== 'Switch') return
+        if (s.permit?.kind === 'Granted')
+          expect([s.order?.switch?.permit, s.order?.switch?.attempt]).toEqual([
+            s.permit.permit,
+            s.record?.target.attempt,
+          ])
+        else expect([s.record?.current, s.isNodePending]).toEqual([undefined, true])
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('without any reading nothing that runs is disrupted', () => {
+    fc.assert(
+      fc.property(anySeen, (s) => {
+        const blind: ComponentSeen = {
+          ...s,
+          isOrderKnown: false,
+          order: undefined,
+          permit: undefined,
+          isNodePending: undefined,
+          process: 'Running',
+          probes: { verdict: 'Unknown', isSettled: false },
+        }
+        const { action } = planComponent(blind)
+        // What was begun under a permit is finished or taken back; nothing else is touched.
+        if (blind.record?.open === undefined) expect(DISRUPTS.has(action?.kind ?? 'Start')).toBe(false)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})

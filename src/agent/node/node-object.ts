@@ -1,0 +1,82 @@
+// The Node of this agent on the server: found, or made where no kubelet makes it. Remembers the UID that permits and jobs name.
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists, isNotFound } from '#kube/errors.ts'
+import { FIELD_MANAGERS, TAINTS } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { HostFacts } from './facts.ts'
+import { newNode } from './node-status.ts'
+import { nodeType } from './types.ts'
+
+export interface NodeObjectDeps {
+  readonly client: KubeClient
+  readonly log: Logger
+  readonly name: string
+  readonly facts: HostFacts
+  /** False where a kubelet registers it. */
+  readonly register: boolean
+}
+
+export class NodeObject {
+  readonly #deps: NodeObjectDeps
+  #uid: string | undefined
+
+  constructor(deps: NodeObjectDeps) {
+    this.#deps = deps
+  }
+
+  get knownUid(): string | undefined {
+    return this.#uid
+  }
+
+  async uid(): Promise<string | undefined> {
+    return this.#uid ?? (await this.#read())?.metadata.uid
+  }
+
+  /** Whether it still waits for its components, read right now; undefined when that cannot be said. */
+  async isPending(): Promise<boolean | undefined> {
+    try {
+      const found = await this.#read()
+      return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
+    } catch {
+      return undefined
+    }
+  }
+
+  async applyStatus(object: KubeObject): Promise<void> {
+    const { client, register } = this.#deps
+    if (this.#uid === undefined && (await this.#read()) === undefined && register) await this.#make()
+    try {
+      await client.apply(nodeType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
+    } catch (e) {
+      // Somebody deleted it: the next try makes it again, with the taint that keeps pods away.
+      if (isNotFound(e)) this.#uid = undefined
+      throw e
+    }
+  }
+
+  async #read(): Promise<KubeObject | undefined> {
+    const found = await this.#deps.client.get(nodeType, { name: this.#deps.name })
+    this.#uid = found?.metadata.uid
+    return found
+  }
+
+  async #make(): Promise<void> {
+    const { client, name, facts, log } = this.#deps
+    try {
+      const made = await client.create(nodeType, newNode({ name, facts }), { fieldManager: FIELD_MANAGERS.agent })
+      this.#uid = made.metadata.uid
+      log.info('node registered', { node: name })
+    } catch (e) {
+      if (!isAlreadyExists(e)) throw e
+      await this.#read()
+    }
+  }
+}
+
+function hasTaint(node: KubeObject, key: string): boolean {
+  const spec = isObject(node['spec']) ? node['spec'] : {}
+  const taints = Array.isArray(spec['taints']) ? spec['taints'] : []
+  return taints.some((t) => isObject(t) && t['key'] === key)
+}

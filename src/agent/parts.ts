@@ -1,0 +1,190 @@
+// The parts of an agent and how they hear of each other. Nothing here runs by itself: agent.ts starts and ends it.
+import { dirname } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { AllComponents } from './components/all-components.ts'
+import { createFetcher } from './components/fetch.ts'
+import { look } from './components/probe.ts'
+import { stage } from './components/stage.ts'
+import { newestTrust } from './components/trust-source.ts'
+import { TrustStore } from './components/trust-store.ts'
+import type { AgentConfig } from './config.ts'
+import { problemOf, type ComponentProblem } from './detect/component-problems.ts'
+import { ProblemBoard } from './detect/problem-board.ts'
+import { writeDurably } from './files/durable.ts'
+import type { Files } from './files/port.ts'
+import { runHook } from './hook.ts'
+import { rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
+import { loopbackAddress } from './node/address.ts'
+import type { HostFacts } from './node/facts.ts'
+import { NodeObject } from './node/node-object.ts'
+import { isSameStatus, nodeStatus } from './node/node-status.ts'
+import { StatusWriter } from './node/writer.ts'
+import { readPermit } from './permits.ts'
+import { cleanDisk } from './repair/clean-disk.ts'
+import { collectEvidence } from './repair/evidence.ts'
+import { JobWatches } from './repair/job-watches.ts'
+import type { StepPorts } from './repair/steps.ts'
+import type { Session } from './session.ts'
+import { machineStatus } from './status/machine-status.ts'
+import { Supervisor } from './supervise/supervisor.ts'
+
+export interface PartsOptions {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly version: string
+  readonly nodeBinary: string
+  readonly config: AgentConfig
+  readonly facts: HostFacts
+  readonly session: Session
+  readonly onReboot: () => void
+}
+
+export interface Parts {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly config: AgentConfig
+  readonly facts: HostFacts
+  readonly machine: string
+  /** Under which UIDs permits may name this node. */
+  readonly target: { machineUid: string | undefined }
+  readonly supervisor: Supervisor
+  readonly components: AllComponents
+  readonly board: ProblemBoard
+  readonly jobs: JobWatches
+  readonly machineWriter: StatusWriter<KubeObject>
+  readonly nodeWriter: StatusWriter<KubeObject>
+}
+
+/** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
+const STATUS_HEARTBEAT_MS = 300_000
+
+export function buildParts(o: PartsOptions): Parts {
+  const { files, dir, clock, random, log, config, facts, version, session, signal } = o
+  const { client, identity } = session
+  const { machine, node } = identity
+  const base = { files, dir, clock, random, log }
+  const address = config.address ?? loopbackAddress(identity.cluster, machine)
+  const binFolder = dirname(o.nodeBinary)
+  const environment = {
+    PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
+    KUBENODE_ADDRESS: address,
+    KUBENODE_MACHINE: machine,
+    KUBENODE_NODE: node,
+    KUBENODE_ROOT: dir.root,
+  }
+  const target: Parts['target'] = { machineUid: undefined }
+  const nodeObject = new NodeObject({ client, log, name: node, facts, register: config.registerNode })
+  const targets = (): readonly string[] =>
+    [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
+  const { frozenAfterMs, frozenGraceMs } = config
+  const supervisor = new Supervisor({
+    ...base,
+    binFolder,
+    environment,
+    frozenAfterMs,
+    frozenGraceMs,
+    bootId: facts.bootId,
+  })
+  const fetcher = createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins })
+  const trust = new TrustStore({
+    ...base,
+    path: trustFile(dir),
+    anchor: identity.trust,
+    fetchNewest: () => newestTrust({ files, dir, fetcher, url: config.trustUrl, log, signal }),
+  })
+  const platform = { os: facts.os, arch: facts.arch }
+  const components = new AllComponents({
+    ...base,
+    processes: supervisor,
+    runHook: runHook(dir, environment),
+    stage: (request, stop) => stage({ files, dir, client, fetcher, trust, clock, platform }, request, stop),
+    readPermit: (component, wanted, permit) =>
+      readPermit(client, permit, {
+        operation: 'SwitchComponent',
+        targets: targets(),
+        component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
+      }),
+    readNodePending: () => nodeObject.isPending(),
+    look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment }),
+    onChange: () => {
+      board.look()
+      machineWriter.touch()
+    },
+  })
+  const board: ProblemBoard = new ProblemBoard({
+    ...base,
+    bootId: facts.bootId,
+    sources: config.logs,
+    clearAfterMs: config.clearAfterMs,
+    components: () => problemsOf(components, supervisor),
+    onChange: () => nodeWriter.touch(),
+  })
+  const machineWriter: StatusWriter<KubeObject> = new StatusWriter<KubeObject>({
+    ...base,
+    name: 'Machine',
+    compute: () => machineStatus({ name: machine, facts, version, components: components.reports() }),
+    isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
+    write: async (object) => {
+      const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+      await client.apply(machineType, object, options)
+    },
+  })
+  const readySince = clock.now()
+  const nodeWriter: StatusWriter<KubeObject> = new StatusWriter<KubeObject>({
+    ...base,
+    name: 'Node',
+    heartbeatMs: STATUS_HEARTBEAT_MS,
+    compute: () =>
+      nodeStatus({ name: node, facts, address, version, problems: board.problems, readySince }, clock.now(), {
+        ready: config.registerNode,
+      }),
+    isSame: isSameStatus,
+    write: (object) => nodeObject.applyStatus(object),
+  })
+  const jobs = new JobWatches({
+    ...base,
+    client,
+    machine,
+    targets,
+    bootId: facts.bootId,
+    nodeUid: () => nodeObject.uid(),
+    ports: stepPorts(o, components),
+  })
+  return { files, dir, config, facts, machine, target, supervisor, components, board, jobs, machineWriter, nodeWriter }
+}
+
+function problemsOf(
+  components: AllComponents,
+  supervisor: Supervisor,
+): ReadonlyMap<string, ComponentProblem | undefined> {
+  return new Map(
+    components.workers.map(({ component, record, probes }) => {
+      const process = supervisor.reading(component)
+      const why = supervisor.describe(component)
+      return [component, problemOf({ record, process, why, probes })]
+    }),
+  )
+}
+
+function stepPorts({ files, dir, clock, log, facts, onReboot }: PartsOptions, components: AllComponents): StepPorts {
+  return {
+    ask: (component, kind) => components.ask(component, kind),
+    cleanDisk: async (wanted) => cleanDisk(dir, wanted, clock.now()),
+    collectEvidence: (wanted, job) => collectEvidence({ files, dir }, wanted.kinds, job),
+    reboot: async (job) => {
+      const request = { job, bootId: facts.bootId, at: clock.now() }
+      await writeDurably(files, rebootRequestFile(dir), JSON.stringify(request))
+      log.warn('reboot requested', { job })
+      onReboot()
+    },
+  }
+}

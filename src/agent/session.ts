@@ -1,0 +1,54 @@
+// The agent's standing with its cluster: who it is, a client that speaks as it, and the certificate that is renewed under way.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
+import { joinCluster } from './join/join.ts'
+import { newKey, requestCertificate } from './join/request.ts'
+import { keepRenewing } from './join/rotation.ts'
+
+export interface SessionDeps extends IdentityDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly version: string
+  readonly signal: AbortSignal
+}
+
+export interface Session {
+  readonly identity: Identity
+  readonly client: HttpKubeClient
+  /** Renews the certificate until the signal aborts. */
+  readonly keep: () => Promise<void>
+}
+
+/** How long a connection goes on with what it was given before it asks for the pair again. */
+const PAIR_GOOD_FOR_MS = 60_000
+
+export async function openSession(deps: SessionDeps): Promise<Session> {
+  const { clock, random, log, signal, files, dir } = deps
+  const options = { clock, random, userAgent: `kubenode-agent/${deps.version}` }
+  const { identity, pair: first } = await joinCluster({ ...deps, connect: (c) => new HttpKubeClient(c, options) })
+  let pair: Pair = first
+  const asUs = async () => ({
+    clientCertificate: { cert: pair.certificate, key: pair.key },
+    goodForMs: PAIR_GOOD_FOR_MS,
+  })
+  const client = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca }, identity: asUs }, options)
+  const renew = async (): Promise<Pair> => {
+    const key = await newKey()
+    const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, identity, key) }
+    await writePair({ files, dir }, next)
+    return next
+  }
+  const onRenewed = (next: Pair): void => {
+    pair = next
+  }
+  return {
+    identity,
+    client,
+    // Ends with the signal, which is how its sleep says so.
+    keep: () => keepRenewing({ clock, random, log, renew, onRenewed }, first, signal).catch(() => undefined),
+  }
+}

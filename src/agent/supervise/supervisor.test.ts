@@ -1,0 +1,188 @@
+// The supervisor with real small processes.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { execPath, kill } from 'node:process'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { realFiles } from '../files/real.ts'
+import { nodeDir, processFile, type NodeDir } from '../node-dir.ts'
+import { livingStat, parseStat, type ProcessId } from './proc.ts'
+import type { StartRequest } from './port.ts'
+import { Supervisor } from './supervisor.ts'
+
+let dir: NodeDir
+let supervisors: Supervisor[]
+
+beforeEach(() => {
+  dir = nodeDir(mkdtempSync(join(tmpdir(), 'kubenode-supervisor-')))
+  for (const folder of [dir.root, dir.state, dir.logs]) mkdirSync(folder, { recursive: true })
+  supervisors = []
+})
+
+afterEach(async () => {
+  await supervisors.at(-1)?.stop('c')
+  for (const s of supervisors) s.close()
+  rmSync(dir.path, { recursive: true, force: true })
+})
+
+async function supervisor(bootId = 'this'): Promise<Supervisor> {
+  const made = new Supervisor({
+    files: realFiles,
+    dir,
+    clock: systemClock,
+    log: silentLogger,
+    bootId,
+    binFolder: dirname(execPath),
+    environment: {},
+    lookEveryMs: 20,
+    frozenAfterMs: 60,
+    graceMs: 200,
+  })
+  supervisors.push(made)
+  await made.adopt()
+  return made
+}
+
+/** A shell script; the service says how it is started again. */
+function program(script: string, service: Partial<StartRequest['service']> = {}): StartRequest {
+  writeFileSync(join(dir.root, 'run'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return { component: 'c', slot: 's', service: { exec: '/run', restart: 'Always', killMode: 'Group', ...service } }
+}
+
+const sleeper = (more: Partial<StartRequest['service']> = {}) => program('sleep 60', more)
+
+const idOf = (): ProcessId => (JSON.parse(readFileSync(processFile(dir, 'c'), 'utf8')) as { id: ProcessId }).id
+
+async function until(what: string, isTrue: () => boolean): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!isTrue()) {
+    if (Date.now() > end) throw new Error(`${what} did not come`)
+    await systemClock.sleep(5)
+  }
+}
+
+test('what it starts writes into its log and knows its node', async () => {
+  const s = await supervisor()
+  await s.start(program('echo "$KUBENODE_COMPONENT $KUBENODE_ROOT"; exec sleep 60'))
+  const log = join(dir.logs, 'c.log')
+  await until('the line', () => readFileSync(log, 'utf8').includes('\n'))
+  expect([readFileSync(log, 'utf8'), s.reading('c')]).toEqual([`c ${dir.root}\n`, 'Running'])
+})
+
+test('starting what runs from that slot already does nothing', async () => {
+  const s = await supervisor()
+  await s.start(sleeper())
+  const before = idOf()
+  await s.start(sleeper())
+  expect(idOf()).toEqual(before)
+})
+
+test('the next agent finds what runs and leaves it alone', async () => {
+  await (await supervisor()).start(sleeper())
+  const before = idOf()
+  const next = await supervisor()
+  await next.start(sleeper())
+  expect([next.reading('c'), idOf()]).toEqual(['Running', before])
+})
+
+test('a process that was started right before a crash, and not written down, is found by its mark', async () => {
+  await (await supervisor()).start(sleeper())
+  const before = idOf()
+  rmSync(processFile(dir, 'c'))
+  const next = await supervisor()
+  await next.start(sleeper())
+  expect([next.reading('c'), idOf()]).toEqual(['Running', before])
+})
+
+test('a second process of a component is a stray and is killed', async () => {
+  const first = await supervisor()
+  await first.start(sleeper())
+  const stray = idOf()
+  const forgetful = new Supervisor({
+    files: realFiles,
+    dir,
+    clock: systemClock,
+    log: silentLogger,
+    bootId: 'this',
+    binFolder: '/bin',
+    environment: {},
+  })
+  await forgetful.start({ ...sleeper(), slot: 'other' })
+  forgetful.close()
+  const kept = idOf()
+  const next = await supervisor()
+  await until('the end of the stray', () => livingStat(stray) === undefined)
+  expect([next.reading('c'), livingStat(kept) !== undefined]).toEqual(['Running', true])
+})
+
+test.each([
+  ['exits with 3', 'exit 3', 'Always', 'Crashed', 'exited with 3'],
+  ['exits with 0 and must always run', 'exit 0', 'Always', 'Crashed', 'exited with 0'],
+  ['exits with 0 and may', 'exit 0', 'OnFailure', 'Ended', 'exited with 0'],
+  ['kills itself', 'kill -9 $$', 'OnFailure', 'Crashed', 'ended by SIGKILL'],
+  ['fails and is never started again', 'exit 1', 'Never', 'Ended', 'exited with 1'],
+] as const)('what %s is seen', async (_what, script, restart, reading, why) => {
+  const s = await supervisor()
+  const seen: string[] = []
+  s.onChange((component) => seen.push(`${component} ${s.reading(component)}`))
+  await s.start(program(script, { restart }))
+  await until('the end', () => s.reading('c') === reading)
+  expect([s.describe('c'), seen.at(-1)]).toEqual([why, `c ${reading}`])
+  expect(s.brakeMs('c') > 0).toBe(reading === 'Crashed')
+})
+
+test.each([
+  ['has crashed when it was in this boot', 'this', 'Crashed'],
+  ['has not crashed when the node booted since', 'next', 'Stopped'],
+] as const)('what ended while no agent looked %s', async (_what, bootId, reading) => {
+  const s = await supervisor()
+  await s.start(sleeper())
+  s.close()
+  kill(idOf().pid, 'SIGKILL')
+  await until('its end', () => livingStat(idOf()) === undefined)
+  expect((await supervisor(bootId)).reading('c')).toBe(reading)
+})
+
+test('what is stopped by a signal is frozen, and runs again when it is continued', async () => {
+  const s = await supervisor()
+  await s.start(sleeper())
+  kill(idOf().pid, 'SIGSTOP')
+  await until('the freeze', () => s.reading('c') === 'Frozen')
+  expect(s.brakeMs('c') > 1_000).toBe(true)
+  kill(idOf().pid, 'SIGCONT')
+  await until('the thaw', () => s.reading('c') === 'Running')
+})
+
+test.each([
+  ['obeys TERM', 'exec sleep 60', false],
+  ['ignores TERM', 'trap "" TERM; while :; do sleep 1; done', false],
+  ['is frozen', 'exec sleep 60', true],
+] as const)('what %s is stopped', async (_what, script, isFrozen) => {
+  const s = await supervisor()
+  await s.start(program(script))
+  const id = idOf()
+  if (isFrozen) kill(id.pid, 'SIGSTOP')
+  await s.stop('c')
+  expect([livingStat(id), s.reading('c')]).toEqual([undefined, 'Stopped'])
+})
+
+test('another process with the pid of an old one is not taken for it', async () => {
+  const s = await supervisor()
+  await s.start(sleeper())
+  const id = idOf()
+  expect([livingStat(id)?.pid, livingStat({ ...id, startTime: '1' })]).toEqual([id.pid, undefined])
+})
+
+test('a program that is not there is refused with the place of its log', async () => {
+  const s = await supervisor()
+  await expect(
+    s.start({ ...sleeper(), service: { exec: '/nothing', restart: 'Always', killMode: 'Group' } }),
+  ).rejects.toThrow(/^KN8030: cannot start c: .*ENOENT/)
+})
+
+test('a name with spaces and parentheses does not shift the fields of a process', () => {
+  const fields = Array.from({ length: 40 }, (_, n) => String(n + 4)).join(' ')
+  expect(parseStat(`42 (a) b (c) S 1 ${fields}`)).toEqual({ pid: 42, state: 'S', group: 4, startTime: '21' })
+})
