@@ -15,6 +15,7 @@ import { componentObjectName } from '#lib/names.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import type { Provider } from '#providers/port.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { Invariant, Phase, Simulation } from '../harness.ts'
@@ -35,12 +36,16 @@ const POOL = { pool: 'workers' }
 /** What outlives every process of a run; runs come one after the other. */
 type Cloud = Map<string, MemoryHost>
 
-function controllers(modules: readonly ControllerModule[], hosts: Cloud): Actor {
+function controllers(
+  modules: readonly ControllerModule[],
+  hosts: Cloud,
+  through: (provider: Provider) => Provider,
+): Actor {
   return {
     name: 'controllers',
     start: ({ client, cacheClient, clock, random, log }) => {
       const informers = createInformers({ client: cacheClient, clock, random, log })
-      const provider = new MemoryProvider({ clock, name: 'process', hosts })
+      const provider = through(new MemoryProvider({ clock, name: 'process', hosts }))
       const context = {
         client,
         informers,
@@ -108,6 +113,7 @@ const phases = (hosts: () => Cloud): readonly Phase[] => [
   { name: 'grow', act: scale(4) },
   { name: 'upgrade', act: declare('1.1.0') },
   { name: 'shrink', act: scale(2) },
+  { name: 'shrink to one', act: scale(1) },
   { name: 'a version that does not work', act: declare(BROKEN) },
   { name: 'revert', act: declare('1.1.0') },
   { name: 'to nothing', act: scale(0) },
@@ -191,10 +197,21 @@ function state(world: World, hosts: Cloud): unknown {
   }
 }
 
-export function machineSimulation(
-  modules: readonly ControllerModule[] = [machineModule, machineSetModule],
-  faults: readonly FaultKind[] = ALL_FAULTS,
-): Simulation {
+export interface Scenario {
+  readonly modules?: readonly ControllerModule[]
+  readonly faults?: readonly FaultKind[]
+  /** Names of the phases; all when left out. */
+  readonly only?: readonly string[]
+  /** Stands between the controllers and the cloud, for planted bugs. */
+  readonly provider?: (provider: Provider) => Provider
+}
+
+export function machineSimulation({
+  modules = [machineModule, machineSetModule],
+  faults = ALL_FAULTS,
+  only,
+  provider = (p) => p,
+}: Scenario = {}): Simulation {
   let hosts: Cloud = new Map()
   const cloud = () => hosts
   return {
@@ -202,9 +219,9 @@ export function machineSimulation(
     kinds,
     actors: () => {
       hosts = new Map()
-      return [controllers(modules, hosts)]
+      return [controllers(modules, hosts, provider)]
     },
-    phases: phases(cloud),
+    phases: phases(cloud).filter((p) => only?.includes(p.name) ?? true),
     invariants: {
       neverTooMany,
       removalIsPermitted,
@@ -214,7 +231,7 @@ export function machineSimulation(
     counted: [KIND, '/nodes'],
     heartbeats: ['coordination.k8s.io/leases'],
     state: (world) => state(world, hosts),
-    settleMs: 300_000,
-    restMs: 120_000,
+    settleMs: 180_000,
+    restMs: 60_000,
   }
 }
