@@ -55,6 +55,14 @@ function hook({ files, release }: RenderRequest): void {
   })
 }
 
+/** What is printed leaves at once instead of piling up here: so the other side can count it and end a flood. */
+function printAtOnce(stream: object): void {
+  const { _handle: handle } = stream as { readonly _handle?: { setBlocking?(isBlocking: boolean): void } }
+  handle?.setBlocking?.(true)
+}
+
+printAtOnce(process.stdout)
+printAtOnce(process.stderr)
 const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
 const { catchSynth, objectsByTarget } = await import('#api/constructs/synthesis.ts')
 const synthesis = catchSynth()

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import fc from 'fast-check'
+import { nameProblem, parseTree } from './tree-entries.ts'
+
+const OID = 'ce013625030ba8dba906f756967f9e9ca394464a'
+
+const entry = (mode: string, name: string | Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(`${mode} `), Buffer.from(name), Buffer.from([0]), Buffer.from(OID, 'hex')])
+
+test('files, folders, symlinks and submodules are told apart', () => {
+  const bytes = Buffer.concat([
+    entry('100644', 'a.ts'),
+    entry('100755', 'b.sh'),
+    entry('40000', 'folder'),
+    entry('120000', 'link'),
+    entry('160000', 'module'),
+  ])
+  expect(parseTree(bytes, 'x').map((e) => [e.name, e.kind, e.oid])).toEqual([
+    ['a.ts', 'file', OID],
+    ['b.sh', 'file', OID],
+    ['folder', 'tree', OID],
+    ['link', 'symlink', OID],
+    ['module', 'submodule', OID],
+  ])
+})
+
+describe('a hostile name is refused', () => {
+  test.each([
+    ['two dots', '..'],
+    ['one dot', '.'],
+    ['nothing', ''],
+    ['.git', '.git'],
+    ['.GIT', '.GIT'],
+    ['.git with a point at the end', '.git.'],
+    ['.git with a blank at the end', '.git '],
+    ['.git with a character that some file systems drop', '.g\u200cit'],
+    ['the short name of .git', 'GIT~1'],
+    ['an alternate data stream of .git', '.git::$INDEX_ALLOCATION'],
+    ['a carriage return at the end', 'main.ts\r'],
+    ['a line break', 'a\nb'],
+    ['a slash', 'a/b'],
+    ['a backslash', 'a\\b'],
+    ['more bytes than a file system takes', 'x'.repeat(256)],
+  ])('%s', (_, name) => {
+    expect(() => parseTree(entry('100644', name), 'tree')).toThrow('KN7005: cannot read tree: it has')
+  })
+
+  test('bytes that are no UTF-8', () => {
+    expect(() => parseTree(entry('100644', Uint8Array.of(0xff, 0xfe)), 'tree')).toThrow('a name that is no UTF-8')
+  })
+})
+
+test.each([
+  ['a name twice', Buffer.concat([entry('100644', 'a'), entry('40000', 'a')]), 'the name "a" twice'],
+  ['an unknown mode', entry('100600', 'a'), 'of an unknown mode'],
+  ['a cut entry', entry('100644', 'a').subarray(0, 20), 'ends in the middle of an entry'],
+  ['no mode', Buffer.from('a'), 'ends in the middle of an entry'],
+])('%s is refused', (_, bytes, message) => {
+  expect(() => parseTree(bytes, 'tree')).toThrow(message)
+})
+
+test.each(['a.ts', '.gitignore', '.github', 'git', 'größe.ts', '日本', 'a b', '..a', 'a..', 'con'])(
+  '%s is a harmless name',
+  (name) => {
+    expect(nameProblem(name)).toBeUndefined()
+  },
+)
+
+test('any bytes either parse or are refused with our own error', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
+      try {
+        for (const { name } of parseTree(bytes, 'x')) expect(nameProblem(name)).toBeUndefined()
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'KN7005' })
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

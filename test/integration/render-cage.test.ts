@@ -1,0 +1,222 @@
+// What the code of a fleet may try from inside its cage, and what comes of it: an error with a place, never a byte from outside.
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CAGE_LEVELS, findCage, type Cage } from '#sync/render/cage.ts'
+import { renderCommit, type RenderOptions } from '#sync/render/render.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
+
+const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
+const CANARY = 'canary-5b1d2f'
+
+/** A repository of one commit that was never written anywhere. */
+const holding = (files: Readonly<Record<string, string>>): GitRepository => ({
+  name: 'memory',
+  resolve: async () => COMMIT,
+  commit: async (id) => ({ id, parents: [], time: 1_700_000_000, message: '', author: '' }),
+  log: async () => [],
+  idAt: async () => COMMIT,
+  readTree: async () => new Map(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)])),
+})
+
+const HEAD = `import { App, ApiObject, Chart } from 'cdk8s'
+const app = new App()
+const chart = new Chart(app, 'test')
+const leak = (v: unknown) => new ApiObject(chart, 'x', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'default' }, data: { v: String(v) } })
+`
+
+let strong: Cage
+let weak: Cage
+let outside = ''
+let server = createServer()
+let calls = 0
+
+beforeAll(async () => {
+  strong = await findCage('allow')
+  weak = await findCage(
+    'allow',
+    CAGE_LEVELS.filter((l) => l.name === 'LimitsOnly'),
+  )
+  outside = mkdtempSync(join(tmpdir(), 'kubenode-outside-'))
+  writeFileSync(join(outside, 'secret.txt'), CANARY)
+  writeFileSync(join(outside, 'secret.json'), JSON.stringify({ CANARY }))
+  server = createServer((_, response) => {
+    calls++
+    response.end(CANARY)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+afterAll(() => {
+  server.close()
+  rmSync(outside, { recursive: true, force: true })
+})
+
+type Limits = NonNullable<RenderOptions['limits']>
+
+/** The message of the error, or everything that was rendered and printed. */
+async function outcome(
+  cage: Cage,
+  code: string,
+  limits: Limits = {},
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const main = `${HEAD}${code}\napp.synth()\n`
+  try {
+    const { targets, printed } = await renderCommit(COMMIT, {
+      repository: holding({ 'fleet/main.ts': main, ...more }),
+      cage,
+      limits: { deadlineMs: 15_000, ...limits },
+    })
+    return JSON.stringify([[...targets], printed])
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+describe.each([
+  ['the strongest cage of this machine', () => strong],
+  ['the weakest cage', () => weak],
+] as const)('%s', (_, cage) => {
+  test.each([
+    ['an import of node:fs', `import fs from 'node:fs'\nleak(fs.readFileSync('SECRET', 'utf8'))`, 'KN7103'],
+    ['an import of child_process', `import { execSync } from 'child_process'\nleak(execSync('cat SECRET'))`, 'KN7103'],
+    [
+      'an import from outside of the tree',
+      `import x from 'file://SECRET.json' with { type: 'json' }\nleak(JSON.stringify(x))`,
+      'KN7103',
+    ],
+    [
+      'an import of a path above the tree',
+      `import x from '../../../../../../SECRET.json' with { type: 'json' }\nleak(JSON.stringify(x))`,
+      'KN7103',
+    ],
+    ['an import of data as code', `import x from 'data:text/javascript,export default 1'\nleak(x)`, 'KN7103'],
+    [
+      'an import of a package of the release that is not for fleets',
+      `import git from 'isomorphic-git'\nleak(git)`,
+      'KN7103',
+    ],
+    ['an import of our own parts', `import { x } from '#lib/errors.ts'\nleak(x)`, 'KN7103'],
+    ['a late import', `const fs = await import('node:' + 'fs')\nleak(fs.readFileSync('SECRET'))`, 'KN7103'],
+    ['a builtin by the back door', `leak((process as any).getBuiltinModule('fs').readFileSync('SECRET'))`, 'KN7102'],
+    ['a binding of Node', `leak((process as any).binding('fs'))`, 'KN7102'],
+    [
+      'require from the main module',
+      `leak((process as any).mainModule.require('fs').readFileSync('SECRET'))`,
+      'KN7102',
+    ],
+    ['the network', `leak(await (await fetch('http://127.0.0.1:PORT/')).text())`, 'KN7102'],
+    ['a throw', `throw new Error('no')`, 'KN7102'],
+    ['a throw of something that is no error', `throw { toString: () => 'strange' }`, 'KN7102'],
+    [
+      'a promise that is rejected and not awaited',
+      `void Promise.reject(new Error('late')); await new Promise((r) => setTimeout(r, 1000))`,
+      'KN7102',
+    ],
+    ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
+    ['process.exit', `process.exit(0)`, 'KN7106'],
+    ['process.abort', `process.abort()`, 'KN7106'],
+    ['code that does not parse', `const x: = 1`, 'KN7101'],
+  ])('%s', async (_name, code, wanted) => {
+    const { port } = server.address() as AddressInfo
+    const seen = await outcome(
+      cage(),
+      code.replaceAll('SECRET', join(outside, 'secret.txt')).replaceAll('PORT', String(port)),
+    )
+    expect(seen).toContain(wanted)
+    expect(seen).not.toContain(CANARY)
+    expect(calls).toBe(0)
+  })
+
+  test('an endless loop ends at the deadline', async () => {
+    expect(await outcome(cage(), 'for (;;);', { deadlineMs: 1_500 })).toContain('KN7104')
+  })
+
+  test('endless microtasks end at the deadline', async () => {
+    const code = 'const again = (): Promise<void> => Promise.resolve().then(again)\nawait again()'
+    expect(await outcome(cage(), code, { deadlineMs: 1_500 })).toContain('KN7104')
+  })
+
+  test('gigabytes on standard output end the run', async () => {
+    expect(await outcome(cage(), `for (;;) console.log('x'.repeat(1e6))`)).toContain('KN7105')
+  })
+
+  test('more objects than the answer may hold end the run', async () => {
+    const code = `for (let i = 0; i < 50; i++) new ApiObject(chart, 'o' + i, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o' + i }, data: { v: 'x'.repeat(1e5) } })`
+    expect(await outcome(cage(), code, { maxAnswerBytes: 1_000_000 })).toContain('KN7105')
+  })
+
+  test('memory runs out inside, not outside', async () => {
+    const code = `const all: unknown[] = []\nfor (;;) all.push(new Uint8Array(64 * 1024 * 1024).fill(1))`
+    expect(await outcome(cage(), code, { deadlineMs: 20_000 })).toMatch(/KN7106|KN7102/)
+  }, 40_000)
+
+  test('our environment is not there, and nothing tells one run from another', async () => {
+    process.env['KUBENODE_CANARY'] = CANARY
+    const code = `leak(JSON.stringify([process.env, process.argv, process.pid, process.cwd(), Date.now(), new Date().toISOString(), Math.random(), crypto.randomUUID(), performance.now(), process.hrtime(), import.meta.url, new Error('x').stack]))`
+    const [once, again] = [await outcome(cage(), code), await outcome(cage(), code)]
+    delete process.env['KUBENODE_CANARY']
+    expect(once).toContain('2023-11-14T22:13:20.000Z')
+    expect(once).not.toContain(CANARY)
+    expect(again).toBe(once)
+  })
+
+  test('a prototype that was polluted stays inside, and __proto__ as a key is refused', async () => {
+    const pollute = `Object.defineProperty(Object.prototype, 'polluted', { value: 1, enumerable: true, configurable: true })\nleak(1)`
+    await outcome(cage(), pollute)
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+    const key = `;(chart as any).toJson = () => JSON.parse('[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"__proto__":{"a":"b"}}}]')`
+    expect(await outcome(cage(), key)).toContain('KN7107')
+  })
+
+  test('an error names the file and the line of the fleet', async () => {
+    const files = {
+      'fleet/sub/part.ts': `export const x = 1\n\nexport function fail(): never {\n  throw new TypeError('broken')\n}\n`,
+    }
+    const seen = await outcome(cage(), `const { fail } = await import('./sub/part.ts')\nfail()`, {}, files)
+    expect(seen).toContain('at fleet/sub/part.ts:4:9: broken')
+  })
+})
+
+test('the strongest cage shows nothing of this machine', async ({ skip }) => {
+  skip(strong.isWeak, 'this machine gives no namespaces')
+  // Past all import rules, as if a hole in Node had been found: the room itself holds.
+  const { spawnSync } = await import('node:child_process')
+  const { file, args, cwd, cleanUp } = strong.command(5)
+  const look = `const fs = require('fs'); const r = {}; for (const p of ['/', '/etc', '/proc', '/root', '/tmp', '/home']) { try { r[p] = fs.readdirSync(p) } catch (e) { r[p] = e.code } } try { fs.writeFileSync('/release/src/x', 'x') } catch (e) { r.write = e.code } r.uid = process.getuid(); r.net = Object.keys(require('os').networkInterfaces()); console.log(JSON.stringify(r))`
+  const without = args.slice(0, -1).filter((a) => !a.startsWith('--permission') && !a.startsWith('--allow-'))
+  const { stdout } = spawnSync(file, [...without, '-e', look], {
+    cwd,
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    encoding: 'utf8',
+  })
+  cleanUp()
+  const seen = JSON.parse(stdout) as Record<string, unknown>
+  expect(seen).toMatchObject({
+    '/etc': 'ENOENT',
+    '/proc': 'ENOENT',
+    '/root': 'ENOENT',
+    '/tmp': 'ENOENT',
+    '/home': 'ENOENT',
+    write: 'EROFS',
+    net: [],
+  })
+  expect(seen['/']).toEqual(expect.not.arrayContaining(['etc', 'work', 'var']))
+  expect(seen['uid']).not.toBe(0)
+  expect(existsSync(cwd)).toBe(false)
+})
+
+test('a weak cage is refused where it is not allowed', async () => {
+  const limitsOnly = CAGE_LEVELS.filter((l) => l.name === 'LimitsOnly')
+  await expect(findCage('refuse', limitsOnly)).rejects.toMatchObject({ code: 'KN7110' })
+  expect((await findCage('allow', limitsOnly)).level.layers).not.toContain('namespaces')
+})
+
+test('what is different the second time is refused when asked for', async () => {
+  const repository = holding({ 'fleet/main.ts': `${HEAD}leak('same')\napp.synth()` })
+  const { targets } = await renderCommit(COMMIT, { repository, cage: strong, twice: true })
+  expect([...targets.keys()]).toEqual(['test'])
+})
