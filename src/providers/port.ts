@@ -54,6 +54,6 @@ export interface Provider {
   reboot(providerID: string, signal?: AbortSignal): Promise<'Ordered' | 'Gone'>
   /** Calls `heard` for what happens from now on; ends with the signal. A provider without events returns at once. */
   events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
-  /** What the provider does all the while, such as keeping agents alive; ends with the signal. */
+  /** What the provider does all the while, such as keeping agents alive; ends with the signal. Whoever makes the provider runs it, once. */
   run?(signal: AbortSignal): Promise<void>
 }

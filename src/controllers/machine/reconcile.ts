@@ -158,20 +158,21 @@ function listen(leases: SharedInformer<Lease>, beats: Heartbeats, wake: (lease: 
   })
 }
 
+/** Whoever made a provider runs it; here it is only listened to. */
 function providerParts({ config, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {
   return Object.values(config.providers).map((provider): Part => {
     const stop = new AbortController()
-    let running: Promise<unknown> | undefined
+    let listening: Promise<void> | undefined
     return {
-      name: `provider ${provider.name}`,
+      name: `events of provider ${provider.name}`,
       start: () => {
-        const heard = provider.events(({ machine }) => wake(machine), stop.signal)
-        running = Promise.allSettled([heard, provider.run?.(stop.signal)])
-        void heard.catch((error: unknown) => log.warn('a provider tells no more', { provider: provider.name, error }))
+        listening = provider
+          .events(({ machine }) => wake(machine), stop.signal)
+          .catch((error: unknown) => log.warn('a provider tells no more', { provider: provider.name, error }))
       },
       stop: async () => {
         stop.abort()
-        await running
+        await listening
       },
     }
   })
