@@ -191,6 +191,8 @@ const REFUSALS: readonly Case[] = [
   ['rights that are not there', 'auth can-i delete pods --as=nobody', /^$/],
 ]
 
+const asked = ([name, words, ...patterns]: Case) => ({ name, words, patterns })
+
 const matches = (text: string, pattern: RegExp | string): boolean =>
   typeof pattern === 'string' ? text.includes(pattern) : pattern.test(text)
 
@@ -205,12 +207,12 @@ describe.each(apiServers)('kubectl reads from $name', ({ start }) => {
   })
   afterAll(() => server.stop())
 
-  test.concurrent.each(CASES)('%s', async (_, words, ...patterns) => {
+  test.concurrent.each(CASES.map(asked))('$name', async ({ words, patterns }) => {
     const out = await kubectl.ok(words)
     expect({ out, missing: patterns.filter((p) => !matches(out, p)) }).toEqual({ out, missing: [] })
   })
 
-  test.concurrent.each(REFUSALS)('refused: %s', async (_, words, ...patterns) => {
+  test.concurrent.each(REFUSALS.map(asked))('refused: $name', async ({ words, patterns }) => {
     const err = await kubectl.refused(words)
     expect({ err, missing: patterns.filter((p) => !matches(err, p)) }).toEqual({ err, missing: [] })
   })

@@ -20,7 +20,7 @@ export interface ServerChoice {
   readonly name: string
   /** Whether what a controller manager does is done: a bare kube-apiserver has none. */
   readonly hasLoops: boolean
-  start(): Promise<RunningServer>
+  readonly start: () => Promise<RunningServer>
 }
 
 function withFolder(kubeconfig: string, server: Omit<RunningServer, 'kubeconfig'>): RunningServer {
