@@ -55,6 +55,9 @@ const NODE_PREFIX = agentNodeGroup('')
 /** Labels that an agent gives the Node that it registers; all others are the machine controller's or the administrator's. */
 const NODE_LABELS = ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch']
 
+/** Its own, and the one that a server puts on every new Node before policies see it. */
+const NODE_TAINTS = [TAINTS.componentsPending, 'node.kubernetes.io/not-ready']
+
 /** With `create`: nothing was there, so nothing may be there. */
 const unchanged = (field: string, otherwise: string): string =>
   `object.metadata.?${field}.orValue(${otherwise}) == (oldObject == null ? ${otherwise} : oldObject.metadata.?${field}.orValue(${otherwise}))`
@@ -142,7 +145,7 @@ const agentWrites: AdmissionPolicy = {
         all(
           `object.metadata.?labels.orValue({}).all(k, k in [${NODE_LABELS.map(quoted).join(', ')}])`,
           `object.metadata.?annotations.orValue({}).size() == 0`,
-          `object.?spec.?taints.orValue([]).all(t, t.key == ${quoted(TAINTS.componentsPending)})`,
+          `object.?spec.?taints.orValue([]).all(t, t.key in [${NODE_TAINTS.map(quoted).join(', ')}])`,
           `object.?spec.?providerID.orValue('') == ''`,
         ),
       ),

@@ -1,0 +1,173 @@
+import { request } from 'node:https'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createValidator } from '#api/validate.ts'
+import { KINDS } from '#api/kinds.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type ApiKind } from '#api/kind.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { isUsable, newCertificate, sharedCertificate, type WebhookCertificate } from './certificate.ts'
+import { webhookConfiguration } from './registration.ts'
+import { parseReview } from './review.ts'
+import { WEBHOOK_PATH, WebhookServer } from './server.ts'
+
+const NOW = Date.now()
+let certificate: WebhookCertificate
+let server: WebhookServer
+let port: number
+
+beforeAll(async () => {
+  certificate = await newCertificate('127.0.0.1', NOW)
+  server = new WebhookServer({
+    certificate,
+    validator: createValidator(),
+    log: silentLogger,
+    host: '127.0.0.1',
+    port: 0,
+  })
+  port = await server.start()
+})
+afterAll(() => server.stop())
+
+interface Sent {
+  readonly method?: string
+  readonly path?: string
+  readonly ca?: string
+}
+
+/** Over TLS, as an API server that trusts the registered bundle. */
+const send = (body: string, { method = 'POST', path = WEBHOOK_PATH, ca = certificate.ca }: Sent = {}) =>
+  new Promise<{ readonly status: number; readonly json: unknown }>((resolve, reject) => {
+    const asked = request(
+      { host: '127.0.0.1', port, path, method, ca, headers: { 'content-type': 'application/json' } },
+      (answer) => {
+        let text = ''
+        answer.setEncoding('utf8')
+        answer.on('data', (chunk: string) => (text += chunk))
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, json: JSON.parse(text) }))
+      },
+    )
+    asked.on('error', reject)
+    asked.end(body)
+  })
+
+const reviewOf = (kind: { readonly kind: string }, object: unknown, rest: object = {}) => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: {
+    uid: 'r-1',
+    kind: { group: 'kubenode.io', version: 'v1alpha1', kind: kind.kind },
+    operation: 'CREATE',
+    object,
+    ...rest,
+  },
+})
+
+async function answerTo(review: unknown): Promise<{ readonly allowed: boolean; readonly message: string }> {
+  const { status, json } = await send(JSON.stringify(review))
+  const { response } = json as { response: { uid: string; allowed: boolean; status?: { message: string } } }
+  expect([status, response.uid]).toEqual([200, 'r-1'])
+  return { allowed: response.allowed, message: response.status?.message ?? '' }
+}
+
+describe('reviews over HTTPS', () => {
+  test.each(KINDS.map((k) => [k.kind, k] as const))('the example of %s is admitted', async (_, kind: ApiKind) => {
+    expect(await answerTo(reviewOf(kind, kind.example))).toEqual({ allowed: true, message: '' })
+  })
+
+  test('what no CRD can say is refused with the place and what to do', async () => {
+    const spec = { ...operationPermit.example.spec, results: { nobody: 'Succeeded' } }
+    const { allowed, message } = await answerTo(reviewOf(operationPermit, { ...operationPermit.example, spec }))
+    expect(allowed).toBe(false)
+    expect(message).toContain('/spec/results/nobody')
+  })
+
+  test('a rule that names what nobody reports is refused', async () => {
+    const wrong = { all: [{ fact: 'conditons', path: '/Ready/status', operator: 'equal', value: 'True' }] }
+    const remedier = { ...nodeRemedier.example, spec: { ...nodeRemedier.example.spec, when: wrong } }
+    const { allowed, message } = await answerTo(reviewOf(nodeRemedier, remedier))
+    expect([allowed, message.startsWith('KN4')]).toEqual([false, true])
+    expect(message).toContain('/spec/when/all/0')
+  })
+
+  test('a rule of a policy is held against the facts of the cluster', async () => {
+    const rules = [{ name: 'x', when: { all: [{ fact: 'weather', operator: 'equal', value: 1 }] }, reason: 'Rain' }]
+    const policy = { ...defenderPolicy.example, spec: { ...defenderPolicy.example.spec, rules } }
+    expect(await answerTo(reviewOf(defenderPolicy, policy))).toMatchObject({ allowed: false })
+  })
+
+  test('a field that never changes is held on updates', async () => {
+    const before = operationPermit.example
+    const after = { ...before, spec: { ...before.spec, operations: ['Reboot'] } }
+    expect(await answerTo(reviewOf(operationPermit, after, { operation: 'UPDATE', oldObject: before }))).toMatchObject({
+      allowed: false,
+    })
+  })
+
+  test.each([
+    ['a deletion', reviewOf(operationPermit, null, { operation: 'DELETE' })],
+    ['a status', reviewOf(operationPermit, { nonsense: 1 }, { subResource: 'status', operation: 'UPDATE' })],
+    [
+      'an object on its way out',
+      reviewOf(operationPermit, { metadata: { deletionTimestamp: 'now' } }, { operation: 'UPDATE' }),
+    ],
+    [
+      'a kind of others',
+      {
+        ...reviewOf(operationPermit, {}),
+        request: { uid: 'r-1', kind: { group: 'apps', version: 'v1', kind: 'Deployment' }, operation: 'CREATE' },
+      },
+    ],
+  ])('%s is admitted', async (_, review) => {
+    expect(await answerTo(review)).toMatchObject({ allowed: true })
+  })
+})
+
+describe('S18: what strangers may send', () => {
+  test.each([
+    ['no JSON', '{', 400],
+    ['no review', '{}', 400],
+    ['a review without a request', JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }), 400],
+    ['more than 4 MiB', 'x'.repeat(4 * 1024 * 1024 + 1), 413],
+  ])('%s is refused', async (_, body, status) => {
+    expect((await send(body)).status).toBe(status)
+  })
+
+  test('there is one path and one method', async () => {
+    expect([(await send('', { path: '/' })).status, (await send('', { method: 'PUT' })).status]).toEqual([404, 405])
+  })
+
+  test('a client that trusts another authority does not talk to it', async () => {
+    const { ca } = await newCertificate('127.0.0.1', NOW)
+    await expect(send('{}', { ca })).rejects.toThrow(/certificate|signature/)
+  })
+
+  test('an answer names the uid that it was asked with, and a uid of any length is not echoed', () => {
+    expect(parseReview(reviewOf(operationPermit, {}, { uid: 'x'.repeat(200) }))).toBe('the request has no uid')
+  })
+})
+
+describe('the certificate', () => {
+  test('is kept and shared, and made anew when its life runs out or the host changes', async () => {
+    const clock = new VirtualClock(NOW)
+    const fake = new FakeKube({ clock, random: seededRandom(1) })
+    const client = fake.client({ actor: 'defender' })
+    const first = await sharedCertificate(client, '127.0.0.1', clock)
+    expect(await sharedCertificate(client, '127.0.0.1', clock)).toEqual(first)
+    expect((await sharedCertificate(client, 'webhook.example.org', clock)).cert).not.toBe(first.cert)
+    expect(isUsable(first, '127.0.0.1', NOW + 300 * 86_400_000)).toBe(false)
+  })
+})
+
+test('the registration fails open and asks for our kinds only', () => {
+  const [hook] = webhookConfiguration('https://127.0.0.1/admit', 'pem')['webhooks'] as readonly Record<
+    string,
+    unknown
+  >[]
+  expect(hook).toMatchObject({ failurePolicy: 'Ignore', sideEffects: 'None', admissionReviewVersions: ['v1'] })
+  expect(JSON.stringify(hook?.['rules'])).not.toContain('defenderledgers')
+})

@@ -1,0 +1,49 @@
+// The install manifests are what the charts of today would render, nothing lies beside them, and every expression in them compiles.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { fieldErrorLine } from '#schema/field-error.ts'
+import { admissionScope, compileAdmission } from '#schema/cel/admission.ts'
+import { INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
+import { POLICIES } from '../../deploy/charts/policies.ts'
+import { ROLES } from '../../deploy/charts/roles.ts'
+
+const root = join(import.meta.dirname, '../..')
+const files = installFiles()
+
+test.each([...files.keys()])('%s is up to date; run npm run gen when it is not', (path) => {
+  expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path))
+})
+
+test(`${INSTALL_DIRECTORY} holds nothing else`, () => {
+  const present = readdirSync(join(root, INSTALL_DIRECTORY)).map((name) => `${INSTALL_DIRECTORY}/${name}`)
+  expect(present.filter((path) => !files.has(path))).toEqual([])
+})
+
+test.each(POLICIES.map((p) => [p.name, p] as const))('the expressions of %s compile', (_, policy) => {
+  const scope = admissionScope({ variables: policy.variables })
+  const problems = [
+    ...scope.problems,
+    ...[...policy.matchConditions, ...policy.validations].flatMap(({ expression }) => {
+      const compiled = compileAdmission(expression, scope, ['bool'], 'expression')
+      return compiled.ok ? [] : [compiled.problem]
+    }),
+  ]
+  expect(problems.map(fieldErrorLine)).toEqual([])
+})
+
+test('nobody but an administrator gets everything, or rights to give rights', () => {
+  const rules = ROLES.flatMap((r) => r.rules.map((rule) => ({ role: r.name, ...rule })))
+  const wild = rules.filter((r) => [...r.apiGroups, ...r.resources, ...r.verbs].includes('*'))
+  const giving = rules.filter(
+    (r) =>
+      r.apiGroups.includes('rbac.authorization.k8s.io') ||
+      r.verbs.some((v) => ['escalate', 'bind', 'impersonate'].includes(v)),
+  )
+  expect([...wild, ...giving]).toEqual([])
+})
+
+test('agents and join tokens read no Secret', () => {
+  const reads = ROLES.filter((r) => /agents|bootstrappers/.test(r.name)).flatMap((r) => r.rules)
+  expect(reads.filter((r) => r.resources.includes('secrets'))).toEqual([])
+})
