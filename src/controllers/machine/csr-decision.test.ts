@@ -1,0 +1,123 @@
+import type { Machine } from '#api/kinds/machine.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { describe, expect, test } from 'vitest'
+import { type ContentRead, type CsrSeen, decide } from './csr-decision.ts'
+import type { CertificateRequest } from './objects.ts'
+import { tokenFor, tokenId } from './token.ts'
+
+const NOW = Date.UTC(2026, 0, 5)
+
+const machine = (name: string, uid: string, extra: object = {}): Machine =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name, uid, ...extra },
+    spec: { channel: 'Agent' },
+  }) as Machine
+const own = machine('m-1', 'uid-1')
+const tokenOf = (m: Machine, at = NOW) => tokenFor(m, tokenId(m.metadata.uid ?? '', 0), 'sixteen-letters!', at)
+
+const content = (c: Partial<Extract<ContentRead, { kind: 'Content' }>['content']> = {}): ContentRead => ({
+  kind: 'Content',
+  content: {
+    commonNames: [agentUser('m-1')],
+    organizations: [AGENTS_GROUP, agentNodeGroup('m-1')],
+    extras: [],
+    ...c,
+  },
+})
+const request = (
+  spec: Partial<CertificateRequest['spec']> = {},
+  status?: CertificateRequest['status'],
+): CertificateRequest => ({
+  apiVersion: 'certificates.k8s.io/v1',
+  kind: 'CertificateSigningRequest',
+  metadata: { name: 'r' },
+  spec: {
+    request: '',
+    signerName: AGENT_SIGNER,
+    usages: ['client auth'],
+    username: `system:bootstrap:${tokenId('uid-1', 0)}`,
+    groups: ['system:bootstrappers', BOOTSTRAP_GROUP],
+    ...spec,
+  },
+  ...(status && { status }),
+})
+const seen = (s: Partial<CsrSeen> = {}): CsrSeen => ({
+  request: request(),
+  content: content(),
+  machine: own,
+  token: tokenOf(own),
+  ...s,
+})
+const renewal = { username: agentUser('m-1'), groups: [AGENTS_GROUP, agentNodeGroup('m-1')] }
+const person = { username: 'somebody', groups: ['system:authenticated'] }
+
+describe('a certificate request', () => {
+  test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
+    ['with the token of its own machine is approved', {}, 'Approve'],
+    ["with its own machine's certificate is approved", { request: request(renewal), token: undefined }, 'Approve'],
+    [
+      'for another signer is left alone',
+      { request: request({ signerName: 'kubernetes.io/kubelet-serving' }) },
+      'Ignore',
+    ],
+    [
+      'that is decided is left alone',
+      { request: request({}, { conditions: [{ type: 'Denied', status: 'True' }] }) },
+      'Ignore',
+    ],
+    [
+      'of a person for a person is left alone',
+      { request: request(person), content: content({ commonNames: ['somebody'] }) },
+      'Ignore',
+    ],
+    [
+      'of a person that cannot be read is left alone',
+      { request: request(person), content: { kind: 'Unreadable', why: 'x' } },
+      'Ignore',
+    ],
+    ['of a person for an agent is denied', { request: request(person), token: undefined }, 'Deny'],
+    ['of a token for a person is denied', { content: content({ commonNames: ['admin'] }) }, 'Deny'],
+    ['of a token for the masters is denied', { content: content({ organizations: ['system:masters'] }) }, 'Deny'],
+    [
+      'with one group more is denied',
+      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-1'), 'system:masters'] }) },
+      'Deny',
+    ],
+    ['with one group less is denied', { content: content({ organizations: [AGENTS_GROUP] }) }, 'Deny'],
+    ['with one group twice is denied', { content: content({ organizations: [AGENTS_GROUP, AGENTS_GROUP] }) }, 'Deny'],
+    [
+      "with another node's group is denied",
+      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-2')] }) },
+      'Deny',
+    ],
+    ['with two common names is denied', { content: content({ commonNames: [agentUser('m-1'), 'admin'] }) }, 'Deny'],
+    ['that asks for other names is denied', { content: content({ extras: ['extension 2.5.29.17'] }) }, 'Deny'],
+    ['for a server is denied', { request: request({ usages: ['client auth', 'server auth'] }) }, 'Deny'],
+    ['without a usage for clients is denied', { request: request({ usages: ['digital signature'] }) }, 'Deny'],
+    [
+      'that cannot be read is denied',
+      { content: { kind: 'Unreadable', why: 'its signature does not fit its key' } },
+      'Deny',
+    ],
+    ['for a machine that there is not is denied', { machine: undefined }, 'Deny'],
+    ['for a machine that goes is denied', { machine: machine('m-1', 'uid-1', { deletionTimestamp: 'x' }) }, 'Deny'],
+    ["with another machine's token is denied", { token: tokenOf(machine('m-2', 'uid-2')) }, 'Deny'],
+    ['with the token of an earlier machine of the name is denied', { token: tokenOf(machine('m-1', 'uid-0')) }, 'Deny'],
+    ['with a token that ran out is denied', { token: tokenOf(own, NOW - 16 * 60_000) }, 'Deny'],
+    ['with a token that is gone is denied', { token: undefined }, 'Deny'],
+    [
+      "with another machine's certificate is denied",
+      { request: request({ ...renewal, username: agentUser('m-2') }), token: undefined },
+      'Deny',
+    ],
+    [
+      'of an agent that lost its group is denied',
+      { request: request({ ...renewal, groups: [] }), token: undefined },
+      'Deny',
+    ],
+  ])('%s', (_, s, kind) => {
+    expect(decide(seen(s), NOW).kind).toBe(kind)
+  })
+})

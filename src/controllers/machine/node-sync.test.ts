@@ -1,0 +1,79 @@
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, TAINTS } from '#api/names.ts'
+import type { Node, Taint } from '#nodeops/objects.ts'
+import { describe, expect, test } from 'vitest'
+import { syncedNode } from './node-sync.ts'
+
+const machine = (spec: object): Machine =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name: 'm-1' },
+    spec: { channel: 'Agent', ...spec },
+  }) as Machine
+const node = (
+  labels: Record<string, string>,
+  taints: readonly Taint[] = [],
+  annotations: Record<string, string> = {},
+): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'm-1', labels, annotations },
+  spec: { taints },
+})
+const owned = (labels: readonly string[], taints: readonly string[] = []) => ({
+  [ANNOTATIONS.owned]: JSON.stringify({ labels, taints }),
+})
+const pending: Taint = { key: TAINTS.componentsPending, effect: 'NoSchedule' }
+const cordon: Taint = { key: TAINTS.cordon, effect: 'NoSchedule' }
+const dedicated: Taint = { key: 'example.org/dedicated', value: 'batch', effect: 'NoSchedule' }
+
+const after = (n: Node, spec: object, areComponentsIn = false) => {
+  const mutation = syncedNode(n, { machine: machine(spec), areComponentsIn })
+  const result = mutation.kind === 'Write' ? mutation.object : n
+  expect(syncedNode(result, { machine: machine(spec), areComponentsIn })).toEqual({ kind: 'Keep' })
+  return {
+    kind: mutation.kind,
+    labels: result.metadata.labels,
+    taints: result.spec?.taints,
+    annotations: result.metadata.annotations,
+  }
+}
+
+describe('the Node of a machine', () => {
+  test('gets the labels and taints of its Machine, and keeps those of others', () => {
+    expect(after(node({ arch: 'amd64' }, [cordon]), { pool: 'w', labels: { a: '1' }, taints: [dedicated] })).toEqual({
+      kind: 'Write',
+      labels: { arch: 'amd64', 'kubenode.io/pool': 'w', a: '1' },
+      taints: [cordon, dedicated],
+      annotations: owned(['a', 'kubenode.io/pool'], ['example.org/dedicated:NoSchedule']),
+    })
+  })
+
+  test('loses what the Machine does not declare any more, and nothing else', () => {
+    const before = node(
+      { arch: 'amd64', a: '1' },
+      [dedicated, cordon],
+      owned(['a'], ['example.org/dedicated:NoSchedule']),
+    )
+    expect(after(before, {})).toEqual({ kind: 'Write', labels: { arch: 'amd64' }, taints: [cordon], annotations: {} })
+  })
+
+  test('loses the startup taint when its components are in, and not before', () => {
+    expect(after(node({}, [pending]), {}).taints).toEqual([pending])
+    expect(after(node({}, [pending]), {}, true).taints).toEqual([])
+  })
+
+  test('keeps everything when what is owned cannot be read', () => {
+    const before = node({ a: '1' }, [dedicated], { [ANNOTATIONS.owned]: '{"labels":' })
+    expect(after(before, {})).toMatchObject({ labels: { a: '1' }, taints: [dedicated] })
+  })
+
+  test('a Machine cannot declare taints with a life of their own', () => {
+    expect(after(node({}), { taints: [cordon, pending] })).toMatchObject({ kind: 'Keep', taints: [] })
+  })
+
+  test('a declared label wins over one that was there', () => {
+    expect(after(node({ a: 'old' }), { labels: { a: 'new' } }).labels).toEqual({ a: 'new' })
+  })
+})
