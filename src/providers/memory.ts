@@ -84,4 +84,7 @@ export class MemoryProvider implements Provider {
   }
 }
 
-const plain = ({ request: _, boots: _boots, ...host }: MemoryHost): Host => host
+const plain = (host: MemoryHost): Host => {
+  const { request: _, boots: _boots, ...rest } = host
+  return rest
+}

@@ -7,13 +7,12 @@ import { tokenFor, tokenId } from './token.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 
-const machine = (name: string, uid: string, extra: object = {}): Machine =>
-  ({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'Machine',
-    metadata: { name, uid, ...extra },
-    spec: { channel: 'Agent' },
-  }) as Machine
+const machine = (name: string, uid: string, extra: object = {}): Machine => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name, uid, ...extra },
+  spec: { channel: 'Agent' },
+})
 const own = machine('m-1', 'uid-1')
 const tokenOf = (m: Machine, at = NOW) => tokenFor(m, tokenId(m.metadata.uid ?? '', 0), 'sixteen-letters!', at)
 

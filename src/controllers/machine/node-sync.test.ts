@@ -4,13 +4,12 @@ import type { Node, Taint } from '#nodeops/objects.ts'
 import { describe, expect, test } from 'vitest'
 import { syncedNode } from './node-sync.ts'
 
-const machine = (spec: object): Machine =>
-  ({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'Machine',
-    metadata: { name: 'm-1' },
-    spec: { channel: 'Agent', ...spec },
-  }) as Machine
+const machine = (spec: object): Machine => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name: 'm-1' },
+  spec: { channel: 'Agent', ...spec },
+})
 const node = (
   labels: Record<string, string>,
   taints: readonly Taint[] = [],
