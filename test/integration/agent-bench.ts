@@ -58,9 +58,10 @@ export class AgentBench {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-agent-'))
   readonly publisher = newPublisher()
   readonly fake: FakeKube
-  readonly client: KubeClient
+  client: KubeClient
   readonly agents = new Set<ChildProcess>()
   #server: KubeServer | undefined
+  protected place = { url: '', ca: '' }
   #signing = new AbortController()
   permits = 0
 
@@ -80,19 +81,33 @@ export class AgentBench {
   }
 
   async start(): Promise<void> {
-    this.#server = await serveFake(this.fake)
-    this.#server.tokens.set(JOIN_TOKEN, 'system:bootstrap:abcdef')
+    await this.serve()
     mkdirSync(this.nodeFolder, { recursive: true })
     mkdirSync(join(this.folder, 'artifacts'), { recursive: true })
     writeFileSync(join(this.folder, 'artifacts/trust.json'), JSON.stringify(this.publisher.trust()))
     void this.#sign()
   }
 
+  protected async serve(): Promise<void> {
+    this.#server = await serveFake(this.fake)
+    this.#server.tokens.set(JOIN_TOKEN, 'system:bootstrap:abcdef')
+    this.place = { url: this.#server.url, ca: this.#server.authority.cert }
+  }
+
+  /** Who may write the status of permits. */
+  protected defender(): KubeClient {
+    return this.client
+  }
+
+  protected async close(): Promise<void> {
+    await this.#server?.close()
+  }
+
   writeJoin(folder = this.nodeFolder): void {
     mkdirSync(folder, { recursive: true })
     const bundle = {
-      server: this.server.url,
-      caData: Buffer.from(this.server.authority.cert).toString('base64'),
+      server: this.place.url,
+      caData: Buffer.from(this.place.ca).toString('base64'),
       token: JOIN_TOKEN,
       machine: MACHINE,
       node: MACHINE,
@@ -179,7 +194,12 @@ export class AgentBench {
       decidedAt: now,
       verdicts: [{ target, gate: 'Test', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
     }
-    await this.client.patch(operationPermit, { name }, { type: 'merge', value: { status } }, { subresource: 'status' })
+    await this.defender().patch(
+      operationPermit,
+      { name },
+      { type: 'merge', value: { status } },
+      { subresource: 'status' },
+    )
   }
 
   async node(): Promise<KubeObject | undefined> {
@@ -222,8 +242,13 @@ export class AgentBench {
     }
     const cleaner = this.run(this.nodeFolder, '--stop')
     if (cleaner.exitCode === null) await once(cleaner, 'exit')
-    await this.#server?.close()
+    await this.close()
     rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** True: the server has a signer of its own. */
+  protected async approve(_request: KubeObject): Promise<boolean> {
+    return false
   }
 
   /** Approves and signs whatever is asked for, as the machine controller and the signer do for a known machine. */
@@ -232,7 +257,7 @@ export class AgentBench {
       const { items } = await this.client.list(csrType)
       for (const request of items) {
         const { spec, status } = request as unknown as { spec: { request: string }; status?: { certificate?: string } }
-        if (status?.certificate !== undefined) continue
+        if (status?.certificate !== undefined || (await this.approve(request))) continue
         const certificate = await signed(this.server.authority, Buffer.from(spec.request, 'base64').toString())
         const value = { status: { certificate: Buffer.from(certificate).toString('base64') } }
         const key = { name: request.metadata.name ?? '' }
