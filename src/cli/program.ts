@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
+import * as freeze from './commands/freeze.ts'
 import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
@@ -12,7 +13,7 @@ import * as version from './commands/version.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [apiserver, artifact, completion, inspect, lint, local, plan, runRoles, version]
+const COMMANDS = [apiserver, artifact, completion, freeze, inspect, lint, local, plan, runRoles, version]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

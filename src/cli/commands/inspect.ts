@@ -11,17 +11,17 @@ import type { Related } from '../inspect/why.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly kubeconfig?: string
   readonly context?: string
 }
 
-const withServer = (command: Command): Command =>
+export const withServer = (command: Command): Command =>
   command
     .option('--kubeconfig <file>', 'the cluster, and who you are there; KUBECONFIG when left out')
     .option('--context <name>', 'context of the kubeconfig')
 
-async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
+export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
   const { clientOf, connectionOf } = await import('../run/connect.ts')
   const file = kubeconfig ?? io.env['KUBECONFIG']
   if (file === undefined || file === '')

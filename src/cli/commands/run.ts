@@ -34,6 +34,13 @@ export function register(program: Command, io: Io): void {
     .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
+    .option('--hub', 'Clusters are targets of this defender too')
+    .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
+    .addOption(
+      new Option('--weak-cage <policy>', 'whether a fleet is rendered where the machine gives no namespaces')
+        .choices(['allow', 'refuse'])
+        .default('refuse'),
+    )
     .addOption(
       new Option(
         '--metrics-port <n>',
