@@ -292,8 +292,8 @@ describe('for any world', () => {
       }),
     )
   const anyDrift = fc
-    .constantFrom('Detect', 'Correct', 'Off')
-    .map((drift) => config({ drift } as Partial<ClusterConfig>))
+    .constantFrom<ClusterConfig['drift'][]>('Detect', 'Correct', 'Off')
+    .map((drift) => config({ drift }))
 
   test('planning again after all took effect asks for nothing more', () => {
     fc.assert(

@@ -58,7 +58,7 @@ export class LocalRepository implements GitRepository {
           'KN7010',
           `cannot find ${revision} in ${this.name}: commit ${id.slice(0, 12)} has ${parents.length === 0 ? 'no parent' : `${parents.length} parents`}`,
         )
-      id = next
+      id = (await this.commit(next)).id
     }
     return id
   }

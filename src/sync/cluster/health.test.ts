@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '#schema/object.ts'
+import { healthOf, worstHealth } from './health.ts'
+
+const ours = (kind: string, status?: object, generation = 2): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind,
+  metadata: { name: 'x', generation },
+  spec: {},
+  ...(status === undefined ? {} : { status }),
+})
+const of = (apiVersion: string, kind: string, spec: object, status: object, metadata: object = {}): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'x', generation: 1, ...metadata },
+  spec,
+  status,
+})
+const condition = (type: string, status: string, message = 'm') => ({
+  type,
+  status,
+  reason: 'R',
+  message,
+  lastTransitionTime: '',
+})
+
+describe('health', () => {
+  test.each<[string, KubeObject, string]>([
+    ['a policy that nobody reports on', ours('DefenderPolicy'), 'Current'],
+    ['a set that nobody reports on yet', ours('MachineSet'), 'InProgress'],
+    [
+      'a set whose newest spec was not looked at',
+      ours('MachineComponentSet', { observedGeneration: 1, phase: 'Complete' }),
+      'InProgress',
+    ],
+    ['a set that is complete', ours('MachineComponentSet', { observedGeneration: 2, phase: 'Complete' }), 'Current'],
+    [
+      'a set that is Ready',
+      ours('MachineSet', { observedGeneration: 2, conditions: [condition('Ready', 'True')] }),
+      'Current',
+    ],
+    ['a set that rolls', ours('MachineComponentSet', { observedGeneration: 2, phase: 'Progressing' }), 'InProgress'],
+    [
+      'a set that paused after a failure',
+      ours('MachineComponentSet', { observedGeneration: 2, phase: 'Paused' }),
+      'Failed',
+    ],
+    [
+      'a set whose revision is blocked',
+      ours('MachineComponentSet', { observedGeneration: 2, phase: 'Blocked' }),
+      'Failed',
+    ],
+    [
+      'a rule that is stalled',
+      ours('NodeRemedier', { observedGeneration: 2, conditions: [condition('Stalled', 'True')] }),
+      'Failed',
+    ],
+    [
+      'a rule that is not Ready',
+      ours('NodeRemedier', { observedGeneration: 2, conditions: [condition('Ready', 'False')] }),
+      'InProgress',
+    ],
+    [
+      'anything that is being deleted',
+      of('v1', 'ConfigMap', {}, {}, { deletionTimestamp: '2026-01-31T12:00:00Z' }),
+      'Terminating',
+    ],
+    ['a ConfigMap', of('v1', 'ConfigMap', {}, {}), 'Current'],
+    [
+      'a Deployment that rolls',
+      of('apps/v1', 'Deployment', { replicas: 3 }, { observedGeneration: 1, replicas: 3, updatedReplicas: 2 }),
+      'InProgress',
+    ],
+    [
+      'a Deployment with old replicas',
+      of(
+        'apps/v1',
+        'Deployment',
+        { replicas: 2 },
+        { observedGeneration: 1, replicas: 3, updatedReplicas: 2, availableReplicas: 2 },
+      ),
+      'InProgress',
+    ],
+    [
+      'a Deployment that is there',
+      of(
+        'apps/v1',
+        'Deployment',
+        { replicas: 2 },
+        { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2 },
+      ),
+      'Current',
+    ],
+    [
+      'a Deployment past its deadline',
+      of(
+        'apps/v1',
+        'Deployment',
+        {},
+        {
+          observedGeneration: 1,
+          conditions: [{ ...condition('Progressing', 'False'), reason: 'ProgressDeadlineExceeded' }],
+        },
+      ),
+      'Failed',
+    ],
+    [
+      'a DaemonSet that is updated by slices',
+      of(
+        'apps/v1',
+        'DaemonSet',
+        { updateStrategy: { type: 'OnDelete' } },
+        { observedGeneration: 1, desiredNumberScheduled: 3, updatedNumberScheduled: 0, numberAvailable: 3 },
+      ),
+      'Current',
+    ],
+    [
+      'a DaemonSet that rolls',
+      of(
+        'apps/v1',
+        'DaemonSet',
+        {},
+        { observedGeneration: 1, desiredNumberScheduled: 3, updatedNumberScheduled: 1, numberAvailable: 3 },
+      ),
+      'InProgress',
+    ],
+    ['a Job that failed', of('batch/v1', 'Job', {}, { conditions: [condition('Failed', 'True')] }), 'Failed'],
+    ['a Job that is done', of('batch/v1', 'Job', {}, { conditions: [condition('Complete', 'True')] }), 'Current'],
+    [
+      'a definition that is not served yet',
+      of('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {}, {}),
+      'InProgress',
+    ],
+    [
+      'a kind that nobody knows, with conditions',
+      of('x.io/v1', 'Widget', {}, { conditions: [condition('Ready', 'False')] }),
+      'InProgress',
+    ],
+    ['a kind that nobody knows, without', of('x.io/v1', 'Widget', {}, {}), 'Current'],
+  ])('%s', (_, object, state) => {
+    expect(healthOf(object).state).toBe(state)
+  })
+})
+
+test('the whole is as well as its worst part, and names the first of those', () => {
+  const part = (name: string, state: 'Current' | 'InProgress' | 'Failed') => ({
+    name,
+    state,
+    message: `${name} is ${state}`,
+  })
+  expect(worstHealth([])).toEqual({ state: 'Current', message: '' })
+  expect(worstHealth([part('a', 'Current'), part('b', 'InProgress'), part('c', 'InProgress')])).toEqual({
+    state: 'InProgress',
+    message: 'b: b is InProgress (and 1 more)',
+  })
+  expect(worstHealth([part('a', 'InProgress'), part('b', 'Failed')])).toEqual({
+    state: 'Failed',
+    message: 'b: b is Failed',
+  })
+})

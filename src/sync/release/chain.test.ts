@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { chainOf, previousOf, releaseName, releasesToForget, sameDigests } from './chain.ts'
+
+const release = (name: string, previous?: string, status?: ReleaseStatus): Release => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Release',
+  metadata: { name, namespace: 'n', creationTimestamp: '2026-01-31T12:00:00Z' },
+  spec: {
+    source: 's',
+    track: 't',
+    pipeline: 'p',
+    commit: 'c',
+    digests: {},
+    ...(previous === undefined ? {} : { previous }),
+  },
+  ...(status === undefined ? {} : { status }),
+})
+const of = { source: 's', track: 't' }
+const names = (all: readonly Release[]) => all.map((r) => r.metadata.name)
+
+test('releases are put in order by what each names as the one before', () => {
+  const all = [release('b', 'a'), release('c', 'b'), release('a')]
+  expect(names(chainOf(all, of))).toEqual(['a', 'b', 'c'])
+  expect(chainOf(all, { source: 's', track: 'other' })).toEqual([])
+})
+
+test('releases that name each other in a circle still come to an end', () => {
+  expect(chainOf([release('a', 'b'), release('b', 'a'), release('c', 'b')], of).length).toBeLessThanOrEqual(3)
+})
+
+test('a chain whose start was forgotten begins later', () => {
+  expect(names(chainOf([release('c', 'b'), release('d', 'c')], of))).toEqual(['c', 'd'])
+})
+
+test('the same commit a second time gets a name of its own', () => {
+  const taken = new Set(['t-0123456789ab', 't-0123456789ab-2'])
+  expect(releaseName('t', '0123456789abcdef', () => false)).toBe('t-0123456789ab')
+  expect(releaseName('t', '0123456789abcdef', (n) => taken.has(n))).toBe('t-0123456789ab-3')
+})
+
+const at = (phase: 'Healthy' | 'Waiting' | 'Applying'): ReleaseStatus => ({
+  clusters: [
+    { name: 'x', stage: 'test', phase, digest: 'd', since: 's', ...(phase === 'Healthy' ? { healthySince: 'h' } : {}) },
+  ],
+})
+
+test.each([
+  [
+    'it was healthy before',
+    [release('a', undefined, at('Healthy')), release('b', 'a')],
+    { digest: 'd', healthySince: 'h' },
+  ],
+  [
+    'a release in between did not come to it',
+    [release('a', undefined, at('Healthy')), release('b', 'a', at('Waiting')), release('c', 'b')],
+    { digest: 'd', healthySince: 'h' },
+  ],
+  [
+    'a release in between touched it',
+    [release('a', undefined, at('Healthy')), release('b', 'a', at('Applying')), release('c', 'b')],
+    undefined,
+  ],
+  ['there was none before', [release('a')], undefined],
+])('what a cluster had: %s', (_, chain, wanted) => {
+  expect(previousOf(chain, chain.at(-1) as Release, 'x')).toEqual(wanted)
+})
+
+test('old releases go, but neither the newest nor one that is not over', () => {
+  const over = (name: string, previous?: string) => release(name, previous, { phase: 'Superseded' })
+  const chain = [
+    over('a'),
+    over('b', 'a'),
+    release('c', 'b', { phase: 'Progressing' }),
+    over('d', 'c'),
+    release('e', 'd'),
+  ]
+  expect(names(releasesToForget(chain, 2))).toEqual(['a', 'b'])
+  expect(names(releasesToForget(chain, 10))).toEqual([])
+})
+
+test('digests are the same when each is', () => {
+  expect(sameDigests({ a: '1' }, { a: '1' })).toBe(true)
+  expect(sameDigests({ a: '1' }, { a: '2' })).toBe(false)
+  expect(sameDigests({ a: '1' }, { a: '1', b: '1' })).toBe(false)
+})

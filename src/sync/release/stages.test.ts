@@ -1,0 +1,368 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import { clustersToLookAt, isOver, planRelease, type ReleaseSeen } from './stages.ts'
+
+const T0 = Date.parse('2026-01-31T12:00:00Z')
+const S = 1_000
+
+const pipelineOf = (stages: readonly object[]): ReleasePipelineSpec =>
+  (applyDefaults(releasePipeline.schema, { spec: { stages } }) as { spec: ReleasePipelineSpec }).spec
+
+const stage = (name: string, names: readonly string[], more: object = {}) => ({
+  name,
+  clusters: { names },
+  minSuccessTime: '10s',
+  progressDeadline: '1m',
+  offlineDeadline: '30s',
+  ...more,
+})
+
+const digestOf = (name: string) => `digest-${name}`
+
+const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Release',
+  metadata: { name: 'r', namespace: 'n' },
+  spec: {
+    source: 's',
+    track: 't',
+    pipeline: 'p',
+    commit: 'c'.repeat(40),
+    digests: Object.fromEntries(names.map((n) => [n, digestOf(n)])),
+  },
+  ...(status === undefined ? {} : { status }),
+})
+
+const well: ClusterLook = {
+  kind: 'Seen',
+  isApplied: true,
+  failures: [],
+  health: { state: 'Current', message: '' },
+  readings: { machines: { total: 10, ready: 10, consistent: 10, skipped: 0 }, repairsKnown: true },
+}
+const working: ClusterLook = { ...well, health: { state: 'InProgress', message: 'workers: 1 of 2' } }
+const broken: ClusterLook = { ...well, health: { state: 'Failed', message: 'base: it is Paused' } }
+const refused: ClusterLook = { ...well, isApplied: false, failures: ['ConfigMap/x: no'] }
+const silent: ClusterLook = { kind: 'Unreachable', message: 'connect ECONNREFUSED' }
+
+interface World {
+  readonly pipeline: ReleasePipelineSpec
+  readonly names: readonly string[]
+  readonly previous?: Readonly<Record<string, SeenCluster['previous']>>
+}
+
+class Story {
+  readonly #world: World
+  status: ReleaseStatus | undefined
+  now = T0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** One reconcile: what is looked at answers as given. */
+  step(looks: Readonly<Record<string, ClusterLook>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
+    const release = releaseOf(this.#world.names, this.status)
+    const asked = new Set(clustersToLookAt(release))
+    const clusters = this.#world.names.map((name): [string, SeenCluster] => [
+      name,
+      {
+        name,
+        labels: { stage: name },
+        digest: digestOf(name),
+        look: asked.has(name) ? looks[name] : undefined,
+        previous: this.#world.previous?.[name],
+      },
+    ])
+    const seen: ReleaseSeen = {
+      release,
+      pipeline: this.#world.pipeline,
+      clusters: new Map(clusters),
+      newer: undefined,
+      paused: undefined,
+      approvedBy: new Set(),
+      ...more,
+    }
+    this.status = planRelease(seen, this.now).status
+    this.now += forMs
+    return this.status
+  }
+
+  steps(
+    n: number,
+    looks: Readonly<Record<string, ClusterLook>>,
+    more: Partial<ReleaseSeen> = {},
+    forMs = S,
+  ): ReleaseStatus {
+    for (let i = 1; i < n; i++) this.step(looks, more, forMs)
+    return this.step(looks, more, forMs)
+  }
+
+  phases(): string {
+    const clusters = (this.status?.clusters ?? []).map((c) => `${c.name}=${c.phase}`).join(' ')
+    return `${this.status?.phase ?? ''}: ${clusters}`
+  }
+}
+
+const two = (more: object = {}): World => ({
+  pipeline: pipelineOf([stage('test', ['a'], more), stage('prod', ['b'], more)]),
+  names: ['a', 'b'],
+})
+
+describe('a Release', () => {
+  test('goes through its stages one after the other, each with its soak', () => {
+    const story = new Story(two())
+    const trail: string[] = []
+    for (let i = 0; i < 40 && story.status?.phase !== 'Succeeded'; i++) {
+      story.step({ a: well, b: well })
+      if (trail.at(-1) !== story.phases()) trail.push(story.phases())
+    }
+    expect(trail).toEqual([
+      'Progressing: a=Applying b=Waiting',
+      'Progressing: a=Verifying b=Waiting',
+      'Progressing: a=Healthy b=Waiting',
+      'Progressing: a=Healthy b=Applying',
+      'Progressing: a=Healthy b=Verifying',
+      'Progressing: a=Healthy b=Healthy',
+      'Succeeded: a=Healthy b=Healthy',
+    ])
+    const soaks = story.status?.stages?.map((s) => Date.parse(s.finishedAt ?? '') - Date.parse(s.startedAt ?? ''))
+    expect(soaks).toEqual([12 * S, 12 * S])
+  })
+
+  test('says of everything that waits for what it waits', () => {
+    const story = new Story(two())
+    story.steps(3, { a: working, b: well })
+    const [a, b] = story.status?.clusters ?? []
+    expect(a?.waitingFor).toEqual({
+      predicate: 'Progressing',
+      seen: 'workers: 1 of 2',
+      since: timestamp(T0 + 2 * S),
+      unblock: 'its objects become healthy',
+    })
+    expect(b?.waitingFor).toMatchObject({ predicate: 'StageWaiting', since: timestamp(T0) })
+    expect(story.status?.waitingFor).toMatchObject({ predicate: 'Progressing', seen: 'a: workers: 1 of 2' })
+    story.step({ a: working, b: well })
+    expect(story.status?.clusters?.[0]?.waitingFor?.since).toBe(timestamp(T0 + 2 * S))
+  })
+
+  test.each([
+    ['fails at once when an object failed for good', broken, 3, 'base: it is Paused'],
+    ['fails at the deadline when it does not become healthy', working, 70, 'not healthy after 1m: workers: 1 of 2'],
+    ['fails at the deadline when objects are refused', refused, 70, 'ConfigMap/x: no'],
+  ])('%s, and the next stage stays shut', (_, look, n, message) => {
+    const story = new Story(two())
+    story.steps(n, { a: look, b: well })
+    expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+    expect(story.status?.clusters?.[0]?.message).toBe(message)
+    expect(story.status?.waitingFor?.predicate).toBe('StageFailed')
+  })
+
+  test('goes on when what failed is mended after all', () => {
+    const story = new Story(two())
+    story.steps(3, { a: broken, b: well })
+    story.steps(20, { a: well, b: well })
+    expect(story.phases()).toBe('Progressing: a=Healthy b=Healthy')
+  })
+
+  test('begins its soak anew when a cluster falls ill during it', () => {
+    const story = new Story(two())
+    story.steps(8, { a: well, b: well })
+    const before = story.status?.stages?.[0]?.soakUntil
+    story.step({ a: working, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    story.step({ a: well, b: well })
+    const after = story.status?.stages?.[0]?.soakUntil
+    expect(Date.parse(after ?? '') - Date.parse(before ?? '')).toBeGreaterThan(0)
+  })
+
+  test('counts a cluster that does not answer, skips it after the deadline, and catches it up later', () => {
+    const world = {
+      pipeline: pipelineOf([stage('test', ['a', 'x'], { maxConcurrency: 2 }), stage('prod', ['b'])]),
+      names: ['a', 'b', 'x'],
+    }
+    const story = new Story(world)
+    story.steps(5, { a: well, b: well, x: silent })
+    expect(story.status?.clusters?.find((c) => c.name === 'x')?.waitingFor).toMatchObject({
+      predicate: 'ApiServerDown',
+    })
+    story.steps(50, { a: well, b: well, x: silent })
+    expect(story.phases()).toBe('Succeeded: a=Healthy x=Offline b=Healthy')
+    expect(story.status?.stages?.[0]).toMatchObject({ phase: 'Succeeded', offline: 1, total: 2 })
+    expect(isOver({ status: story.status ?? {} })).toBe(false)
+    story.steps(4, { a: well, b: well, x: well })
+    expect(story.phases()).toBe('Succeeded: a=Healthy x=Healthy b=Healthy')
+    expect(isOver({ status: story.status ?? {} })).toBe(true)
+  })
+
+  test('does not open the next stage when nobody in this one can vouch for the change', () => {
+    const story = new Story(two())
+    story.steps(100, { a: silent, b: well })
+    expect(story.phases()).toBe('Progressing: a=Offline b=Waiting')
+    expect(story.status?.waitingFor?.predicate).toBe('ClusterOffline')
+  })
+
+  test('is over when a newer one takes its place: nothing waits any more', () => {
+    const story = new Story(two())
+    story.steps(3, { a: working, b: well })
+    story.step({}, { newer: 'r2' })
+    expect(story.phases()).toBe('Superseded: a=Verifying b=Waiting')
+    expect(story.status?.waitingFor).toBeUndefined()
+    expect(story.status?.clusters?.some((c) => c.waitingFor !== undefined)).toBe(false)
+  })
+
+  test('begins nothing while a hold pauses it', () => {
+    const story = new Story(two())
+    story.steps(20, { a: well, b: well }, { paused: 'ada holds it' })
+    expect(story.phases()).toBe('Paused: a=Waiting b=Waiting')
+    expect(story.status?.clusters?.[0]?.waitingFor).toMatchObject({ predicate: 'HoldPause', seen: 'ada holds it' })
+    story.steps(30, { a: well, b: well })
+    expect(story.phases()).toBe('Succeeded: a=Healthy b=Healthy')
+  })
+
+  test('leaves a cluster alone that has the same content already, and keeps its soak', () => {
+    const healthySince = timestamp(T0 - 3_600 * S)
+    const story = new Story({
+      ...two(),
+      previous: { a: { digest: digestOf('a'), healthySince }, b: { digest: 'other', healthySince } },
+    })
+    story.step({ a: well, b: well })
+    expect(story.phases()).toBe('Progressing: a=Unchanged b=Applying')
+    expect(story.status?.clusters?.[0]?.healthySince).toBe(healthySince)
+  })
+
+  test('says when a cluster is in no stage', () => {
+    const story = new Story({ ...two(), names: ['a', 'b', 'lost'] })
+    story.step({ a: well })
+    expect(story.status?.clusters?.find((c) => c.name === 'lost')).toMatchObject({
+      phase: 'Waiting',
+      waitingFor: { seen: 'no stage of the pipeline has this cluster' },
+    })
+  })
+})
+
+describe('gates and windows', () => {
+  test('a cluster counts as healthy once its gates hold', () => {
+    const story = new Story(two({ gates: [{ name: 'ready', machinesReady: { minPercent: 90 } }] }))
+    const few: ClusterLook = {
+      ...well,
+      readings: { ...well.readings, machines: { total: 10, ready: 8, consistent: 10, skipped: 0 } },
+    }
+    story.steps(5, { a: few, b: well })
+    expect(story.status?.clusters?.[0]?.waitingFor).toMatchObject({
+      predicate: 'GateClosed',
+      seen: 'ready: 8 of 10 machines are Ready, 90% are needed',
+    })
+    story.step({ a: well, b: well })
+    expect(story.phases()).toBe('Progressing: a=Healthy b=Waiting')
+  })
+
+  test('a reading that is missing keeps a gate shut', () => {
+    const story = new Story(two({ gates: [{ name: 'quiet', noNewRepairs: {} }] }))
+    story.steps(5, { a: { ...well, readings: { repairsKnown: false } }, b: well })
+    expect(story.status?.clusters?.[0]?.waitingFor?.seen).toBe('quiet: the repairs could not be read')
+  })
+
+  test('an approval opens the stage that wants it', () => {
+    const story = new Story(two({ before: [{ name: 'board', approval: { from: ['ada', 'bob'], count: 2 } }] }))
+    story.steps(3, { a: well, b: well }, { approvedBy: new Set(['ada', 'eve']) })
+    expect(story.status?.stages?.[0]?.waitingFor?.seen).toBe('board: approved by 1 of 2')
+    story.step({ a: well, b: well }, { approvedBy: new Set(['ada', 'bob']) })
+    expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
+  })
+
+  test('clusters are begun only while a window is open', () => {
+    // Opens at 12:30 for an hour; the story begins at 12:00.
+    const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC' }] }))
+    story.step({ a: well, b: well })
+    expect(story.status?.stages?.[0]?.waitingFor?.predicate).toBe('WaitingForWindow')
+    story.now = T0 + 30 * 60 * S
+    story.step({ a: well, b: well })
+    expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
+    story.now = T0 + 90 * 60 * S + S
+    const late = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC' }] }))
+    late.now = T0 + 90 * 60 * S
+    late.step({ a: well, b: well })
+    expect(late.phases()).toBe('Progressing: a=Waiting b=Waiting')
+  })
+})
+
+describe('whatever the clusters do', () => {
+  const names = ['t1', 't2', 'p1', 'p2', 'p3', 'p4']
+  const look = fc.constantFrom(well, well, well, working, broken, refused, silent)
+  const looks = fc.array(fc.record(Object.fromEntries(names.map((n) => [n, look]))), { minLength: 1, maxLength: 60 })
+  const concurrency = fc.constantFrom<number | string>(1, 2, '50%')
+
+  const world = (max: number | string): World => ({
+    pipeline: pipelineOf([
+      stage('test', ['t1', 't2'], { maxConcurrency: 2 }),
+      stage('prod', ['p1', 'p2', 'p3', 'p4'], { maxConcurrency: max, maxFailures: 1 }),
+    ]),
+    names,
+  })
+
+  test('production is never begun before test is done, and never more clusters at once than the stage allows', () => {
+    fc.assert(
+      fc.property(looks, concurrency, (all, max) => {
+        const story = new Story(world(max))
+        for (const l of all) {
+          const status = story.step(l, {}, 3 * S)
+          const prod = (status.clusters ?? []).filter((c) => c.stage === 'prod')
+          const atWork = prod.filter((c) => c.phase === 'Applying' || c.phase === 'Verifying').length
+          // Those that fell ill again after they were healthy are at work without having been begun anew.
+          const begun = prod.filter((c) => c.phase !== 'Waiting').length
+          if (status.stages?.[0]?.phase !== 'Succeeded') expect(begun).toBe(0)
+          if (prod.every((c) => c.healthySince === undefined)) expect(atWork).toBeLessThanOrEqual(max === 1 ? 1 : 2)
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('what waits says for what, and what is done stays done', () => {
+    fc.assert(
+      fc.property(looks, concurrency, (all, max) => {
+        const story = new Story(world(max))
+        const done = new Set<string>()
+        for (const l of all) {
+          const status = story.step(l, {}, 3 * S)
+          for (const s of status.stages ?? []) {
+            if (done.has(s.name)) expect(s.phase).toBe('Succeeded')
+            if (s.phase === 'Succeeded') done.add(s.name)
+            else expect(s.waitingFor?.predicate ?? s.phase).toMatch(/^[A-Z]/)
+          }
+          for (const c of status.clusters ?? []) if (c.phase === 'Waiting') expect(c.waitingFor).toBeDefined()
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('a fleet that is well in the end gets through', () => {
+    fc.assert(
+      fc.property(looks, concurrency, (all, max) => {
+        const story = new Story(world(max))
+        for (const l of all) story.step(l, {}, 3 * S)
+        const fine = Object.fromEntries(names.map((n) => [n, well]))
+        for (let i = 0; i < 60 && !isOver({ status: story.status ?? {} }); i++) story.step(fine, {}, 3 * S)
+        expect(story.status?.phase).toBe('Succeeded')
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('planning twice at the same moment gives the same status', () => {
+    fc.assert(
+      fc.property(looks, concurrency, (all, max) => {
+        const [one, other] = [new Story(world(max)), new Story(world(max))]
+        for (const l of all) expect(one.step(l, {}, 3 * S)).toEqual(other.step(l, {}, 3 * S))
+      }),
+      { numRuns: 30 },
+    )
+  })
+})

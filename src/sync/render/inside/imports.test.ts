@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { judgeImport } from './imports.ts'
+
+const FILES = new Set(['fleet/main.ts', 'fleet/a/b.ts', 'rules/r.ts', 'fleet/x.json', 'fleet/dir/index.ts'])
+const judge = (specifier: string, from = 'fleet:///fleet/main.ts') => judgeImport(specifier, from, (p) => FILES.has(p))
+
+test.each([
+  ['./a/b.ts', 'fleet/a/b.ts'],
+  ['../rules/r.ts', 'rules/r.ts'],
+  ['./x.json', 'fleet/x.json'],
+  ['../../../../rules/r.ts', 'rules/r.ts'],
+])('%s is the file %s of the commit', (specifier, path) => {
+  expect(judge(specifier)).toEqual({ kind: 'File', path })
+})
+
+test.each([
+  ['cdk8s', 'cdk8s'],
+  ['constructs', 'constructs'],
+  ['#api/constructs/constructs.ts', '#api/constructs/constructs.ts'],
+  ['path', 'node:path'],
+  ['node:util', 'node:util'],
+])('%s comes from the release as %s', (specifier, resolved) => {
+  expect(judge(specifier)).toEqual({ kind: 'Release', specifier: resolved })
+})
+
+test.each([
+  'fs',
+  'node:fs',
+  'node:fs/promises',
+  'node:child_process',
+  'node:http',
+  'node:net',
+  'node:worker_threads',
+  'node:vm',
+  'node:module',
+  'node:process',
+  'node:crypto',
+  'node:os',
+  'cdk8s/lib/app.js',
+  'isomorphic-git',
+  '#lib/errors.ts',
+  '#sync/role.ts',
+  '#api/../lib/errors.ts',
+  '/etc/passwd',
+  'file:///etc/passwd',
+  'data:text/javascript,1',
+  'https://example.org/x.js',
+  '',
+])('%j is refused', (specifier) => {
+  expect(judge(specifier).kind).toBe('Refused')
+})
+
+test.each([
+  ['./a/b', 'write the whole name, as in fleet/a/b.ts'],
+  ['./dir', 'write the whole name, as in fleet/dir/index.ts'],
+  ['./nothing.ts', 'check the path and its ending'],
+])('%s is told how to write it', (specifier, hint) => {
+  expect(judge(specifier)).toMatchObject({ kind: 'Refused', why: expect.stringContaining(hint) as string })
+})
