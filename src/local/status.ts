@@ -1,9 +1,11 @@
 // Looks at a local fleet from outside: the same summary that its display shows, and whether it is as the newest commit says.
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { BUSINESS_CLUSTERS, HUB, layoutOf, readState } from './layout.ts'
+import { ALL_CLUSTERS, BUSINESS_CLUSTERS, HUB, layoutOf, readState } from './layout.ts'
+import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import { summaryLines, unmet } from './summary.ts'
@@ -22,25 +24,31 @@ export interface FleetStatus {
 
 const LOOK_EVERY_MS = 300
 
+/** Its servers were started, now or once, and it follows a repository. */
+const isUp = (layout: Layout): boolean =>
+  readState(layout) !== undefined &&
+  ALL_CLUSTERS.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) &&
+  existsSync(join(layout.repository, '.git'))
+
 export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Promise<FleetStatus> {
   const layout = layoutOf(data)
-  const clientOf = async (name: string): Promise<KubeClient> => {
-    const file = layout.cluster(name).adminKubeconfig
-    if (readState(layout) === undefined || !existsSync(file)) {
-      throw new KubeNodeError(
-        'KN1215',
-        `there is no local fleet in ${data}; start one with npm start, or name its folder with --data`,
-      )
-    }
-    return (await connect(file)).client
-  }
-  const hub = await clientOf(HUB)
-  const clusters = new Map<string, KubeClient>()
-  for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
   const until = systemClock.monotonic() + waitMs
   // The process must not end while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
+    while (!isUp(layout)) {
+      if (systemClock.monotonic() >= until) {
+        throw new KubeNodeError(
+          'KN1215',
+          `there is no local fleet in ${data}; start one with npm start, or name its folder with --data`,
+        )
+      }
+      await systemClock.sleep(LOOK_EVERY_MS)
+    }
+    const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
+    const hub = await clientOf(HUB)
+    const clusters = new Map<string, KubeClient>()
+    for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
     for (;;) {
       const seen = await observeFleet(hub, clusters)
       const missing = unmet(seen, await newestCommit(layout.repository))

@@ -76,11 +76,14 @@ function clusterLines(c: ClusterSeen): string[] {
   const repairs = openJobs(c)
   return [
     `${c.name.padEnd(6)} ${readyMachines(c)}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd(),
-    ...rollouts.map((l) => `       rollout  ${l}`),
+    ...rollouts.map((l) => `${c.name.padEnd(6)}   rollout  ${l}`),
     ...repairs
       .slice(0, 3)
-      .map((j) => `       repair   ${j.spec.node.name}: ${j.spec.remedierRef.name}, ${j.status?.phase ?? 'Pending'}`),
-    ...(repairs.length > 3 ? [`       repair   and ${repairs.length - 3} more`] : []),
+      .map(
+        (j) =>
+          `${c.name.padEnd(6)}   repair   ${j.spec.node.name}: ${j.spec.remedierRef.name}, ${j.status?.phase ?? 'Pending'}`,
+      ),
+    ...(repairs.length > 3 ? [`${c.name.padEnd(6)}   repair   and ${repairs.length - 3} more`] : []),
   ]
 }
 
