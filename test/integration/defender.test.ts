@@ -6,7 +6,7 @@ import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { run } from '#cli/program.ts'
 import { createDefenderRole } from '#defender/role.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -108,6 +108,14 @@ const reaches = (name: string, phase: string) =>
   )
 const ledger = async (): Promise<DefenderLedger | undefined> => admin.get(defenderLedger, { name: 'cluster' })
 
+/** As a person at a terminal. */
+async function kubenode(...argv: readonly string[]): Promise<string> {
+  let out = ''
+  const io = { out: (t: string) => void (out += t), err: () => undefined, cwd: '.', env: {}, isTerminal: false }
+  expect(await run([...argv, '--kubeconfig', server.kubeconfig], io)).toBe(0)
+  return out
+}
+
 beforeAll(async () => {
   server = await startEmbedded()
   admin = new HttpKubeClient(connection())
@@ -160,9 +168,7 @@ test('a defender that starts again knows what was granted', async () => {
 })
 
 test('a freeze takes back what is granted, and a policy applies live', async () => {
-  const until = new Date(Date.now() + 3_600_000).toISOString()
-  const hold = { target: { kind: 'Cluster', selector: {} }, effect: 'Freeze', reason: 'a test', author: 'ada', until }
-  await admin.create(operationalHold, objectOf(operationalHold, 'stop', hold) as never)
+  expect(await kubenode('freeze', '--reason', 'a test', '--for', '1h')).toMatch(/^frozen until .* by .*: a test/)
   await reaches('three', 'Revoked')
   await ask('four', 'm-3')
   expect((await decided('four')).status?.verdicts?.[0]).toMatchObject({ gate: 'Hold', verdict: 'Waiting' })
@@ -173,7 +179,7 @@ test('a freeze takes back what is granted, and a policy applies live', async () 
       rates: [{ window: '1m', max: 50 }],
     }) as never,
   )
-  await admin.delete(operationalHold, { name: 'stop' })
+  expect(await kubenode('thaw')).toBe('thawed: freeze-all\n')
   await reaches('four', 'Granted')
 })
 

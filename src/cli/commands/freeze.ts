@@ -1,0 +1,60 @@
+// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one thing in it, and lets it go on again.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { type ServerOptions, connect, withServer } from './inspect.ts'
+
+interface FreezeOptions extends ServerOptions {
+  readonly reason: string
+  readonly for: string
+}
+
+interface ThawOptions extends ServerOptions {
+  readonly all?: boolean
+}
+
+export function register(program: Command, io: Io): void {
+  const freezing = program
+    .command('freeze')
+    .description(
+      'stop every disruption: in the whole cluster, or of machine/NAME, node/NAME, set/NAME, remedier/NAME, cluster/NAME',
+    )
+    .argument('[what]', 'what to freeze; the whole cluster when left out')
+    .requiredOption('--reason <text>', 'why, for those who find everything standing still')
+    .option('--for <duration>', 'how long; it ends by itself', '4h')
+  withServer(freezing).action(async (what: string | undefined, options: FreezeOptions) => {
+    const { freeze, freezeHold, whoAmI } = await import('../hold/freeze.ts')
+    const wish = { what, reason: options.reason, for: options.for }
+    // What was mistyped is said before anybody is asked.
+    freezeHold({ ...wish, author: 'nobody' }, systemClock.now())
+    const client = await connect(options, io)
+    const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
+    const { metadata, spec } = await freeze(client, freezeHold({ ...wish, author }, systemClock.now()))
+    io.out(
+      printable(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})\n`),
+    )
+    io.err(
+      `what is granted is taken back, what is at work may end; kubenode thaw${what === undefined ? '' : ` ${what}`} lets it go on\n`,
+    )
+  })
+
+  const thawing = program
+    .command('thaw')
+    .description('take a freeze back')
+    .argument('[what]', 'what was frozen; the whole cluster when left out')
+    .option('--all', 'take back every freeze, whoever made it')
+  withServer(thawing).action(async (what: string | undefined, options: ThawOptions) => {
+    const { freezeTarget, thaw } = await import('../hold/freeze.ts')
+    freezeTarget(what)
+    const client = await connect(options, io)
+    const { removed, left } = await thaw(client, what, options.all === true, systemClock.now())
+    io.out(removed.length === 0 ? 'nothing was frozen here\n' : `thawed: ${removed.map(printable).join(', ')}\n`)
+    for (const { metadata, spec } of left)
+      io.err(
+        printable(
+          `still frozen: operationalhold/${metadata.name} until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
+        ),
+      )
+  })
+}

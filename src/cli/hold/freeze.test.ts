@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { createValidator } from '#api/validate.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
+import { freeze, freezeHold, thaw } from './freeze.ts'
+
+const NOW = VIRTUAL_EPOCH_MS
+const wish = { what: undefined, reason: 'a test', for: '4h', author: 'ada' }
+const fakeClient = () =>
+  new FakeKube({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    kinds: [{ type: operationalHold, schema: operationalHold.schema, status: true }],
+  }).client({ actor: 'ada' })
+
+test.each([
+  [undefined, 'freeze-all', { kind: 'Cluster', selector: {} }],
+  ['machine/m-1', 'freeze-machine-m-1', { kind: 'Machine', name: 'm-1' }],
+  ['set/base', 'freeze-machinecomponentset-base', { kind: 'MachineComponentSet', name: 'base' }],
+] as const)('freeze %s makes the hold %s, which is valid and ends by itself', (what, name, target) => {
+  const hold = freezeHold({ ...wish, what }, NOW)
+  expect([hold.metadata.name, hold.spec.target, hold.spec.until]).toEqual([name, target, '2026-01-05T04:00:00Z'])
+  expect(createValidator().problems(operationalHold, hold)).toEqual([])
+})
+
+test.each(['m-1', 'machine/', 'machine/a/b', 'pod/x', '__proto__/x'])('freeze %s is refused by number', (what) => {
+  expect(() => freezeHold({ ...wish, what }, NOW)).toThrow(/^KN1330/)
+})
+
+test.each(['', '0s', 'soon', '31d'])('a freeze for %j is refused by number', (length) => {
+  expect(() => freezeHold({ ...wish, for: length }, NOW)).toThrow(/^KN1331/)
+})
+
+test('freezing twice is freezing once; thawing takes back ours and names the others', async () => {
+  const client = fakeClient()
+  await freeze(client, freezeHold(wish, NOW))
+  await freeze(client, freezeHold({ ...wish, for: '8h' }, NOW))
+  await freeze(client, freezeHold({ ...wish, what: 'machine/m-1' }, NOW))
+  const first = await thaw(client, undefined, false, NOW)
+  expect([first.removed, first.left.map((h) => h.metadata.name)]).toEqual([['freeze-all'], ['freeze-machine-m-1']])
+  expect(await thaw(client, undefined, true, NOW)).toEqual({ removed: ['freeze-machine-m-1'], left: [] })
+})

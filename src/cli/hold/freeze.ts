@@ -1,0 +1,107 @@
+// The Freeze that a person means: its name follows from what it holds, so that freezing twice is freezing once and thawing finds it again.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { keyOf } from '#runtime/preconditions.ts'
+
+type HoldTarget = OperationalHold['spec']['target']
+
+/** Kinds that can be frozen by name, and what people call them. */
+const NOUNS: Readonly<Record<string, HoldTarget['kind']>> = {
+  machine: 'Machine',
+  node: 'Node',
+  set: 'MachineComponentSet',
+  remedier: 'NodeRemedier',
+  cluster: 'Cluster',
+}
+
+/** `machine/m-1`, or nothing for everything in the cluster. */
+export function freezeTarget(what: string | undefined): HoldTarget {
+  if (what === undefined) return { kind: 'Cluster', selector: {} }
+  const [noun = '', name = '', ...rest] = what.split('/')
+  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
+  if (kind === undefined || name === '' || rest.length > 0)
+    throw new KubeNodeError(
+      'KN1330',
+      `cannot freeze ${JSON.stringify(what)}: name it as ${Object.keys(NOUNS)
+        .map((n) => `${n}/NAME`)
+        .join(', ')}, or leave it out for the whole cluster`,
+    )
+  return { kind, name }
+}
+
+export const freezeName = ({ kind, name }: HoldTarget): string =>
+  name === undefined ? 'freeze-all' : `freeze-${kind.toLowerCase()}-${name}`
+
+const LONGEST_MS = 30 * 86_400_000
+
+export interface FreezeWish {
+  readonly what: string | undefined
+  readonly reason: string
+  readonly for: string
+  readonly author: string
+}
+
+export function freezeHold({ what, reason, for: length, author }: FreezeWish, now: number): OperationalHold {
+  const target = freezeTarget(what)
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(
+      'KN1331',
+      `cannot freeze for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 30d`,
+    )
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name: freezeName(target) },
+    spec: { target, effect: 'Freeze', reason, author, until: timestamp(now + ms) },
+  }
+}
+
+/** Who the server takes us for; a server that cannot tell leaves what the person said. */
+export async function whoAmI(client: KubeClient): Promise<string | undefined> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  try {
+    const { status, text } = await client.raw({
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      body,
+    })
+    const answer: unknown = status < 300 ? JSON.parse(text) : undefined
+    const user = isObject(answer) && isObject(answer['status']) ? answer['status']['userInfo'] : undefined
+    return isObject(user) && typeof user['username'] === 'string' ? user['username'] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const freeze = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
+  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
+
+export interface Thawed {
+  readonly removed: readonly string[]
+  /** Freezes that are still in force: of others, or of other things. */
+  readonly left: readonly OperationalHold[]
+}
+
+/** Takes away our own freeze of this, or all freezes. */
+export async function thaw(client: KubeClient, what: string | undefined, all: boolean, now: number): Promise<Thawed> {
+  const { items } = await client.list(operationalHold)
+  const freezes = items.filter((h) => h.spec.effect === 'Freeze' && Date.parse(h.spec.until) > now)
+  const name = freezeName(freezeTarget(what))
+  const mine = freezes.filter((h) => all || h.metadata.name === name)
+  for (const hold of mine) {
+    const { uid, resourceVersion } = hold.metadata
+    const preconditions = {
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    }
+    await client.delete(operationalHold, keyOf(hold), { preconditions })
+  }
+  return { removed: mine.map((h) => h.metadata.name ?? ''), left: freezes.filter((h) => !mine.includes(h)) }
+}
