@@ -115,8 +115,9 @@ async function obeyMachine(parts: Parts, found: Machine | undefined): Promise<vo
   const order = orderOf(found)
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
-  await writeDurably(parts.files, machineFile(parts.dir), JSON.stringify(order))
   obey(parts, order)
+  // Kept for a start without the API server; a full disk must not keep us from obeying.
+  await writeDurably(parts.files, machineFile(parts.dir), JSON.stringify(order))
 }
 
 function obey(parts: Parts, order: MachineOrder): void {

@@ -41,6 +41,7 @@ export interface SupervisorOptions {
 const MARK = 'KUBENODE_INSTANCE'
 
 const LOOK_EVERY_MS = 500
+const ROTATE_EVERY_MS = 10_000
 const FROZEN_AFTER_MS = 2_000
 const FROZEN_GRACE_MS = 60_000
 const GRACE_MS = 10_000
@@ -60,6 +61,8 @@ interface Entry {
   stoppedSince: number | undefined
   frozenAt: number | undefined
   isStopping: boolean
+  /** Started by this very process. */
+  isOurChild: boolean
 }
 
 export class Supervisor implements Processes {
@@ -69,6 +72,7 @@ export class Supervisor implements Processes {
   readonly #listeners = new Set<(component: string) => void>()
   #timer: { cancel(): void } | undefined
   #isClosed = false
+  #rotateAt = 0
 
   constructor(options: SupervisorOptions) {
     this.#o = options
@@ -114,7 +118,7 @@ export class Supervisor implements Processes {
     const id = await this.#spawn(request)
     const { bootId } = this.#o
     const process: KnownProcess = { id, slot, bootId, restart: service.restart, killMode: service.killMode }
-    this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic()))
+    this.#entries.set(component, { ...entryOf(component, process, this.#o.clock.monotonic()), isOurChild: true })
     await this.#write(component, process)
     this.#changed(component)
   }
@@ -259,12 +263,14 @@ export class Supervisor implements Processes {
   /** Sees what sends no event: processes that an agent before us started, and frozen ones. */
   #look(): void {
     if (this.#isClosed) return
-    const { clock, frozenAfterMs = FROZEN_AFTER_MS, lookEveryMs = LOOK_EVERY_MS, dir, log } = this.#o
+    const { clock, frozenAfterMs = FROZEN_AFTER_MS, lookEveryMs = LOOK_EVERY_MS, log } = this.#o
     const now = clock.monotonic()
     for (const entry of this.#entries.values()) {
       if (entry.isStopping || (entry.reading !== 'Running' && entry.reading !== 'Frozen')) continue
       const stat = livingStat(entry.id)
-      if (stat === undefined) this.#died(entry, null, null)
+      // A child of ours that ended tells how, in a moment; of others only the end is seen.
+      if (stat === undefined && !entry.isOurChild) this.#died(entry, null, null)
+      else if (stat === undefined) continue
       else if (isFrozenState(stat.state)) {
         entry.stoppedSince ??= now
         if (entry.reading === 'Running' && now - entry.stoppedSince >= frozenAfterMs) {
@@ -283,11 +289,17 @@ export class Supervisor implements Processes {
         this.#changed(entry.component)
       }
     }
-    for (const component of this.#entries.keys()) {
-      const problem = rotateLog(join(dir.logs, `${component}.log`))
-      if (problem !== undefined) log.warn('component log not rotated', { component, problem })
-    }
+    this.#rotateLogs(now)
     this.#timer = clock.after(lookEveryMs, () => this.#look())
+  }
+
+  #rotateLogs(now: number): void {
+    if (now < this.#rotateAt) return
+    this.#rotateAt = now + ROTATE_EVERY_MS
+    for (const component of this.#entries.keys()) {
+      const problem = rotateLog(join(this.#o.dir.logs, `${component}.log`))
+      if (problem !== undefined) this.#o.log.warn('component log not rotated', { component, problem })
+    }
   }
 
   async #isGoneWithin(id: ProcessId, ms: number): Promise<boolean> {
@@ -345,6 +357,7 @@ const entryOf = (component: string, process: KnownProcess, now: number): Entry =
   stoppedSince: undefined,
   frozenAt: undefined,
   isStopping: false,
+  isOurChild: false,
 })
 
 /** Both are null for a process that another agent had started: its end is seen, not how it ended. */

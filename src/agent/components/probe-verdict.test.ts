@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { afterAnswer, newHistory, probeReading, START_MS } from './probe-verdict.ts'
+import type { ProbeAnswer } from './probe.ts'
+
+const PASS: ProbeAnswer = { kind: 'Pass' }
+const NO: ProbeAnswer = { kind: 'Fail', message: 'HTTP 500' }
+const SILENT: ProbeAnswer = { kind: 'NoAnswer', message: 'refused' }
+
+/** Answers one second apart, the first at once; looked at when the last came. */
+const verdict = (answers: readonly ProbeAnswer[], everyMs = 1_000) => {
+  const last = answers.reduce((h, answer, n) => afterAnswer(h, answer, n * everyMs), newHistory(2_000, 0))
+  const { verdict: v, isSettled } = probeReading(new Map([['p', last]]), (answers.length - 1) * everyMs)
+  return `${v}${isSettled ? ' settled' : ''}`
+}
+
+test.each([
+  ['nothing yet', [], 1_000, 'Unknown'],
+  ['one pass', [PASS], 1_000, 'Passing'],
+  ['passes for the settle time', [PASS, PASS, PASS], 1_000, 'Passing settled'],
+  ['a failure in between starts the settle time anew', [PASS, PASS, NO, PASS, PASS], 1_000, 'Passing'],
+  ['one wrong answer', [NO], 1_000, 'Unknown'],
+  ['three wrong answers', [NO, NO, NO], 1_000, 'Failing'],
+  ['silence while it may still start', [SILENT, SILENT, SILENT, SILENT], 1_000, 'Unknown'],
+  ['silence for longer than a start takes', [SILENT, SILENT, SILENT], START_MS, 'Failing'],
+] as const)('%s', (_what, answers, everyMs, says) => {
+  expect(verdict(answers, everyMs)).toBe(says)
+})
+
+test('the worst probe counts', () => {
+  const good = afterAnswer(newHistory(0, 0), PASS, 0)
+  const bad = [NO, NO, NO].reduce((h, a) => afterAnswer(h, a, 0), newHistory(0, 0))
+  const reading = probeReading(
+    new Map([
+      ['good', good],
+      ['bad', bad],
+    ]),
+    0,
+  )
+  expect(reading).toEqual({ verdict: 'Failing', isSettled: false, message: 'probe bad: HTTP 500' })
+})

@@ -1,0 +1,125 @@
+// What must not get onto a node, whoever sends it: other bytes, other statements, older trust.
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { MemoryFiles } from '../files/memory.ts'
+import { nodeDir, trustFile } from '../node-dir.ts'
+import { FakeNode, type FakeNodeOptions } from '../testing/fake-node.ts'
+import { newPublisher, release, type Release } from '../testing/release.ts'
+import { TrustStore } from './trust-store.ts'
+
+const publisher = newPublisher()
+const good = release(publisher, { version: '1.0.0' })
+
+async function outcome(releases: readonly Release[], more: Partial<FakeNodeOptions> = {}) {
+  const clock = new VirtualClock()
+  const node = new FakeNode({ publisher, releases, clock, ...more })
+  await node.start()
+  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  await clock.advance(20_000)
+  const { record } = node.worker
+  await node.worker.close()
+  return { state: record?.state, message: record?.message, content: await node.contentInUse() }
+}
+
+const changed = (change: Readonly<Record<string, unknown>>): Release => {
+  const spec = { ...good.spec, ...change } as Release['spec']
+  return { ...good, spec, object: { ...good.object, spec } }
+}
+
+test('what is signed and whole is installed', async () => {
+  expect(await outcome([good])).toEqual({ state: 'Healthy', message: undefined, content: 'beacon 1.0.0' })
+})
+
+const stranger = release(newPublisher(), { version: '1.0.0' })
+const bytes = good.artifact
+
+const ATTACKS: readonly [
+  what: string,
+  releases: readonly Release[],
+  more: Partial<FakeNodeOptions>,
+  state: string,
+  says: RegExp,
+][] = [
+  [
+    'a statement that was changed after it was signed',
+    [changed({ disruption: 'None' })],
+    {},
+    'Failed',
+    /0 of 1 needed signatures/,
+  ],
+  ['a statement by a key that is not trusted', [stranger], {}, 'Failed', /0 of 1 needed signatures/],
+  ['a statement without signatures', [changed({ signatures: [] })], {}, 'Failed', /0 of 1 needed signatures/],
+  ['another version under the name', [changed({ version: '9.9.9' })], {}, 'Failed', /is beacon 9\.9\.9/],
+  ['an artifact with other bytes', [good], { serve: () => Buffer.alloc(bytes.length, 1) }, 'Failed', /came instead of/],
+  ['an artifact that breaks off', [good], { serve: () => bytes.subarray(0, 600) }, 'Fetching', /600 bytes/],
+  ['an empty artifact', [good], { serve: () => Buffer.alloc(0) }, 'Fetching', /0 bytes/],
+  ['no MachineComponent at all', [], {}, 'Fetching', /there is no MachineComponent/],
+  [
+    'an archive that climbs out',
+    [release(publisher, { version: '1.0.0', entries: [{ name: '../../evil', content: 'x' }] })],
+    {},
+    'Failed',
+    /no plain relative path/,
+  ],
+  [
+    'a template without its value',
+    [
+      release(publisher, {
+        version: '1.0.0',
+        spec: { files: [{ path: '/etc/b', mode: '0644', template: '{{a.b}}', onChange: 'None' }] },
+      }),
+    ],
+    {},
+    'Failed',
+    /no value at "a\.b"/,
+  ],
+  [
+    'no artifact for this platform',
+    [changed({})].map((r) =>
+      release(publisher, {
+        version: r.spec.version,
+        spec: { artifacts: [{ os: 'linux', arch: 'arm64', url: 'x', sha256: 'a'.repeat(64), size: 1 }] },
+      }),
+    ),
+    {},
+    'Failed',
+    /no artifact for linux\/amd64/,
+  ],
+]
+
+test.each(ATTACKS)('%s is not installed', async (_what, releases, more, state, says) => {
+  const found = await outcome(releases, more)
+  expect([found.state, found.content]).toEqual([state, undefined])
+  expect(found.message).toMatch(says)
+})
+
+describe('the trust document', () => {
+  const store = (files: MemoryFiles, newest: unknown, now = 0) =>
+    new TrustStore({
+      files,
+      path: trustFile(nodeDir('/n')),
+      clock: { now: () => now },
+      anchor: publisher.anchor,
+      fetchNewest: async () => newest,
+    })
+  const sequenceOf = async (s: TrustStore) => {
+    const reading = await s.current()
+    return reading.kind === 'Trusted' ? reading.document.sequence : reading.reason
+  }
+
+  test('goes forward, and an older one is not taken, also after a restart', async () => {
+    const files = new MemoryFiles()
+    expect(await sequenceOf(store(files, publisher.trust({ sequence: 2 })))).toBe(2)
+    expect(await sequenceOf(store(files, publisher.trust({ sequence: 5 })))).toBe(5)
+    expect(await sequenceOf(store(files, publisher.trust({ sequence: 3 })))).toBe(5)
+    expect(await sequenceOf(store(files, undefined))).toBe(5)
+  })
+
+  test('of a stranger is refused', async () => {
+    expect(await sequenceOf(store(new MemoryFiles(), newPublisher().trust()))).toMatch(/0 of 1 needed signatures/)
+  })
+
+  test('that expired is refused', async () => {
+    expect(await sequenceOf(store(new MemoryFiles(), publisher.trust(), Date.UTC(2101, 0)))).toMatch(/expired/)
+  })
+})

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { judgePermit, readPermit, type PermitUse } from './permits.ts'
+
+const permit = (
+  spec: Partial<OperationPermit['spec']> = {},
+  status: OperationPermit['status'] = {},
+): OperationPermit => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'OperationPermit',
+  metadata: { name: 'p' },
+  spec: {
+    operations: ['SwitchComponent'],
+    targets: [{ kind: 'Machine', name: 'm', uid: 'u1' }],
+    requester: { manager: 'kubenode-componentset' },
+    reason: 'r',
+    recovery: false,
+    leaseSeconds: 120,
+    ...spec,
+  },
+  status: { phase: 'Granted', verdicts: [{ target: 'u1', gate: 'G', verdict: 'Granted' }], ...status },
+})
+
+const use: PermitUse = {
+  operation: 'SwitchComponent',
+  targets: ['u1', 'n1'],
+  component: { name: 'b', version: '1.0.0' },
+}
+
+const CASES: readonly [what: string, permit: OperationPermit | undefined, says: string][] = [
+  ['granted', permit(), 'Granted'],
+  ['for the component and version', permit({ component: { name: 'b', version: '1.0.0' } }), 'Granted'],
+  ['that is not there', undefined, 'it does not exist'],
+  ['without a status', { ...permit(), status: {} }, 'it is Requested'],
+  ['that expired', permit({}, { phase: 'Expired' }), 'it is Expired'],
+  ['that is being deleted', { ...permit(), metadata: { name: 'p', deletionTimestamp: 'x' } }, 'it is being deleted'],
+  ['for something else', permit({ operations: ['Reboot'] }), 'it is not for SwitchComponent'],
+  ['for another component', permit({ component: { name: 'c' } }), 'it is for c'],
+  ['for another version', permit({ component: { name: 'b', version: '2' } }), 'it is for b 2'],
+  [
+    'for another machine of the name',
+    permit({ targets: [{ kind: 'Machine', name: 'm', uid: 'old' }] }),
+    'this machine is no target of it',
+  ],
+  [
+    'whose slot was given back',
+    permit({ results: { u1: 'Succeeded' } }),
+    'its result for this machine is in: Succeeded',
+  ],
+  [
+    'that waits for this machine',
+    permit({}, { verdicts: [{ target: 'u1', gate: 'G', verdict: 'Waiting' }] }),
+    'the verdict for this machine is Waiting',
+  ],
+  ['without a verdict for this machine', permit({}, { verdicts: [] }), 'the verdict for this machine is missing'],
+]
+
+test.each(CASES)('a permit %s', (_what, given, says) => {
+  const reading = judgePermit(given, 'p', use)
+  expect(reading.kind === 'Granted' ? 'Granted' : reading.why).toBe(says)
+})
+
+test('a permit that cannot be read is unknown', async () => {
+  const get = async () => {
+    throw new Error('away')
+  }
+  expect(await readPermit({ get }, 'p', use)).toEqual({ kind: 'Unknown', permit: 'p', why: 'away' })
+})

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { planJob, type JobSeen } from './plan.ts'
+import type { JobRecord, StepRecord } from './record.ts'
+
+type Status = NonNullable<RemedyOperationJob['status']>
+
+const spec: RemedyOperationJob['spec'] = {
+  machine: 'm',
+  node: { name: 'm', uid: 'node-uid' },
+  remedierRef: { name: 'r', generation: 1 },
+  incident: '0123456789abcdef',
+  rung: 0,
+  attempt: 1,
+  operations: [{ cordon: {} }, { restartComponent: { component: 'b' } }, { reboot: { timeout: '1m' } }],
+  timeout: '30m',
+  stableFor: '5m',
+  dryRun: false,
+}
+
+const cordoned = { index: 0, operation: 'cordon', executor: 'Controller', attempts: 1, outcome: 'Succeeded' } as const
+
+const job = (status: Status = {}, more: Partial<RemedyOperationJob['spec']> = {}): RemedyOperationJob => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'RemedyOperationJob',
+  metadata: { name: 'j', uid: 'job-uid' },
+  spec: { ...spec, ...more },
+  status: { phase: 'Running', permitRef: 'p', steps: [cordoned], ...status },
+})
+
+const step = (index: number, operation: StepRecord['operation'], more: Partial<StepRecord> = {}): StepRecord => ({
+  index,
+  operation,
+  attempts: 1,
+  bootId: 'boot-1',
+  startedAt: 0,
+  ...more,
+})
+const record = (...steps: StepRecord[]): JobRecord => ({ format: 1, uid: 'job-uid', name: 'j', steps })
+const restarted = step(1, 'restartComponent', { outcome: 'Succeeded' })
+const granted = { kind: 'Granted', permit: 'p' } as const
+
+const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
+  ['a step whose turn it is', {}, 'ReadPermit p'],
+  ['with its permit granted', { permit: granted }, 'Begin 1 restartComponent 1'],
+  ['with its permit unknown', { permit: { kind: 'Unknown', permit: 'p', why: 'away' } }, 'waits: permit p: away'],
+  [
+    'with its permit refused',
+    { permit: { kind: 'NotGranted', permit: 'p', why: 'it is Revoked' } },
+    'waits: permit p: it is Revoked',
+  ],
+  ['with another permit granted', { permit: { kind: 'Granted', permit: 'q' } }, 'ReadPermit p'],
+  ['without a permit', { job: { ...job(), status: { phase: 'Running', steps: [cordoned] } } }, 'waits: the permit'],
+  ['with the kill switch on', { isKilled: true, permit: granted }, 'waits: the kill switch is on'],
+  ['of a job that does not run', { job: job({ phase: 'AwaitingPermit' }) }, 'waits: the job is AwaitingPermit'],
+  ['of a job that is over', { job: job({ phase: 'Done' }), permit: granted }, 'waits: the job is Done'],
+  ['of a dry run', { job: job({}, { dryRun: true }) }, 'waits: the job is a dry run'],
+  ['of another machine', { job: job({}, { machine: 'other' }) }, 'waits: the job is for another machine'],
+  ['of an older node of the name', { nodeUid: 'other' }, 'waits: the job is for another node, or ours is not known'],
+  ['of a node that is not known', { nodeUid: undefined }, 'waits: the job is for another node, or ours is not known'],
+  [
+    'of an older job of the name',
+    { record: { ...record(), uid: 'other' } },
+    'waits: a job of this name was here before',
+  ],
+  ['after a step that has not ended', { job: job({ steps: [] }) }, 'waits: step 0, which somebody else does'],
+  [
+    'after a step that failed',
+    { job: job({ steps: [{ ...cordoned, outcome: 'Failed' }] }) },
+    'waits: a step before failed',
+  ],
+  [
+    'that the provider does',
+    {
+      record: record(restarted),
+      job: job({ steps: [cordoned, { index: 2, operation: 'reboot', executor: 'Provider', attempts: 1 }] }),
+    },
+    'waits: step 2, which somebody else does',
+  ],
+  [
+    'that is being done',
+    { record: record(step(1, 'restartComponent')), busy: 1 },
+    'waits: the step that is being done',
+  ],
+  ['that an agent before us began', { record: record(step(1, 'restartComponent')) }, 'Conclude 1 Unknown'],
+  [
+    'that nobody knows the end of',
+    { record: record(step(1, 'restartComponent', { outcome: 'Unknown' })), permit: granted },
+    'waits: a step before failed',
+  ],
+  [
+    'that could not be recorded',
+    { record: record(step(1, 'restartComponent', { outcome: 'Unknown', isUndone: true })), permit: granted },
+    'Begin 1 restartComponent 2',
+  ],
+  ['the reboot', { record: record(restarted), permit: granted }, 'Begin 2 reboot 1'],
+  ['the reboot that has not come yet', { record: record(restarted, step(2, 'reboot')) }, 'waits: the reboot'],
+  ['the reboot that came', { record: record(restarted, step(2, 'reboot')), bootId: 'boot-2' }, 'Conclude 2 Succeeded'],
+  [
+    'the reboot that came and was reported',
+    { record: record(restarted, step(2, 'reboot', { outcome: 'Succeeded' })), bootId: 'boot-2', permit: granted },
+    'waits: nothing: every step has ended',
+  ],
+  [
+    'evidence of which nobody knows the end',
+    {
+      job: job({ steps: [] }, { operations: [{ collectEvidence: { kinds: ['Disks'] } }] }),
+      record: record(step(0, 'collectEvidence', { outcome: 'Unknown' })),
+      permit: granted,
+    },
+    'Begin 0 collectEvidence 2',
+  ],
+]
+
+test.each(CASES)('a step %s', (_what, more, says) => {
+  const plan = planJob({
+    job: job(),
+    record: undefined,
+    machine: 'm',
+    nodeUid: 'node-uid',
+    bootId: 'boot-1',
+    permit: undefined,
+    busy: undefined,
+    isKilled: false,
+    ...more,
+  })
+  const { action } = plan
+  if (action === undefined) expect(`waits: ${plan.waiting}`).toBe(says)
+  else if (action.kind === 'ReadPermit') expect(`ReadPermit ${action.permit}`).toBe(says)
+  else if (action.kind === 'Begin')
+    expect(`Begin ${action.step.index} ${action.step.operation} ${action.step.attempts}`).toBe(says)
+  else expect(`Conclude ${action.step.index} ${action.step.outcome}`).toBe(says)
+})
