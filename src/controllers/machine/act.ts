@@ -21,6 +21,7 @@ import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { MachineAction } from './actions.ts'
+import { NODE_LEASES } from './observe.ts'
 import { syncedNode } from './node-sync.ts'
 import { type Secret, secretType } from './objects.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
@@ -102,7 +103,7 @@ export async function act(
     case 'DeleteNode':
       return deleteNode(client, node, signal)
     case 'DeleteLease':
-      return deleteLease(client, nameOf(machine), signal)
+      return deleteLeases(client, machine, signal)
     case 'RemoveFinalizer':
       return updateExactly(
         client,
@@ -261,11 +262,20 @@ async function deleteNode(client: KubeClient, node: Node | undefined, signal: Ab
   return deleteExactly(client, nodeType, read.object, { signal }).then(goneIsDone)
 }
 
-async function deleteLease(client: KubeClient, machine: string, signal: AbortSignal): Promise<ActionOutcome> {
-  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) }
-  const read = await outcomeOf(() => client.get(leaseType, key, { signal }))
-  if (read.kind !== 'Applied') return read
-  return read.object === undefined
-    ? applied
-    : deleteExactly(client, leaseType, read.object, { signal }).then(goneIsDone)
+/** The agent's own, and the one of its Node, which no kubelet owned. */
+async function deleteLeases(client: KubeClient, machine: Machine, signal: AbortSignal): Promise<ActionOutcome> {
+  const node = machine.status?.nodeRef?.name ?? nameOf(machine)
+  const keys = [
+    { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) },
+    { namespace: NODE_LEASES, name: node },
+  ]
+  for (const key of keys) {
+    const read = await outcomeOf(() => client.get(leaseType, key, { signal }))
+    if (read.kind !== 'Applied') return read
+    const lease = read.object
+    if (lease === undefined) continue
+    const gone = await deleteExactly(client, leaseType, lease, { signal })
+    if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
+  }
+  return applied
 }

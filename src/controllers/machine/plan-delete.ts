@@ -125,7 +125,7 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | undefined {
 
 /** The host is gone, or is not ours to take away: what stood for it goes too. */
 function lastSteps(seen: Seen): MachinePlan {
-  const { machine, node, tokens, agentBeat } = seen
+  const { machine, node, tokens, agentBeat, nodeBeat } = seen
   const own = removalPermits(seen).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))
     return isOwn(p) && (kind === 'Granted' || kind === 'Waiting')
@@ -133,7 +133,9 @@ function lastSteps(seen: Seen): MachinePlan {
   const actions: MachineAction[] = [
     ...(node !== undefined && isProvided(machine) ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const] : []),
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
-    ...(agentBeat.kind === 'None' ? [] : [{ kind: 'DeleteLease', reason: 'its agent is gone' } as const]),
+    ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
+      ? []
+      : [{ kind: 'DeleteLease', reason: 'its agent is gone' } as const]),
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),
