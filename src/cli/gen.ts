@@ -1,10 +1,18 @@
 // Writes the files that are generated from the kinds, and removes those that no kind makes any more.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
-import { INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
 
 const root = join(import.meta.dirname, '../..')
+
+/** Charts are no part of the program: they are loaded where they lie, as the CLI of cdk8s would. */
+interface InstallCharts {
+  readonly INSTALL_DIRECTORY: string
+  readonly installFiles: () => ReadonlyMap<string, string>
+}
+const charts = join(root, 'deploy/charts/install.ts')
+const { INSTALL_DIRECTORY, installFiles } = (await import(pathToFileURL(charts).href)) as InstallCharts
 const files = new Map([...generatedFiles(), ...installFiles()])
 
 for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY]) {

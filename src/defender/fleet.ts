@@ -148,10 +148,13 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
   if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
   const reachable = conditionStatus(machine, 'AgentReachable')
-  if (reachable === 'False' || reachable === 'Unknown')
-    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
   const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
   if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
+  if (reachable === 'False' || reachable === 'Unknown')
+    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
+  // A kubelet that went silent on a machine whose agent still speaks is down; that is known.
+  if (nodeReady === 'Unknown' && reachable === 'True')
+    return { health: 'Unavailable', why: 'its kubelet is silent, its agent is not' }
   if (nodeReady !== 'True') return { health: 'Unknown', why: `its Node is Ready: ${nodeReady ?? 'never reported'}` }
   const bad = badComponents(machine)
   if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import type { Condition, KubeObject } from '#schema/object.ts'
+import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
+import { type Health, fleetView } from './fleet.ts'
+
+const node = (name: string, ready?: Condition['status'], labels = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, uid: uidOf(`node-${name}`), labels },
+  status: { conditions: ready === undefined ? [] : [condition('Ready', ready)] },
+})
+
+function healthOf(
+  wish: Partial<MachineWish>,
+  ready?: Condition['status'] | 'none',
+  components: readonly (readonly [string, string])[] = [],
+): Health {
+  const made = aMachine({ name: 'm', ...wish })
+  const listed = components.map(([name, state]) => ({ name, state, since: '2026-01-05T00:00:00Z' }))
+  const status = {
+    ...made.status,
+    nodeRef: { name: 'n', uid: uidOf('node-n') },
+    components: listed,
+  } as typeof made.status
+  const nodes = ready === 'none' ? [] : [node('n', ready)]
+  const view = fleetView({ machines: [{ ...made, ...(status !== undefined && { status }) }], nodes, clusters: [] })
+  const found = view.find({ kind: 'Machine', name: 'm', uid: uidOf('m') })
+  if (found.kind !== 'Found') throw new Error(found.kind)
+  return found.unit.health
+}
+
+describe('health of a machine', () => {
+  test.each<readonly [string, Partial<MachineWish>, Condition['status'] | 'none' | undefined, Health]>([
+    ['Ready, and its Node too: healthy', {}, 'True', 'Healthy'],
+    ['Ready, its Node not seen: healthy', {}, 'none', 'Healthy'],
+    ['its Node not Ready: down', {}, 'False', 'Unavailable'],
+    ['its Node without a Ready condition: unknown', {}, undefined, 'Unknown'],
+    ['its kubelet silent, its agent not: down', {}, 'Unknown', 'Unavailable'],
+    ['both silent, not Lost yet: unknown', { reachable: 'False' }, 'Unknown', 'Unknown'],
+    ['its agent silent: unknown', { reachable: 'Unknown' }, 'True', 'Unknown'],
+    ['its agent silent, its Node not Ready: down', { reachable: 'False' }, 'False', 'Unavailable'],
+    ['Lost: down', { phase: 'Lost', reachable: 'False', ready: 'False' }, 'Unknown', 'Unavailable'],
+    ['being repaired: down', { phase: 'Repairing' }, 'True', 'Unavailable'],
+    ['not Ready: down', { ready: 'False' }, 'True', 'Unavailable'],
+  ])('%s', (_, wish, ready, health) => {
+    expect(healthOf(wish, ready)).toBe(health)
+  })
+
+  test.each<readonly [string, Health]>([
+    ['Staged', 'Healthy'],
+    ['Fetching', 'Healthy'],
+    ['RolledBack', 'Healthy'],
+    ['Switching', 'Unavailable'],
+    ['Probing', 'Unavailable'],
+    ['Degraded', 'Unavailable'],
+    ['Failed', 'Unavailable'],
+  ])(
+    'while updating, a component that is %s makes it %s: what is only staged must not be free to disrupt',
+    (state, health) => {
+      expect(healthOf({ phase: 'Updating', ready: 'False' }, 'True', [['kubelet', state]])).toBe(health)
+    },
+  )
+})
+
+describe('targets', () => {
+  const made = aMachine({ name: 'm', rack: 'r1' })
+  const machines = [{ ...made, status: { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } } }]
+  const view = fleetView({
+    machines,
+    nodes: [node('n', 'True', { 'topology.kubernetes.io/zone': 'z1' }), node('x', 'True')],
+    clusters: [],
+  })
+  const find = (kind: 'Machine' | 'Node', name: string, uid: string) => view.find({ kind, name, uid })
+
+  test('a Node and its Machine are one unit, with the domains of both', () => {
+    const [asMachine, asNode] = [find('Machine', 'm', uidOf('m')), find('Node', 'n', uidOf('node-n'))]
+    expect(asNode).toEqual(asMachine)
+    expect(asMachine).toMatchObject({ kind: 'Found', unit: { id: uidOf('m'), zone: 'z1', rack: 'r1' } })
+  })
+
+  test('a Node without a Machine is a unit of its own', () => {
+    expect(find('Node', 'x', uidOf('node-x'))).toMatchObject({ unit: { id: uidOf('node-x'), name: 'x' } })
+  })
+
+  test('F4 another UID is another object, also under the same name', () => {
+    expect([find('Machine', 'm', 'other').kind, find('Machine', 'q', 'other').kind]).toEqual(['Replaced', 'Absent'])
+  })
+})
