@@ -1,6 +1,7 @@
 // Requests for certificates: written once, approved or denied, then signed.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { ageText } from '../table/age.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { duplicate, forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind } from './kind.ts'
@@ -172,7 +173,7 @@ export const certificateSigningRequest: BuiltinKind = {
     text('Requestor', (o) => String(at(o, 'spec')['username'] ?? '')),
     text('RequestedDuration', (o) => {
       const s = at(o, 'spec')['expirationSeconds']
-      return typeof s === 'number' ? `${s}s` : '<none>'
+      return typeof s === 'number' ? ageText(s) : '<none>'
     }),
     text('Condition', state),
   ],

@@ -27,7 +27,7 @@ function sharedProblems(served: Served, meta: ObjectMeta): readonly FieldError[]
   if (meta.labels !== undefined) out.push(...labelProblems(meta.labels, 'metadata.labels'))
   if (meta.annotations !== undefined) out.push(...annotationProblems(meta.annotations))
   if (meta.ownerReferences !== undefined) out.push(...ownerProblems(meta.ownerReferences))
-  if (meta.finalizers !== undefined) out.push(...finalizerProblems(meta.finalizers, served.custom))
+  if (meta.finalizers !== undefined) out.push(...finalizerProblems(meta.finalizers, hasCoreRules(served)))
   return out
 }
 
@@ -68,12 +68,15 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly FieldError[]
   return out
 }
 
-function finalizerProblems(finalizers: readonly string[], custom: boolean): readonly FieldError[] {
+/** Custom resources and their definitions are held to the rules of all objects, without those of the built-in kinds. */
+const hasCoreRules = ({ custom, type }: Served): boolean => !custom && type.group !== 'apiextensions.k8s.io'
+
+function finalizerProblems(finalizers: readonly string[], coreRules: boolean): readonly FieldError[] {
   const field = 'metadata.finalizers'
   const out = finalizers.flatMap((f) => qualifiedNameProblems(f).map((p) => invalid(field, f, p)))
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion'))
     out.push(invalid(field, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'))
-  if (!custom)
+  if (coreRules)
     for (const [i, f] of finalizers.entries())
       if (!f.includes('/') && !STANDARD_FINALIZERS.has(f))
         out.push(invalid(`${field}[${i}]`, f, 'name is neither a standard finalizer name nor is it fully qualified'))
