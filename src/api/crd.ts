@@ -1,4 +1,5 @@
 // Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
+import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'
 import { API_GROUP, API_VERSION, type ApiKind, type PrinterColumn, type ScaleSubresource } from './kind.ts'
 
@@ -67,8 +68,14 @@ export function crdOf(kind: ApiKind): CustomResourceDefinition {
   }
 }
 
-/** A copy of the data alone: what rides on the schema for our validator stays behind. */
-const plain = (schema: Schema): Schema => JSON.parse(JSON.stringify(schema)) as Schema
+/**
+ * A copy of the data alone: what rides on the schema for our validator stays behind. A server drops properties that are none; with
+ * them in the file every `kubectl apply` would find a difference.
+ */
+const plain = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'properties' && jsonEqual(value, {}) ? undefined : value,
+  ) as Schema
 
 function subresources({ definition }: ApiKind): Pick<CrdVersion, 'subresources'> {
   const { status, scale } = definition
