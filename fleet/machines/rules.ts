@@ -1,9 +1,10 @@
 // Which rules each cluster has: what disruption is allowed, and which faults are repaired.
 import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
 import { DefenderPolicy, NodeRemedier, type ClusterChart } from '#api/constructs/constructs.ts'
-import { careful } from '../../rules/careful.ts'
-import { kernelDeadlock } from '../../rules/kernel-deadlock.ts'
-import { unwellComponent } from '../../rules/unwell-component.ts'
+import { careful } from '../../rules/defender/careful.ts'
+import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
+import { logProblem } from '../../rules/component/log-problem.ts'
+import { unwellComponent } from '../../rules/component/unwell-component.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }
 
@@ -19,6 +20,9 @@ export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void
   new NodeRemedier(chart, 'kernel-deadlock', {
     spec: { ...kernelDeadlock, mode: stage === 'prod' ? 'DryRun' : 'Enforce' },
   })
-  for (const component of Object.keys(versions))
+  for (const component of Object.keys(versions)) {
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
+    // The condition is set by a log rule of the agents; where they have none, nothing is ever known and nothing done.
+    new NodeRemedier(chart, `log-problem-${component}`, { spec: logProblem(`LogProblem-${component}`, component) })
+  }
 }

@@ -1,11 +1,24 @@
 // When the rule for an unwell component fires, and when it must not; the component is beacon.
 import type { RuleCase } from '#api/rule-case.ts'
+import { unwellComponent } from './unwell-component.ts'
+
+export const rule = unwellComponent('beacon')
 
 export const cases: readonly RuleCase[] = [
   {
     name: 'a beacon that crashed',
     conditions: [{ type: 'ComponentUnhealthy-beacon', status: 'True', reason: 'ComponentCrashed' }],
     verdict: 'fires',
+  },
+  {
+    name: 'a beacon that was stopped by a signal',
+    conditions: [{ type: 'ComponentUnhealthy-beacon', status: 'True', reason: 'ComponentFrozen' }],
+    verdict: 'fires',
+  },
+  {
+    name: 'a beacon of which no version can be run: a restart cannot help',
+    conditions: [{ type: 'ComponentUnhealthy-beacon', status: 'True', reason: 'ComponentFailed' }],
+    verdict: 'does not fire',
   },
   {
     name: 'a beacon that is well again',
@@ -19,5 +32,10 @@ export const cases: readonly RuleCase[] = [
       { type: 'ComponentUnhealthy-scribe', status: 'True', reason: 'ComponentCrashed' },
     ],
     verdict: 'does not fire',
+  },
+  {
+    name: 'a node whose agent never spoke of a beacon',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    verdict: 'unknown',
   },
 ]

@@ -5,21 +5,28 @@ import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 export const unwellComponent = (component: string): NodeRemedierInput['spec'] => {
   const condition = componentConditionType(component)
   return {
-    when: { all: [{ fact: 'conditions', path: `/${condition}/status`, operator: 'equal', value: 'True' }] },
+    when: {
+      all: [
+        { fact: 'conditions', path: `/${condition}/status`, operator: 'equal', value: 'True' },
+        // No version can be run: neither a restart nor an installation helps, and a person is told by the Machine.
+        { fact: 'conditions', path: `/${condition}/reason`, operator: 'notEqual', value: 'ComponentFailed' },
+      ],
+    },
     for: '0s',
     ladder: [
       {
         operations: [{ restartComponent: { component } }],
         timeout: '1m',
-        verify: { conditionCleared: condition, stableFor: '5s' },
+        verify: { conditionCleared: condition, stableFor: '3s' },
       },
       {
         operations: [{ reinstallComponent: { component } }],
         timeout: '2m',
-        verify: { conditionCleared: condition, stableFor: '5s' },
+        verify: { conditionCleared: condition, stableFor: '3s' },
       },
     ],
-    cooldown: '30s',
-    limits: { perNodePerDay: 10, perHour: 20, maxInFlight: 1 },
+    cooldown: '10s',
+    limits: { perNodePerDay: 20, perHour: 40, perDay: 100, maxInFlight: 2 },
+    relapseWindow: '10m',
   }
 }

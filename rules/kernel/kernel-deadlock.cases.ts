@@ -1,5 +1,8 @@
 // When the rule for hanging kernels fires, and when it must not.
 import type { RuleCase } from '#api/rule-case.ts'
+import { kernelDeadlock } from './kernel-deadlock.ts'
+
+export const rule = kernelDeadlock
 
 export const cases: readonly RuleCase[] = [
   {

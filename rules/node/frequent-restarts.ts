@@ -1,0 +1,20 @@
+// A service that starts again and again: its installation or its state is broken, and one more restart would not tell anything new.
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const frequentRestarts = (condition: string, component: string): NodeRemedierInput['spec'] => ({
+  when: { all: [{ fact: 'conditions', path: `/${condition}/status`, operator: 'equal', value: 'True' }] },
+  for: '1m',
+  ladder: [
+    {
+      operations: [{ collectEvidence: { kinds: ['Journal', 'Components'] } }, { reinstallComponent: { component } }],
+      timeout: '15m',
+      verify: { conditionCleared: condition, stableFor: '20m' },
+    },
+    {
+      operations: [{ cordon: {} }, { drain: {} }, { reboot: {} }],
+      timeout: '45m',
+      verify: { conditionCleared: condition, stableFor: '20m' },
+    },
+  ],
+  limits: { perNodePerDay: 2, perHour: 5, maxInFlight: 2 },
+})

@@ -1,0 +1,19 @@
+// A disk that fills up: free what is safe to free before the kubelet evicts pods for it. A node where it happens to many peers is left to people.
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const diskPressure: NodeRemedierInput['spec'] = {
+  when: { all: [{ fact: 'conditions', path: '/DiskPressure/status', operator: 'equal', value: 'True', for: '2m' }] },
+  ladder: [
+    { operations: [{ cleanDisk: {} }], timeout: '15m', verify: { conditionCleared: 'DiskPressure', stableFor: '5m' } },
+    {
+      operations: [
+        { collectEvidence: { kinds: ['Disks'] } },
+        { cordon: {} },
+        { cleanDisk: { olderThan: '24h', untilFree: 30 } },
+      ],
+      timeout: '30m',
+      verify: { conditionCleared: 'DiskPressure', stableFor: '5m' },
+    },
+  ],
+  limits: { perNodePerDay: 3, perHour: 10, maxInFlight: 3 },
+}

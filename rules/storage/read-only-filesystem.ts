@@ -1,0 +1,22 @@
+// A file system that the kernel made read-only after an error: nothing on it can be trusted to be written; move the pods and reboot.
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const readOnlyFilesystem: NodeRemedierInput['spec'] = {
+  when: { all: [{ fact: 'conditions', path: '/ReadonlyFilesystem/status', operator: 'equal', value: 'True' }] },
+  for: '30s',
+  priority: 20,
+  ladder: [
+    {
+      operations: [
+        { collectEvidence: { kinds: ['KernelLog', 'Disks'] } },
+        { cordon: {} },
+        { drain: {} },
+        { reboot: {} },
+      ],
+      timeout: '45m',
+      verify: { conditionCleared: 'ReadonlyFilesystem', stableFor: '10m' },
+    },
+    { operations: [{ replace: {} }], timeout: '1h' },
+  ],
+  limits: { perNodePerDay: 2, perHour: 4, maxInFlight: 2 },
+}
