@@ -168,7 +168,7 @@ describe.each([
     const pollute = `Object.defineProperty(Object.prototype, 'polluted', { value: 1, enumerable: true, configurable: true })\nleak(1)`
     await outcome(cage(), pollute)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
-    const key = `;(chart as any).toJson = () => JSON.parse('[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"__proto__":{"a":"b"}}}]')`
+    const key = `;(leak(1) as any).toJson = () => JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"__proto__":{"a":"b"}}}')`
     expect(await outcome(cage(), key)).toContain('KN7107')
   })
 

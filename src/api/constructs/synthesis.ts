@@ -1,5 +1,6 @@
 // Collects what the App of a fleet synthesises, by target, instead of writing files. For whoever renders a fleet in-process.
-import { App, type Chart } from 'cdk8s'
+import { ApiObject, App, type Chart } from 'cdk8s'
+import { KubeNodeError } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
 
 /** The target of what belongs on the hub. */
@@ -18,17 +19,29 @@ export function catchSynth(): Synthesis {
   return { apps }
 }
 
-/** By the name of the cluster; order is that of the charts and, in each, of their dependencies. */
+/** By the name of the cluster; objects in the order in which they were declared. */
 export function objectsByTarget({ apps }: Synthesis): ReadonlyMap<string, readonly unknown[]> {
   const targets = new Map<string, unknown[]>()
-  for (const chart of apps.flatMap((app) => app.charts)) {
-    const target = targetOf(chart)
-    const objects = targets.get(target) ?? []
-    targets.set(target, objects)
-    for (const object of chart.toJson() as readonly unknown[]) objects.push(object)
+  for (const app of apps) {
+    const wrong = app.node.findAll().flatMap(({ node }) => node.validate().map((problem) => `${node.path}: ${problem}`))
+    if (wrong.length > 0)
+      throw new KubeNodeError('KN5011', `cannot render the fleet: ${wrong.slice(0, MAX_TOLD).join('; ')}`)
+    for (const object of app.node.findAll()) {
+      if (!ApiObject.isApiObject(object)) continue
+      const target = targetOf(object.chart)
+      const objects = targets.get(target) ?? []
+      targets.set(target, objects)
+      // Not `chart.toJson()`, which looks at the whole App once more for each chart.
+      objects.push(object.toJson())
+    }
+    // A target whose last object is gone is still one: nothing belongs there now.
+    for (const chart of app.charts) if (!targets.has(targetOf(chart))) targets.set(targetOf(chart), [])
   }
   return targets
 }
+
+/** Problems of constructs that are named; the rest shows when these are mended. */
+const MAX_TOLD = 10
 
 /** Charts may be nested: a chart inside that of a cluster belongs to the cluster. A plain chart is named like its target. */
 function targetOf(chart: Chart): string {

@@ -27,6 +27,8 @@ export interface HubParts {
   readonly connections: Connections
   readonly locks: ClusterLocks
   readonly written: WrittenReleases
+  /** By source and track: what the hub is known to be as. */
+  readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
   /** The hub itself, as a target. */
   readonly hub: ClusterConnection
 }
@@ -45,6 +47,7 @@ export function hubParts(context: SyncContext): HubParts {
     connections: new Connections(context),
     locks: new ClusterLocks(),
     written: new WrittenReleases(),
+    hubDone: new Map(),
     hub: connectTo('hub', client, () => clock.monotonic()),
   }
 }

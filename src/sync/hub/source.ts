@@ -37,6 +37,8 @@ interface Pass {
   stopped?: true
 }
 
+/** The hub is compared with its commit again after this long, for what others changed there. */
+const LOOK_AGAIN_MS = 60_000
 /** After a failure that only a commit can mend it is still worth looking, since the commit comes without a watch. */
 const AT_LEAST_MS = 1_000
 
@@ -58,8 +60,10 @@ export async function reconcileSource(
     await declare(parts, pass, signal)
   }
   await writeStatus(parts, pass, signal)
-  const trouble = pass.conditions.find((c) => c.status === 'False' && c.type !== 'Paused')
-  if (trouble !== undefined) log.warn('source is not in sync', { reason: trouble.reason, detail: trouble.message })
+  const trouble = troubleIn(pass.conditions)
+  const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
+  if (trouble !== undefined && told !== trouble.message)
+    log.warn('source is not in sync', { reason: trouble.reason, detail: trouble.message })
   return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
 }
 
@@ -143,6 +147,10 @@ async function applyHub(
   const { source, fetched, rendered } = pass
   if (fetched === undefined || rendered === undefined) return []
   const { clock } = parts.context
+  const done = `${keyOf(source)}/${track}`
+  const stamp = `${fetched.commit} ${source.metadata.generation ?? 0}`
+  const last = parts.hubDone.get(done)
+  if (last?.stamp === stamp && clock.monotonic() - last.at < LOOK_AGAIN_MS) return []
   const { prune, drift } = source.spec
   const target = rendered.tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] }
   const others = [...rendered.tracks].filter(([name]) => name !== track)
@@ -156,9 +164,12 @@ async function applyHub(
     needs: { machines: false, repairs: false },
     signal,
   }
-  return hubConditions(
-    await parts.locks.hold(`${HUB}/${keyOf(source)}/${track}`, () => lookAtCluster(parts.hub, order)),
-  )
+  const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub, order))
+  const conditions = hubConditions(report)
+  // What is not yet as declared is looked at each time.
+  if (conditions.length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
+  else parts.hubDone.delete(done)
+  return conditions
 }
 
 function hubConditions({ look, plan }: LookReport): readonly Condition[] {
@@ -273,8 +284,12 @@ async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Pr
   })
 }
 
+const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'Rendered', 'Applied'])
+const troubleIn = (conditions: readonly Condition[]) =>
+  conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type))
+
 function overall(conditions: readonly Condition[]): Condition {
-  const trouble = conditions.find((c) => c.status === 'False' && ['Fetched', 'Rendered', 'Applied'].includes(c.type))
+  const trouble = troubleIn(conditions)
   if (trouble !== undefined) return bad('Ready', trouble.reason, trouble.message)
   const paused = conditions.find((c) => c.type === 'Paused' && c.status === 'True')
   return paused === undefined

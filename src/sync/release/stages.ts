@@ -59,7 +59,7 @@ const isFinished = (stage: Pick<StageStatus, 'phase'> | undefined): boolean =>
 
 /** How often a cluster that was applied is asked how it is: often at first, less so the longer it takes. */
 const WATCH_MS = 250
-const WATCH_LATER_MS = 5_000
+const WATCH_LATER_MS = 2_000
 /** A cluster that does not answer is asked less often. */
 const OFFLINE_MS = 10_000
 
@@ -105,7 +105,7 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const { stages = [], clusters = [] } = status
   if (isOver({ status })) return {}
   const working = clusters.filter((c) => c.phase === 'Verifying' || c.phase === 'Applying')
-  const looks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 10, WATCH_MS), WATCH_LATER_MS))
+  const looks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 20, WATCH_MS), WATCH_LATER_MS))
   const soaks = stages.flatMap((s) =>
     s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
   )
