@@ -3,6 +3,7 @@
 import { LEDGER_NAME, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { operationPermit, type OperationPermit, type PermitStatus } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -18,6 +19,7 @@ import { asOfMs, emptyLedger } from './ledger.ts'
 import type { DefenderMetrics } from './metrics.ts'
 import { Observer } from './observe.ts'
 import { type Decide, type Decision, type PermitDecision, decide as decideRightly, phaseOf } from './plan.ts'
+import { policyStatus } from './policy-status.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isWorthWriting, permitStatus } from './status.ts'
 
@@ -158,6 +160,7 @@ export class DefenderLoop implements Part {
     this.#ledger = { spec }
     const now = this.#time.at(asOfMs(spec))
     await this.#tell(decision, snapshot, now)
+    await this.#explain(snapshot, spec, now)
     await this.#clear(snapshot, now)
     this.#options.metrics?.observe(decision, spec, snapshot)
     return this.#nextLook(decision, spec)
@@ -226,10 +229,27 @@ export class DefenderLoop implements Part {
     this.#wake(AFTER_FAILURE_MS)
   }
 
+  /** Policies say whether they are understood. What they cannot be told now they are told at the next look. */
+  async #explain({ policies, fleet }: Snapshot, ledger: LedgerSpec | undefined, now: number): Promise<void> {
+    const { client, caches } = this.#options
+    for (const compiled of policies) {
+      const policy = caches.policies.get(compiled.name)
+      const uid = policy?.metadata.uid ?? ''
+      const over = policy?.metadata.resourceVersion ?? ''
+      if (policy === undefined || this.#written.get(uid)?.over === over || !this.#mayWrite()) continue
+      const status = policyStatus({ policy, compiled, ledger, fleet, now })
+      if (status === undefined) continue
+      const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
+      const outcome = await updateExactly(client, defenderPolicy, { ...policy, status }, how)
+      if (outcome.kind === 'Applied') this.#written.set(uid, { over, at: this.#options.clock.monotonic() })
+      else this.#wake(AFTER_FAILURE_MS)
+    }
+  }
+
   /** Permits that ended a day ago say nothing any more; deleting them changes nothing. */
   async #clear({ permits }: Snapshot, now: number): Promise<void> {
-    const { client } = this.#options
-    const uids = new Set(permits.map((p) => p.metadata.uid ?? ''))
+    const { client, caches } = this.#options
+    const uids = new Set([...permits, ...caches.policies.list()].map((o) => o.metadata.uid ?? ''))
     for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid)
     const old = permits.filter((p) => isOver(p, now)).slice(0, MOST_DELETED)
     for (const permit of old) if (this.#mayWrite()) await deleteExactly(client, operationPermit, permit)

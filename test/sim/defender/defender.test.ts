@@ -4,7 +4,7 @@ import { type Simulation, checkEveryWrite, checkSeeds, firstViolation, reference
 import { mutants } from './mutants.ts'
 import { defenderSimulation } from './world.ts'
 
-const SEEDS = 150
+const SEEDS = 100
 
 describe('two defenders that both believe to lead, and five requesters', () => {
   test('without faults everything is granted in time', async () => {

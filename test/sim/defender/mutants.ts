@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
     name: 'writes the ledger over whatever is there',
     shows: /at most so many|no permit says more than the ledger/,
     faults: [],
-    within: 20,
+    within: 120,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)

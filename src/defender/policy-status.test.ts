@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { START_MS, machines } from '#test/support/defender-objects.ts'
+import { compilePolicy } from './compile-policy.ts'
+import { fleetView } from './fleet.ts'
+import { policyStatus } from './policy-status.ts'
+
+const policy = (spec: Partial<DefenderPolicy['spec']>, status?: DefenderPolicy['status']): DefenderPolicy => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'DefenderPolicy',
+  metadata: { name: 'p', generation: 2 },
+  spec: { mode: 'Enforce', ...spec },
+  ...(status !== undefined && { status }),
+})
+const fleet = fleetView({ machines: machines(3), nodes: [], clusters: [] })
+const statusOf = (p: DefenderPolicy) =>
+  policyStatus({ policy: p, compiled: compilePolicy(p), ledger: undefined, fleet, now: START_MS })
+const said = (p: DefenderPolicy) => statusOf(p)?.conditions?.map((c) => `${c.type} ${c.status}`)
+
+const BROKEN = { selector: { matchExpressions: [{ key: '!', operator: 'In', values: ['x'] }] } } as const
+
+test.each([
+  [
+    'a policy that is understood is enforced',
+    {},
+    ['Ready True', 'Stalled False', 'Enforced True', 'BreakerOpen False'],
+  ],
+  [
+    'one in audit mode is not',
+    { mode: 'Audit' },
+    ['Ready True', 'Stalled False', 'Enforced False', 'BreakerOpen False'],
+  ],
+  [
+    'one that is not understood is stalled',
+    BROKEN,
+    ['Ready False', 'Stalled True', 'Enforced False', 'BreakerOpen False'],
+  ],
+] as const)('%s', (_, spec, conditions) => {
+  expect(said(policy(spec))).toEqual(conditions)
+})
+
+test('it is written once, and not again when the fleet grows', () => {
+  const status = statusOf(policy({}))
+  expect(status?.targets).toBe(3)
+  expect(statusOf(policy({}, status))).toBeUndefined()
+})

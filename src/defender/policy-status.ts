@@ -1,0 +1,65 @@
+// What the status of a policy says: whether it is understood and decides, how many targets it has, and its breaker. Pure.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import type { FleetView } from './fleet.ts'
+
+export type PolicyStatus = NonNullable<DefenderPolicy['status']>
+
+export interface PolicyLook {
+  readonly policy: DefenderPolicy
+  readonly compiled: CompiledPolicy
+  readonly ledger: LedgerSpec | undefined
+  readonly fleet: FleetView
+  readonly now: number
+}
+
+/** Undefined when nothing is worth writing; a fleet that grows by one machine is not. */
+export function policyStatus({ policy, compiled, ledger, fleet, now }: PolicyLook): PolicyStatus | undefined {
+  const { generation: observedGeneration } = policy.metadata
+  const breaker = ledger?.breakers?.find((b) => b.policy === compiled.name)?.state ?? 'Closed'
+  const generation = observedGeneration === undefined ? {} : { observedGeneration }
+  const wanted = conditionsOf(compiled, breaker).map((c) => ({ ...c, ...generation }))
+  const conditions = setConditions(policy.status?.conditions, wanted, now)
+  const old = policy.status
+  const isSame =
+    old?.observedGeneration === observedGeneration && old?.breaker === breaker && jsonEqual(old.conditions, conditions)
+  if (isSame) return undefined
+  const targets = compiled.broken === undefined ? fleet.units.filter((u) => compiled.selects(u)).length : 0
+  return { ...old, ...generation, targets, breaker, conditions }
+}
+
+function conditionsOf({ broken, spec }: CompiledPolicy, breaker: string): readonly WantedCondition[] {
+  const isOpen = breaker !== 'Closed'
+  const reason =
+    ({ Open: 'BreakerOpen', HalfOpen: 'BreakerHalfOpen' } as Record<string, string>)[breaker] ?? 'BreakerClosed'
+  const breakerOpen: WantedCondition = {
+    type: 'BreakerOpen',
+    status: isOpen ? 'True' : 'False',
+    reason,
+    message: isOpen ? 'operations failed; only recoveries and a few trials pass' : 'recent operations succeeded',
+  }
+  if (broken !== undefined) {
+    const message = `nothing that it may decide is granted: ${broken}`
+    const stalled = { reason: 'InvalidSpec', message } as const
+    return [
+      { type: 'Ready', status: 'False', ...stalled },
+      { type: 'Stalled', status: 'True', ...stalled },
+      { type: 'Enforced', status: 'False', ...stalled },
+      breakerOpen,
+    ]
+  }
+  const decides = spec.mode === 'Enforce'
+  const good = {
+    reason: 'AsDeclared',
+    message: decides ? 'it is understood and decides' : 'it is understood and only watches',
+  }
+  return [
+    { type: 'Ready', status: 'True', ...good },
+    { type: 'Stalled', status: 'False', ...good },
+    { type: 'Enforced', status: decides ? 'True' : 'False', ...good },
+    breakerOpen,
+  ]
+}
