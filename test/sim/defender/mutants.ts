@@ -49,8 +49,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'writes the ledger over whatever is there',
     shows: /at most so many|no permit says more than the ledger/,
-    faults: [],
-    within: 120,
+    faults: ['Pause'],
+    within: 40,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
