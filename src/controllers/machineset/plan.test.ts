@@ -1,0 +1,297 @@
+import fc from 'fast-check'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { timestamp } from '#lib/clock.ts'
+import { describe, expect, test } from 'vitest'
+import { type MachineSetAction, plan } from './plan.ts'
+import { type Seen, isInService, isReady } from './seen.ts'
+import { statusOf } from './status.ts'
+
+const NOW = Date.UTC(2026, 0, 5)
+const LABELS = { pool: 'w' }
+
+const set = (replicas: number, spec: object = {}): MachineSet => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineSet',
+  metadata: { name: 'w', uid: 'set', generation: 3 },
+  spec: {
+    replicas,
+    selector: { matchLabels: LABELS },
+    template: { metadata: { labels: LABELS }, spec: { provider: { name: 'process' }, channel: 'Agent' } },
+    deleteOrder: 'Unhealthy',
+    maxUnavailable: 1,
+    ...spec,
+  },
+})
+
+type State = 'Ready' | 'NotReady' | 'Installing' | 'Lost' | 'Deleting'
+
+const OWNER = { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', name: 'w', uid: 'set', controller: true }
+
+function machine(id: string, state: State, metadata: object = {}): Machine {
+  const ready = {
+    type: 'Ready',
+    status: state === 'Ready' ? 'True' : 'False',
+    reason: 'X',
+    message: '',
+    lastTransitionTime: timestamp(NOW - 60_000),
+  }
+  const silent = { ...ready, type: 'AgentReachable', status: 'False' }
+  return {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: {
+      name: id,
+      uid: `uid-${id}`,
+      labels: LABELS,
+      ownerReferences: [OWNER],
+      ...(state === 'Deleting' && { deletionTimestamp: timestamp(NOW) }),
+      ...metadata,
+    },
+    spec: { channel: 'Agent' },
+    status: {
+      phase: state === 'Installing' || state === 'Lost' ? state : 'Ready',
+      conditions: state === 'Lost' ? [ready, silent] : [ready],
+    },
+  } as Machine
+}
+
+const permit = (id: string, phase: string, n = 0, generation = 3): OperationPermit =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationPermit',
+    metadata: { name: `scalein-${id}-${generation}-${n}` },
+    spec: {
+      operations: ['ScaleIn'],
+      targets: [{ kind: 'Machine', name: id, uid: `uid-${id}` }],
+      requester: { manager: 'm' },
+      reason: 'r',
+      recovery: false,
+      leaseSeconds: 120,
+    },
+    status: {
+      phase,
+      decidedAt: timestamp(NOW),
+      verdicts: [{ target: `uid-${id}`, gate: 'All', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
+    },
+  }) as OperationPermit
+
+const say = (a: MachineSetAction): string => {
+  switch (a.kind) {
+    case 'Create':
+      return `Create ${a.count}`
+    case 'RequestPermit':
+      return `RequestPermit ${a.permit}`
+    case 'RenewPermit':
+      return `RenewPermit ${a.permit.metadata.name}`
+    case 'ReportPermit':
+      return `ReportPermit ${a.permit.metadata.name} ${a.result}`
+    case 'Adopt':
+    case 'Release':
+    case 'Delete':
+      return `${a.kind} ${a.machine.metadata.name}`
+    default:
+      return a satisfies never
+  }
+}
+
+const seen = (s: MachineSet, machines: readonly Machine[], permits: readonly OperationPermit[] = []): Seen => ({
+  set: s,
+  machines,
+  permits,
+})
+const ready = (...ids: string[]) => ids.map((id) => machine(id, 'Ready'))
+const many = (count: number, state: State) => Array.from({ length: count }, (_, i) => machine(`${state}-${i}`, state))
+
+const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
+  'nothing when all is as declared': [seen(set(2), ready('a', 'b')), []],
+  'makes what is missing': [seen(set(3), ready('a')), ['Create 2']],
+  'makes a bounded number at once': [seen(set(500), []), ['Create 20']],
+  'does not count machines on their way out': [seen(set(2), [...ready('a'), machine('b', 'Deleting')]), ['Create 1']],
+  'makes no more while too many are still going': [seen(set(3), [...ready('a', 'b'), ...many(3, 'Deleting')]), []],
+  'removes what never took work without asking': [
+    seen(set(1), [...ready('a'), machine('b', 'Installing')]),
+    ['Delete b'],
+  ],
+  'asks before it removes what is in service': [seen(set(1), ready('a', 'b')), ['RequestPermit scalein-a-3-0']],
+  'waits for the answer': [seen(set(1), ready('a', 'b'), [permit('a', 'Requested')]), []],
+  'removes under a grant': [seen(set(1), ready('a', 'b'), [permit('a', 'Granted')]), ['Delete a']],
+  'stays with the machine that it asked for': [seen(set(1), ready('a', 'b'), [permit('b', 'Granted')]), ['Delete b']],
+  'asks anew when the grant ran out': [
+    seen(set(1), ready('a', 'b'), [permit('a', 'Expired')]),
+    ['RequestPermit scalein-a-3-1'],
+  ],
+  'does not ask again what was denied': [seen(set(1), ready('a', 'b'), [permit('a', 'Denied')]), []],
+  'asks again once the spec changed': [
+    seen(set(1), ready('a', 'b'), [permit('a', 'Denied', 0, 2)]),
+    ['RequestPermit scalein-a-3-0'],
+  ],
+  'takes the unhealthy first': [
+    seen(set(1), [...ready('a'), machine('b', 'NotReady')]),
+    ['RequestPermit scalein-b-3-0'],
+  ],
+  'takes the newest first where it should': [
+    seen(set(1, { deleteOrder: 'Newest' }), [
+      machine('a', 'Ready', { creationTimestamp: timestamp(NOW - 9_000) }),
+      machine('b', 'Ready', { creationTimestamp: timestamp(NOW) }),
+    ]),
+    ['RequestPermit scalein-b-3-0'],
+  ],
+  'takes the oldest first where it should': [
+    seen(set(1, { deleteOrder: 'Oldest' }), [
+      machine('a', 'Ready', { creationTimestamp: timestamp(NOW) }),
+      machine('b', 'Ready', { creationTimestamp: timestamp(NOW - 9_000) }),
+    ]),
+    ['RequestPermit scalein-b-3-0'],
+  ],
+  'takes nothing Ready away while others are not': [
+    seen(
+      set(4),
+      [...ready('a', 'b', 'c'), machine('d', 'NotReady'), machine('e', 'NotReady')],
+      [permit('d', 'Requested')],
+    ),
+    [],
+  ],
+  'removes nothing when many are silent at once': [seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')]), []],
+  'gives a permit back that is not needed any more': [
+    seen(set(2), ready('a', 'b'), [permit('a', 'Granted')]),
+    ['ReportPermit scalein-a-3-0 Released'],
+  ],
+  'ends a permit whose machine is gone': [
+    seen(set(1), ready('b'), [permit('a', 'Granted')]),
+    ['ReportPermit scalein-a-3-0 Succeeded'],
+  ],
+  'takes in what matches and has no owner, before it counts': [
+    seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })]),
+    ['Adopt a'],
+  ],
+  'takes in nothing that goes': [seen(set(1), [machine('a', 'Deleting', { ownerReferences: [] })]), ['Create 1']],
+  'lets go what does not match any more': [seen(set(1), [machine('a', 'Ready', { labels: {} })]), ['Release a']],
+  'does nothing by an empty selector': [seen(set(1, { selector: {} }), []), []],
+  'does nothing by a template that does not match': [
+    seen(set(1, { selector: { matchLabels: { pool: 'x' } } }), []),
+    [],
+  ],
+  'does nothing by a selector that cannot be read': [
+    seen(set(1, { selector: { matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] } }), []),
+    [],
+  ],
+}
+
+describe('a machine set', () => {
+  test.each(Object.entries(cases))('%s', (_, [s, actions]) => {
+    expect(plan(s, NOW).actions.map(say)).toEqual(actions)
+  })
+
+  test('renews the permit of a machine that is still going', () => {
+    const going = [machine('a', 'Deleting'), machine('b', 'Ready')]
+    const p = plan(seen(set(1), going, [permit('a', 'Granted')]), NOW + 60_000)
+    expect(p.actions.map(say)).toEqual(['RenewPermit scalein-a-3-0'])
+    expect(p.requeueAfter).toBe(10_000)
+  })
+
+  test('says what it waits for, since when, and keeps saying it', () => {
+    const waiting = seen(set(1), ready('a', 'b'), [permit('a', 'Requested')])
+    const first = statusOf(waiting, plan(waiting, NOW), NOW)
+    expect(first.waitingFor).toMatchObject({
+      predicate: 'PermitGranted',
+      unblock: 'a grant of OperationPermit scalein-a-3-0',
+    })
+    const later = { ...waiting, set: { ...waiting.set, status: first } }
+    expect(statusOf(later, plan(later, NOW + 60_000), NOW + 60_000)).toEqual(first)
+  })
+
+  test('says why it is frozen', () => {
+    const frozen = seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')])
+    const { conditions } = statusOf(frozen, plan(frozen, NOW), NOW)
+    expect(conditions?.find((c) => c.type === 'ScalingFrozen')).toMatchObject({ status: 'True', reason: 'ZoneOutage' })
+  })
+
+  test('a spec that cannot be used stalls it and names the field', () => {
+    const bad = seen(set(1, { selector: {} }), [])
+    const { conditions, phase } = statusOf(bad, plan(bad, NOW), NOW)
+    expect(phase).toBe('Blocked')
+    expect(conditions?.find((c) => c.type === 'Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec' })
+  })
+})
+
+const states = fc.array(fc.constantFrom<State[]>('Ready', 'NotReady', 'Installing', 'Lost', 'Deleting'), {
+  maxLength: 12,
+})
+const worlds = fc
+  .record({
+    replicas: fc.integer({ min: 0, max: 8 }),
+    maxUnavailable: fc.constantFrom<(number | string)[]>(1, 2, '25%', '100%'),
+    order: fc.constantFrom('Unhealthy', 'Newest', 'Oldest', 'Random'),
+    states,
+    permits: fc.array(
+      fc.record({ at: fc.nat(11), phase: fc.constantFrom('Requested', 'Granted', 'Expired', 'Denied') }),
+      { maxLength: 6 },
+    ),
+  })
+  .map(({ replicas, maxUnavailable, order, states: all, permits }) =>
+    seen(
+      set(replicas, { maxUnavailable, deleteOrder: order }),
+      all.map((state, i) => machine(`m${i}`, state)),
+      permits.map(({ at, phase }, i) => permit(`m${at}`, phase, i)),
+    ),
+  )
+
+const share = (v: number | string, of: number) =>
+  typeof v === 'number' ? v : Math.max(1, Math.floor((of * Number.parseInt(v, 10)) / 100))
+
+describe('whatever a machine set sees', () => {
+  test('it removes only what is too much, within maxUnavailable, and what is in service only under a grant', () => {
+    fc.assert(
+      fc.property(worlds, (w) => {
+        const { actions } = plan(w, NOW)
+        const gone = actions.flatMap((a) => (a.kind === 'Delete' ? [a] : []))
+        const alive = w.machines.filter((m) => m.metadata.deletionTimestamp === undefined)
+        const { replicas, maxUnavailable } = w.set.spec
+        expect(gone.length).toBeLessThanOrEqual(Math.max(0, alive.length - replicas))
+        const goneReady = gone.filter((a) => isReady(a.machine)).length
+        const left = alive.filter(isReady).length - goneReady
+        if (goneReady > 0) expect(left).toBeGreaterThanOrEqual(replicas - share(maxUnavailable, replicas))
+        for (const { machine: m, permit: name } of gone)
+          if (isInService(m)) expect(w.permits.find((p) => p.metadata.name === name)?.status?.phase).toBe('Granted')
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('it never makes and removes in one go, and never makes more than are missing', () => {
+    fc.assert(
+      fc.property(worlds, (w) => {
+        const { actions } = plan(w, NOW)
+        const created = actions.reduce((n, a) => n + (a.kind === 'Create' ? a.count : 0), 0)
+        const alive = w.machines.filter((m) => m.metadata.deletionTimestamp === undefined).length
+        expect(alive + created).toBeLessThanOrEqual(Math.max(alive, w.set.spec.replicas))
+        expect(created > 0 && actions.some((a) => a.kind === 'Delete')).toBe(false)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('it never stands still without a word', () => {
+    fc.assert(
+      fc.property(worlds, (w) => {
+        const p = plan(w, NOW)
+        const alive = w.machines.filter((m) => m.metadata.deletionTimestamp === undefined).length
+        if (alive === w.set.spec.replicas || p.actions.some((a) => a.kind === 'Create' || a.kind === 'Delete')) return
+        expect(p.waiting ?? p.freeze).toBeDefined()
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('the order in which machines are listed does not matter', () => {
+    fc.assert(
+      fc.property(worlds, (w) => {
+        const turned = { ...w, machines: [...w.machines].reverse() }
+        expect(plan(turned, NOW).actions.map(say).sort()).toEqual(plan(w, NOW).actions.map(say).sort())
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

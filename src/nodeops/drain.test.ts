@@ -1,0 +1,102 @@
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import type { FaultPort } from '#kube/fake/faults.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { drainPass } from './drain.ts'
+import { podType } from './objects.ts'
+
+const BUDGET: ResourceType = {
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+}
+
+const pod = (
+  name: string,
+  metadata: object = {},
+  extra: { readonly node?: string; readonly phase?: string; readonly grace?: number } = {},
+) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', labels: { app: 'web' }, ...metadata },
+  spec: {
+    terminationGracePeriodSeconds: extra.grace ?? 0,
+    nodeName: extra.node ?? 'n',
+    containers: [{ name: 'c', image: 'i' }],
+  },
+  status: { phase: extra.phase ?? 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+})
+const ofDaemonSet = {
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }],
+}
+const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } }
+
+function world(pods: readonly ReturnType<typeof pod>[], faults?: FaultPort) {
+  const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), ...(faults && { faults }) })
+  for (const p of pods) {
+    fake.plant(podType, p)
+    fake.poke(podType, { namespace: 'default', name: p.metadata.name }, { status: p.status }, 'status')
+  }
+  const left = () => fake.all(podType).map((p) => p.metadata.name)
+  return { fake, left, drain: () => drainPass(fake.client({ actor: 'c' }), 'n') }
+}
+
+const budget = {
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name: 'b', namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'web' } }, minAvailable: 2 },
+}
+
+describe('a drain', () => {
+  test('moves what must move, and leaves mirror, daemon-set, finished and other nodes’ pods', async () => {
+    const { drain, left } = world([
+      pod('a'),
+      pod('static', mirror),
+      pod('daemon', ofDaemonSet),
+      pod('job', {}, { phase: 'Succeeded' }),
+      pod('elsewhere', {}, { node: 'other' }),
+    ])
+    await drain()
+    expect(left()).toEqual(['daemon', 'elsewhere', 'job', 'static'])
+    expect(await drain()).toEqual({ kind: 'Drained' })
+  })
+
+  test('is stopped by a budget, and names the pod that it keeps', async () => {
+    const { fake, drain, left } = world([pod('a'), pod('b'), pod('c')])
+    fake.plant(BUDGET, budget)
+    expect(await drain()).toMatchObject({ kind: 'Draining', blockedBy: 'default/b' })
+    expect(left()).toEqual(['b', 'c'])
+    expect(await drain()).toMatchObject({ kind: 'Draining', left: 2, blockedBy: 'default/b' })
+  })
+
+  test('waits for pods that were told and are on their way, without telling them again', async () => {
+    const { fake, drain, left } = world([pod('a', {}, { grace: 30 })])
+    expect(await drain()).toEqual({ kind: 'Draining', left: 1, first: 'default/a' })
+    const before = fake.callsOf('c').writes
+    expect(await drain()).toEqual({ kind: 'Draining', left: 1, first: 'default/a' })
+    expect(fake.callsOf('c').writes).toBe(before)
+    expect(left()).toEqual(['a'])
+  })
+
+  test('an empty node is drained', async () => {
+    expect(await world([pod('static', mirror)]).drain()).toEqual({ kind: 'Drained' })
+  })
+
+  test.each<[string, FaultPort]>([
+    [
+      'pods cannot be listed',
+      { call: (c) => (c.verb === 'list' ? { kind: 'refuse', when: 'before', code: 503 } : undefined) },
+    ],
+    [
+      'the reply to an eviction is lost',
+      { call: (c) => (c.verb === 'evict' ? { kind: 'lose', when: 'after' } : undefined) },
+    ],
+  ])('is not called done when %s', async (_, faults) => {
+    expect((await world([pod('a')], faults).drain()).kind).toBe('Unknown')
+  })
+})
