@@ -44,7 +44,7 @@ export interface UpOptions {
   /** A client of the cluster that this kubeconfig file names. */
   readonly connect: (
     kubeconfig: string,
-  ) => Promise<{ readonly client: KubeClient; readonly server: string; readonly ca: string }>
+  ) => Promise<{ readonly client: KubeClient & Closable; readonly server: string; readonly ca: string }>
   readonly signal: AbortSignal
 }
 
@@ -75,11 +75,14 @@ export async function up(options: UpOptions): Promise<UpResult> {
         `${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${join(layout.logs, `${name}.log`)}`,
       ),
   })
+  const clients: Closable[] = []
   try {
-    return await run(layout, keeper, options)
+    return await run(layout, keeper, options, clients)
   } finally {
     options.screen.end()
-    // Programs first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
+    options.screen.say('stopping every process')
+    for (const client of clients) client.close()
+    // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
     const names = [...keeper.pids().keys()]
     await keeper.stop(names.filter((n) => !n.endsWith('-apiserver')))
     await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
@@ -88,7 +91,12 @@ export async function up(options: UpOptions): Promise<UpResult> {
   }
 }
 
-async function run(layout: Layout, keeper: Keeper, options: UpOptions): Promise<UpResult> {
+/** Connections that would keep a server waiting for us. */
+interface Closable {
+  close(): void
+}
+
+async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: Closable[]): Promise<UpResult> {
   const { screen, signal } = options
   const began = systemClock.monotonic()
   const since = () => seconds(systemClock.monotonic() - began)
@@ -114,6 +122,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions): Promise<
       const cluster = layout.cluster(name)
       const { client, server, ca } = await serverUp(cluster.adminKubeconfig, options)
       clients.set(name, client)
+      opened.push(client)
       await install(client, join(options.root, 'deploy'), systemClock)
       await Promise.all(
         PROGRAM_IDENTITIES.map((identity) =>

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { KubeClient } from '#kube/client.ts'
+import type { HttpKubeClient } from '#kube/http/client.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 
@@ -93,7 +93,7 @@ const root = resolve(import.meta.dirname, '../../..')
 const dataFolder = (given: string | undefined, io: Io): string =>
   given === undefined ? join(root, '.kubenode') : resolve(io.cwd, given)
 
-async function connector(file: string): Promise<{ client: KubeClient; server: string; ca: string }> {
+async function connector(file: string): Promise<{ client: HttpKubeClient; server: string; ca: string }> {
   const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')
   const connection = await connectionOf(file)
   return { client: clientOf(connection.config, 'kubenode-local'), ...serverOf(connection) }
