@@ -21,18 +21,19 @@ import { componentObjectName } from '#lib/names.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import type { Provider } from '#providers/port.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import { afterEach, describe, expect, test } from 'vitest'
-import { machineSetModule } from '../machineset/reconcile.ts'
-import type { ControllerContext } from '../module.ts'
-import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
-import { machineModule } from './reconcile.ts'
+import { machineSetModule } from './machineset/reconcile.ts'
+import type { ControllerContext } from './module.ts'
+import { type CertificateRequest, certificateRequestType, secretType } from './machine/objects.ts'
+import { machineModule } from './machine/reconcile.ts'
 
 const kinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
@@ -52,6 +53,17 @@ async function world() {
   const client = fake.client({ actor: 'controllers' })
   const informers = createInformers({ client, clock, random, log: silentLogger })
   const hosts = new Map<string, MemoryHost>()
+  const cloud = new MemoryProvider({ clock, name: 'process', hosts })
+  let refusal: string | undefined
+  const provider: Provider = {
+    name: 'process',
+    create: async (request) => (refusal === undefined ? cloud.create(request) : { kind: 'Refused', reason: refusal }),
+    get: (id) => cloud.get(id),
+    list: () => cloud.list(),
+    delete: (id) => cloud.delete(id),
+    reboot: (id) => cloud.reboot(id),
+    events: (heard, signal) => cloud.events(heard, signal),
+  }
   const context: ControllerContext = {
     client,
     informers,
@@ -62,7 +74,7 @@ async function world() {
     events: { record: () => undefined, flush: async () => undefined },
     config: {
       cluster: 'test',
-      providers: { process: new MemoryProvider({ clock, name: 'process', hosts }) },
+      providers: { process: provider },
       join: {
         server: 'https://api',
         caData: 'Q0E=',
@@ -76,7 +88,7 @@ async function world() {
   stops.push(() => void informers.stop())
   await clock.advance(100)
   const machine = (name: string) => fake.peek(machineType, { name }) as Machine | undefined
-  return { clock, fake, hosts, client, machine }
+  return { clock, fake, hosts, client, machine, refuse: (why: string | undefined) => void (refusal = why) }
 }
 type TestWorld = Awaited<ReturnType<typeof world>>
 
@@ -275,6 +287,74 @@ describe('the machine controller', () => {
     expect(w.fake.all(nodeType)).toEqual([])
     expect(w.fake.all(leaseType)).toEqual([])
     expect(w.fake.all(operationPermit)[0]?.['spec']).toMatchObject({ results: { [uid]: 'Succeeded' } })
+  })
+
+  test('empties a node before its host goes, and says which pod it waits for', async () => {
+    const w = await world()
+    const name = await readyMachine(w)
+    const uid = w.machine(name)?.metadata.uid ?? ''
+    const pod = { name: 'web', namespace: 'default' }
+    const spec = { nodeName: name, terminationGracePeriodSeconds: 30, containers: [{ name: 'c', image: 'i' }] }
+    w.fake.plant(podType, { apiVersion: 'v1', kind: 'Pod', metadata: pod, spec })
+    w.fake.uproot(machineType, { name })
+    await w.clock.advance(1_000)
+    const [permit] = w.fake.all(operationPermit)
+    expect(permit?.['spec']).toMatchObject({ operations: ['ScaleIn'], requester: { manager: 'kubenode-machine' } })
+    expect(w.fake.peek(podType, pod)?.metadata.deletionTimestamp).toBeUndefined()
+
+    const granted = {
+      phase: 'Granted',
+      decidedAt: timestamp(w.clock.now()),
+      verdicts: [{ target: uid, gate: 'All', verdict: 'Granted' }],
+    }
+    w.fake.poke(operationPermit, { name: permit?.metadata.name ?? '' }, { status: granted }, 'status')
+    await w.clock.advance(5_000)
+    expect(w.machine(name)?.status).toMatchObject({ phase: 'Draining' })
+    expect(w.machine(name)?.status?.conditions?.find((c) => c.type === 'Drained')?.message).toContain('default/web')
+    expect(hasTaint(w.fake.peek(nodeType, { name }) as Node, TAINTS.cordon)).toBe(true)
+    expect(w.fake.peek(podType, pod)?.metadata.deletionTimestamp).toBeDefined()
+    expect(w.hosts.has(`process://${name}`)).toBe(true)
+
+    await w.client.delete(podType, pod, { gracePeriodSeconds: 0 })
+    await w.clock.advance(10_000)
+    expect(w.machine(name)).toBeUndefined()
+  })
+
+  test('a provider that refuses makes the machine Failed, with its words, and is asked again', async () => {
+    const w = await world()
+    w.refuse('no room in zone-a')
+    w.fake.plant(machineSet, set(1))
+    await w.clock.advance(1_000)
+    const [first] = w.fake.all(machineType) as readonly Machine[]
+    const status = () => w.machine(first?.metadata.name ?? '')?.status
+    expect(status()?.phase).toBe('Failed')
+    expect(status()?.conditions?.find((c) => c.type === 'InfrastructureReady')).toMatchObject({
+      status: 'False',
+      reason: 'ProviderError',
+      message: 'the provider refused: no room in zone-a',
+    })
+    w.refuse(undefined)
+    await w.clock.advance(120_000)
+    expect(status()?.phase).toBe('Joining')
+  })
+
+  test('a machine of a provider that nobody configured is Stalled, and nothing is made for it', async () => {
+    const w = await world()
+    w.fake.plant(machineType, { ...machineType.example, metadata: { name: 'm' }, spec: { provider: { name: 'moon' } } })
+    await w.clock.advance(1_000)
+    expect(w.machine('m')?.status?.conditions?.find((c) => c.type === 'Stalled')).toMatchObject({
+      status: 'True',
+      reason: 'ReferenceMissing',
+    })
+    expect(w.hosts.size).toBe(0)
+  })
+
+  test('a machine that is only observed is left alone', async () => {
+    const w = await world()
+    w.fake.plant(machineType, { ...machineType.example, metadata: { name: 'm' }, spec: { channel: 'Observe' } })
+    await w.clock.advance(1_000)
+    expect(w.machine('m')?.metadata.finalizers).toBeUndefined()
+    expect(w.machine('m')?.spec).toEqual({ channel: 'Observe' })
   })
 
   test('a machine whose agent and node are silent is Lost, and is back when they are heard again', async () => {
