@@ -1,0 +1,64 @@
+// `kubenode apiserver` as a real process, for tests that kill it.
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
+
+export interface ServerProcess {
+  readonly url: string
+  readonly port: number
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+  /** Sends a signal and waits for the end. */
+  end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<Ended>
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly err: string
+}
+
+export type Started = { readonly server: ServerProcess } | { readonly failed: Ended }
+
+/** Either it serves, or it ends and says why. */
+export async function startApiServer(data: string, port = 0): Promise<Started> {
+  const child = spawn(PROGRAM, ['apiserver', '--data', data, '--port', String(port)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stderr.on('data', (d: Buffer) => void (err += d.toString()))
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code, signal) => resolve({ code, signal, err })))
+  const ready = new Promise<'ready'>((resolve) =>
+    child.stdout.on('data', (d: Buffer) => {
+      out += d.toString()
+      if (out.includes('\n')) resolve('ready')
+    }),
+  )
+  const first = await Promise.race([ready, ended])
+  if (first !== 'ready') return { failed: first }
+  const kubeconfig = readFileSync(out.trim(), 'utf8')
+  const url = /server: (\S+)/.exec(kubeconfig)?.[1] ?? ''
+  const pem = (name: string) => readFileSync(join(data, 'pki', name), 'utf8')
+  return {
+    server: {
+      url,
+      port: Number(new URL(url).port),
+      ca: pem('ca.crt'),
+      cert: pem('admin.crt'),
+      key: pem('admin.key'),
+      end: (signal) => {
+        child.kill(signal)
+        return ended
+      },
+    },
+  }
+}
+
+export async function startedApiServer(data: string, port = 0): Promise<ServerProcess> {
+  const started = await startApiServer(data, port)
+  if ('failed' in started) throw new Error(`the server did not start: ${JSON.stringify(started.failed)}`)
+  return started.server
+}
