@@ -1,8 +1,8 @@
 // The keys and certificates of one server: found in the data folder or made once and kept there, readable by the owner alone.
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
 
 const AUTHORITY_DAYS = 3_650
@@ -75,7 +75,21 @@ export async function credentialsIn(folder: string, now: number, hosts: readonly
 }
 
 function readCredentials(folder: string): Credentials {
-  const read = (name: (typeof FILES)[number]) => readFileSync(join(folder, name), 'utf8')
+  const read = (name: (typeof FILES)[number]): string => {
+    const file = join(folder, name)
+    const text = readFileSync(file, 'utf8')
+    try {
+      if (name.endsWith('.crt')) return new X509Certificate(text).toString()
+      createPrivateKey(text)
+      return text
+    } catch (e) {
+      throw new KubeNodeError(
+        'KN6105',
+        `cannot use ${file}: ${messageOf(e)}; put it back from a copy, or move the folder ${folder} away to have all made anew (then every client needs a new kubeconfig)`,
+        { cause: e },
+      )
+    }
+  }
   return {
     authority: { certificate: read('ca.crt'), key: read('ca.key') },
     server: { certificate: read('server.crt'), key: read('server.key') },
