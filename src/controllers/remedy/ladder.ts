@@ -57,7 +57,8 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
       // Verified as gone and true all the same: it came back, whatever an old record says.
       return isSameFault ? again(ended, rung + 1, cooledDown) : relapse(rung + 1)
     case 'Superseded':
-      return again(Math.max(since, ended), rung, cooledDown)
+      // Nothing was done: the same rung, unless it is long ago.
+      return isSameFault ? again(ended, rung, cooledDown) : relapse(rung)
     case 'Escalated':
       return climb('the fault is still there')
     case 'Transient':

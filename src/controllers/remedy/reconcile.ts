@@ -13,12 +13,23 @@ import { type RemedyAction, type RemedyPlan, plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 
-export const remedyModule: ControllerModule = { name: 'remedy', setup }
+/** The parts that decide; tests plant bugs in their place. */
+export interface RemedyParts {
+  readonly plan: typeof plan
+  readonly freshJobs: typeof freshJobs
+}
+
+export const remedyModuleOf = (parts: RemedyParts): ControllerModule => ({
+  name: 'remedy',
+  setup: (context) => setup(context, parts),
+})
+
+export const remedyModule: ControllerModule = remedyModuleOf({ plan, freshJobs })
 
 /** There is one decision over all nodes, and so one key. */
 const KEY = 'cluster'
 
-function setup(context: ControllerContext): RunningModule {
+function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches)
@@ -44,12 +55,12 @@ function setup(context: ControllerContext): RunningModule {
   async function decide(signal: AbortSignal): Promise<{ readonly seen: Seen; readonly planned: RemedyPlan }> {
     const now = clock.now()
     const seen = await observer.observe(now)
-    const planned = plan(seen, now)
+    const planned = parts.plan(seen, now)
     if (!planned.actions.some((a) => a.kind === 'CreateJob')) return { seen, planned }
-    const jobs = await freshJobs(client, signal)
+    const jobs = await parts.freshJobs(client, signal)
     const later = clock.now()
     const fresh = await observer.observe(later, jobs)
-    return { seen: fresh, planned: plan(fresh, later) }
+    return { seen: fresh, planned: parts.plan(fresh, later) }
   }
 
   async function writeStatuses(

@@ -6,6 +6,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
@@ -21,6 +22,7 @@ import { judge } from '#nodeops/rules/since.ts'
 import { ageMs } from '#policy/reading.ts'
 import type { Term } from '#policy/rule.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
+import type { ControllerContext } from '../module.ts'
 import { type FaultReading, type Seen, nameOf, phaseOf, uidOf } from './seen.ts'
 
 export interface JobCaches {
@@ -57,6 +59,10 @@ export const cachesOf = (informers: Informers): JobCaches => ({
 
 /** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
 export const GATHER_MS = 1_000
+/** Nodes that are read before a start: all of a small fleet, enough of a large one. */
+const MOST_ASKED = 12
+const NOBODY_ASKED: Seen['asked'] = { bad: 0, total: 0 }
+
 /** Jobs whose first sight is remembered; the oldest give way and are watched a moment longer. */
 const MOST_REMEMBERED = 20_000
 
@@ -64,15 +70,17 @@ export class Observer {
   readonly #caches: JobCaches
   readonly #client: KubeClient
   readonly #clock: Clock
+  readonly #random: Random
   readonly #book = new RuleBook()
   /** Monotonic, by job UID: no clock of another machine decides about this. */
   readonly #firstSeen = new Map<string, number>()
   readonly #begun = new Map<string, Set<string>>()
 
-  constructor(caches: JobCaches, client: KubeClient, clock: Clock) {
+  constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
     this.#caches = caches
     this.#client = client
     this.#clock = clock
+    this.#random = random
   }
 
   async observe(name: string): Promise<Seen | undefined> {
@@ -86,6 +94,7 @@ export class Observer {
       machine: job.spec.machine === undefined ? undefined : machines.get(job.spec.machine),
       remedier: remediers.get(job.spec.remedierRef.name),
       isFresh: false,
+      asked: NOBODY_ASKED,
     })
   }
 
@@ -100,7 +109,35 @@ export class Observer {
       job.spec.machine === undefined ? undefined : this.#client.get(machineType, { name: job.spec.machine }, get),
       this.#client.get(nodeRemedier, { name: job.spec.remedierRef.name }, get),
     ])
-    return this.#seen(job, { permit, node, machine, remedier, isFresh: true })
+    const asked = phaseOf(job) === 'AwaitingPermit' ? await this.#ask(job, remedier, signal) : NOBODY_ASKED
+    return this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked })
+  }
+
+  /** A cache that missed its events hides a mass fault; a few nodes picked at random and read directly do not. */
+  async #ask(job: RemedyOperationJob, remedier: NodeRemedier | undefined, signal: AbortSignal): Promise<Seen['asked']> {
+    const { nodes, machines, revisions } = this.#caches
+    const active = remedier && this.#book.read(remedier, revisions.list()).active
+    const others = nodes
+      .list()
+      .filter((n) => n.metadata.uid !== job.spec.node.uid && active?.selects(n.metadata.labels) === true)
+    const picked = pickSome(
+      others.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)),
+      MOST_ASKED,
+      this.#random,
+    )
+    const byNode = new Map(machines.list().map((m) => [m.status?.nodeRef?.uid, m]))
+    const now = this.#clock.now()
+    const readings = await Promise.all(
+      picked.map(async (cached) => {
+        const node = await this.#client.get(nodeType, { name: nameOf(cached) }, { signal })
+        if (node === undefined) return []
+        const { kind } = this.#fault(nodeView(node, byNode.get(uidOf(node))), active, now)
+        const isBad = kind === 'Present' || nodeView(node, undefined).standing.kind === 'Silent'
+        return [isBad]
+      }),
+    )
+    const told = readings.flat()
+    return { bad: told.filter(Boolean).length, total: told.length }
   }
 
   /** This process wrote the attempt down and will do it; any other that finds it written does not know whether it was done. */
@@ -113,7 +150,10 @@ export class Observer {
     this.#begun.get(uidOf(job))?.delete(attempt)
   }
 
-  #seen(job: RemedyOperationJob, read: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh'>): Seen {
+  #seen(
+    job: RemedyOperationJob,
+    read: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'>,
+  ): Seen {
     const { jobs, revisions, holds } = this.#caches
     const { node, machine, remedier } = read
     const view = node === undefined ? undefined : nodeView(node, machine)
@@ -210,4 +250,11 @@ function conditionReading(view: NodeView, type: string, now: number): FaultReadi
     return { kind: 'Unknown', why: `${type} is ${condition?.status ?? 'not reported'}` }
   const age = ageMs(condition.lastTransitionTime, now)
   return { kind: 'Absent', since: age === undefined ? undefined : now - age }
+}
+
+function pickSome<T>(list: readonly T[], most: number, random: Random): readonly T[] {
+  const rest = [...list]
+  const picked: T[] = []
+  while (picked.length < most && rest.length > 0) picked.push(...rest.splice(random.below(rest.length), 1))
+  return picked
 }

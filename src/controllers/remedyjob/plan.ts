@@ -4,6 +4,7 @@ import { assertNever } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { permitAnswer, isRenewalDue } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
+import { isMass } from '#nodeops/rules/mass.ts'
 import type { JobPlan } from './moves.ts'
 import { unsupportedReason } from './operations.ts'
 import { planEnd } from './plan-end.ts'
@@ -16,6 +17,8 @@ import { finish, move, wait } from './transitions.ts'
 const MOST_WAITING_MS = 86_400_000
 /** A permit or a node that does not change is looked at again. */
 const LOOK_AGAIN_MS = 30_000
+/** Other nodes are asked then: by chance those that were asked may have been the few bad ones. */
+const ASK_AGAIN_MS = 1_000
 /** How soon a job that is not ripe is looked at. */
 const RIPEN_MS = 250
 
@@ -64,12 +67,17 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   if (answer.kind === 'Ended') return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
   if (answer.kind === 'Waiting')
     return wait('PermitRequested', answer.seen, 'the Defender must grant the permit', LOOK_AGAIN_MS)
-  const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
-  if (inhibited?.status === 'True')
-    return wait('CohortBlamed', inhibited.message, 'fewer nodes must have the fault at once')
   if (!seen.isRipe) return wait('Progressing', 'watches a moment whether other nodes fail too', 'time', RIPEN_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
+  const { bad, total } = seen.asked
+  if (isMass(bad + 1, total + 1))
+    return wait(
+      'CohortBlamed',
+      `${bad} of ${total} other nodes are as bad`,
+      'fewer nodes must have the fault at once',
+      ASK_AGAIN_MS,
+    )
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
   return { actions: [], change }
 }
@@ -87,6 +95,9 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
   if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
   if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault went away before the repair started')
+  const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
+  // The slot goes back at once; if the fault outlives the inhibition, it is looked at anew.
+  if (inhibited?.status === 'True') return finish(seen, now, 'Superseded', `inhibited: ${inhibited.message}`)
   const unsupported = unsupportedReason(job)
   if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
   const createdAt = Date.parse(job.metadata.creationTimestamp ?? '')

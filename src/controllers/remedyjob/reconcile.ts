@@ -18,14 +18,25 @@ import { plan } from './plan.ts'
 import { type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
 import { type Went, ownStatus, statusOf } from './status.ts'
 
-export const remedyJobModule: ControllerModule = { name: 'remedyjob', setup }
+/** The parts that decide and do; tests plant bugs in their place. */
+export interface JobParts {
+  readonly plan: typeof plan
+  readonly act: typeof act
+}
+
+export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
+  name: 'remedyjob',
+  setup: (context) => setup(context, parts),
+})
+
+export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act })
 
 const fieldManager = FIELD_MANAGERS.remedyJob
 
-function setup(context: ControllerContext): RunningModule {
+function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, log, metrics, events, config } = context
   const caches = cachesOf(context.informers)
-  const observer = new Observer(caches, client, clock)
+  const observer = new Observer(caches, context)
   const tools: JobTools = { client, clock, random, providers: config.providers }
 
   async function reconcile(name: string, { signal, log: line }: ReconcileContext): Promise<Outcome> {
@@ -36,7 +47,7 @@ function setup(context: ControllerContext): RunningModule {
     let failure: unknown
     for (const action of planned.actions) {
       if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action))
-      const outcome = await act(tools, action, seen, signal)
+      const outcome = await parts.act(tools, action, seen, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
       if (outcome.kind === 'Applied') {
         if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
@@ -57,10 +68,10 @@ function setup(context: ControllerContext): RunningModule {
   ): Promise<{ readonly seen: Seen; readonly planned: JobPlan } | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
-    const planned = plan(seen, clock.now())
+    const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
     const fresh = await observer.observeFresh(name, signal)
-    return fresh && { seen: fresh, planned: plan(fresh, clock.now()) }
+    return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
   }
 
   /** Under the version that was decided about: what another process wrote since is never overwritten. */

@@ -33,6 +33,8 @@ export interface Seen {
   readonly others: readonly RemedyOperationJob[]
   /** Long enough seen by this process that a mass fault would have shown. */
   readonly isRipe: boolean
+  /** Some other nodes as the server has them now, asked right before a start: how many of them are as bad, or silent. */
+  readonly asked: { readonly bad: number; readonly total: number }
   /** Attempts that this very process wrote down and has not done yet, as `index/attempts`. */
   readonly begun: ReadonlySet<string>
   /** Whether job, permit, node and rule were read from the server for this decision. */

@@ -1,0 +1,125 @@
+// Planted bugs, one small change to the correct controllers each. They stay in the suite: a simulation that stops finding one of them is broken.
+import { act } from '#controllers/remedyjob/act.ts'
+import { plan as planJob } from '#controllers/remedyjob/plan.ts'
+import { remedyJobModuleOf } from '#controllers/remedyjob/reconcile.ts'
+import { plan } from '#controllers/remedy/plan.ts'
+import { freshJobs } from '#controllers/remedy/observe.ts'
+import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
+import type { FaultKind } from '../sim-faults.ts'
+import type { Modules } from './simulation.ts'
+
+export interface Mutant {
+  readonly name: string
+  /** None: it shows without any. */
+  readonly faults: readonly FaultKind[]
+  readonly within: number
+  readonly phases: readonly string[]
+  readonly modules: () => Partial<Modules>
+}
+
+const WELL = 'a rule, and nodes that are well'
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'mass faults are repaired like any other',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'all fail at once'],
+    modules: () => ({
+      remedy: remedyModuleOf({
+        freshJobs,
+        // One node at a time: no share of the fleet is ever bad.
+        plan: (seen, now) => {
+          const plans = seen.nodes.map((node) => plan({ ...seen, nodes: [node] }, now))
+          const [first] = plans
+          return first === undefined
+            ? plan(seen, now)
+            : { ...first, actions: plans.flatMap((p) => p.actions).slice(0, 2) }
+        },
+      }),
+    }),
+  },
+  {
+    name: 'limits do not count what is open',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'three fail, and the first rung does not help one'],
+    modules: () => ({
+      remedy: remedyModuleOf({
+        freshJobs,
+        plan: (seen, now) => {
+          // Each node is looked at with its own jobs alone.
+          const plans = seen.nodes.map((n) =>
+            plan({ ...seen, jobs: seen.jobs.filter((j) => j.spec.node.uid === n.uid) }, now),
+          )
+          const own = plans.flatMap((p, i) =>
+            p.actions.filter((a) => a.kind !== 'CreateJob' || a.job.node.uid === seen.nodes[i]?.uid),
+          )
+          return { ...plan(seen, now), actions: own }
+        },
+      }),
+    }),
+  },
+  {
+    name: 'an open job is not seen',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'the Defender is away', 'flaps while the job waits'],
+    modules: () => ({
+      remedy: remedyModuleOf({ freshJobs, plan: (seen, now) => plan({ ...seen, jobs: [] }, now) }),
+      // It does not look whether the fault went away meanwhile either, or it would be closed in time.
+      job: remedyJobModuleOf({
+        act,
+        plan: (seen, now) =>
+          planJob(seen.fault.kind === 'Absent' ? { ...seen, fault: { kind: 'Present' } } : seen, now),
+      }),
+    }),
+  },
+  {
+    name: 'starts without a look at the permit',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'one node fails'],
+    modules: () => ({
+      job: remedyJobModuleOf({
+        act,
+        plan: (seen, now) => {
+          const right = planJob(seen, now)
+          const isWaiting =
+            seen.job.status?.phase === 'AwaitingPermit' && right.waiting?.predicate === 'PermitRequested'
+          return isWaiting ? { actions: [], change: { phase: 'Running', startedAt: now } } : right
+        },
+      }),
+    }),
+  },
+  {
+    name: 'keeps its cordon after a repair that helped',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'one node fails'],
+    modules: () => ({
+      job: remedyJobModuleOf({
+        act,
+        plan: (seen, now) => {
+          const right = planJob(seen, now)
+          return { ...right, actions: right.actions.filter((a) => a.kind !== 'ReleaseCordon') }
+        },
+      }),
+    }),
+  },
+  {
+    name: 'never frees its slot',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'one node fails'],
+    modules: () => ({
+      job: remedyJobModuleOf({
+        act,
+        plan: (seen, now) => {
+          const right = planJob(seen, now)
+          return { ...right, actions: right.actions.filter((a) => a.kind !== 'ReportResult') }
+        },
+      }),
+    }),
+  },
+]

@@ -1,0 +1,285 @@
+// The scenario: nodes fail alone, twice, for good, all at once, and while the Defender is away; and what must hold at every write.
+import { KINDS } from '#api/kinds.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { jobTable } from '#api/protocol/job.ts'
+import type { ControllerModule } from '#controllers/module.ts'
+import { remedyModule } from '#controllers/remedy/reconcile.ts'
+import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import { type Node, hasTaint, nodeType } from '#nodeops/objects.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { Invariant, Phase, Simulation } from '../harness.ts'
+import type { Actor } from '../process.ts'
+import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
+import type { World } from '../world.ts'
+import {
+  HEALS_AT,
+  NODES,
+  agents,
+  callDefenderBack,
+  defender,
+  label,
+  plantNodes,
+  sendDefenderAway,
+  setCondition,
+} from './surroundings.ts'
+
+const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+  type: k,
+  schema: k.schema,
+  status: k.definition.status !== undefined,
+}))
+
+const LIMITS = { perNodePerDay: 12, perHour: 24, perDay: 40, maxInFlight: 2 }
+const RULE = {
+  when: { all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] },
+  for: '2s',
+  ladder: [
+    {
+      operations: [{ cordon: {} }, { restartComponent: { component: 'beacon' } }],
+      timeout: '2m',
+      verify: { conditionCleared: 'KernelDeadlock', stableFor: '5s' },
+    },
+    {
+      operations: [{ collectEvidence: {} }, { restartComponent: { component: 'beacon' } }],
+      timeout: '2m',
+      verify: { stableFor: '5s' },
+    },
+  ],
+  cooldown: '5s',
+  relapseWindow: '10s',
+  limits: LIMITS,
+}
+
+export interface Modules {
+  readonly remedy: ControllerModule
+  readonly job: ControllerModule
+}
+
+const correct: Modules = { remedy: remedyModule, job: remedyJobModule }
+
+function controllers({ remedy, job }: Modules): Actor {
+  return {
+    name: 'controllers',
+    start: ({ client, cacheClient, clock, random, log }) => {
+      const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 0 })
+      const context = {
+        client,
+        informers,
+        clock,
+        random,
+        log,
+        metrics: createMetrics(),
+        events: { record: () => undefined, flush: async () => undefined },
+        config: {
+          cluster: 'sim',
+          providers: {},
+          join: {
+            server: 'https://api',
+            caData: 'Q0E=',
+            artifactBase: 'file:///a/',
+            trust: { sequence: 1, threshold: 1, keys: [] },
+          },
+        },
+      }
+      for (const module of [remedy, job]) for (const c of module.setup(context).controllers) c.start()
+      informers.start()
+    },
+  }
+}
+
+const fail =
+  (...nodes: readonly number[]) =>
+  (world: World) =>
+    nodes.forEach((n) => setCondition(world, n, 'KernelDeadlock', 'True'))
+const all = Array.from({ length: NODES }, (_, n) => n)
+const edit = (spec: object) => (world: World) => void world.fake.poke(nodeRemedier, { name: 'deadlock' }, { spec })
+
+export const phases: readonly Phase[] = [
+  {
+    name: 'a rule, and nodes that are well',
+    act: (world) => {
+      plantNodes(world)
+      world.fake.plant(nodeRemedier, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'NodeRemedier',
+        metadata: { name: 'deadlock' },
+        spec: RULE,
+      })
+    },
+  },
+  { name: 'one node fails', act: fail(0) },
+  {
+    name: 'flaps within one gap',
+    act: (world) => {
+      fail(1)(world)
+      world.clock.after(1_000, () => setCondition(world, 1, 'KernelDeadlock', 'False'))
+      world.clock.after(1_200, () => fail(1)(world))
+    },
+  },
+  {
+    name: 'heals by itself',
+    act: (world) => {
+      fail(2)(world)
+      world.clock.after(2_500, () => setCondition(world, 2, 'KernelDeadlock', 'False'))
+    },
+  },
+  {
+    name: 'three fail, and the first rung does not help one',
+    act: (world) => {
+      label(world, 3, HEALS_AT, '1')
+      fail(3, 4, 5)(world)
+    },
+  },
+  { name: 'all fail at once', act: fail(...all) },
+  {
+    name: 'they heal one by one',
+    act: (world) =>
+      all.forEach((n) => world.clock.after(1_000 * n, () => setCondition(world, n, 'KernelDeadlock', 'False'))),
+  },
+  {
+    name: 'the Defender is away',
+    act: (world) => {
+      sendDefenderAway(world)
+      fail(0)(world)
+    },
+  },
+  {
+    name: 'flaps while the job waits',
+    act: (world) => {
+      setCondition(world, 0, 'KernelDeadlock', 'False')
+      world.clock.after(1_500, () => fail(0)(world))
+    },
+  },
+  { name: 'the Defender is back', act: callDefenderBack },
+  {
+    name: 'a broken rule does not replace the good one',
+    act: (world) => {
+      edit({
+        when: { all: [{ fact: 'condition', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] },
+      })(world)
+      world.clock.after(3_000, () => fail(5)(world))
+    },
+  },
+  { name: 'corrected', act: edit({ when: RULE.when }) },
+]
+
+const jobsOf = (world: World): readonly RemedyOperationJob[] =>
+  world.fake.all(remedyOperationJob) as readonly RemedyOperationJob[]
+const phaseOf = (job: RemedyOperationJob | undefined) => job?.status?.phase ?? 'Pending'
+const JOBS = 'kubenode.io/remedyoperationjobs'
+
+const oneOpenJobANode: Invariant = ({ kind, type }, world) => {
+  if (kind !== JOBS || type !== 'ADDED') return undefined
+  const open = Map.groupBy(
+    jobsOf(world).filter((j) => phaseOf(j) !== 'Done'),
+    (j) => j.spec.node.uid,
+  )
+  const double = [...open.values()].find((jobs) => jobs.length > 1)
+  return double && `two open jobs on ${double[0]?.spec.node.name}: ${double.map((j) => j.metadata.name).join(', ')}`
+}
+
+const oneJobARung: Invariant = ({ kind, type }, world) => {
+  if (kind !== JOBS || type !== 'ADDED') return undefined
+  const same = Map.groupBy(jobsOf(world), (j) => `${j.spec.incident} ${j.spec.rung} ${j.spec.attempt}`)
+  const double = [...same.values()].find((jobs) => jobs.length > 1)
+  return double && `two jobs for one rung: ${double.map((j) => j.metadata.name).join(', ')}`
+}
+
+/** Sliding windows over what started, by the stamps: any hour and any day. */
+const withinLimits: Invariant = ({ kind }, world) => {
+  if (kind !== JOBS) return undefined
+  const jobs = jobsOf(world)
+  const open = jobs.filter((j) => phaseOf(j) !== 'Done').length
+  if (open > LIMITS.maxInFlight) return `${open} repairs at the same time`
+  const starts = jobs.flatMap((j) =>
+    j.status?.startedAt === undefined ? [] : [{ at: Date.parse(j.status.startedAt), node: j.spec.node.uid }],
+  )
+  const most = (windowMs: number, of: typeof starts) =>
+    Math.max(0, ...of.map((s) => of.filter((t) => t.at >= s.at && t.at < s.at + windowMs).length))
+  if (most(3_600_000, starts) > LIMITS.perHour) return 'more repairs in an hour than allowed'
+  const perNode = [...Map.groupBy(starts, (s) => s.node).values()].map((of) => most(86_400_000, of))
+  return Math.max(0, ...perNode) > LIMITS.perNodePerDay ? 'more repairs of a node in a day than allowed' : undefined
+}
+
+const byTheTable: Invariant = ({ kind, object, previous }) => {
+  if (kind !== JOBS || previous === undefined || object === undefined) return undefined
+  const from = phaseOf(previous as RemedyOperationJob)
+  const to = phaseOf(object as RemedyOperationJob)
+  return from === to || jobTable.rows.some((r) => r.from === from && r.to === to)
+    ? undefined
+    : `${object.metadata.name} goes from ${from} to ${to}`
+}
+
+const startsUnderAPermit: Invariant = ({ kind, object, previous }, world) => {
+  const job = object as RemedyOperationJob | undefined
+  if (kind !== JOBS || phaseOf(job) !== 'Running' || phaseOf(previous as RemedyOperationJob | undefined) === 'Running')
+    return undefined
+  const permit = world.fake.peek(operationPermit, { name: job?.status?.permitRef ?? '' }) as OperationPermit | undefined
+  const target = permit?.spec.targets[0]?.uid ?? ''
+  return permitAnswer(permit, target).kind === 'Granted' ? undefined : `${job?.metadata.name} runs without a permit`
+}
+
+/** While more than a third of the nodes have the fault, nothing is begun and nobody is cordoned. */
+const massTouchesNobody: Invariant = ({ kind, object, previous, call }, world) => {
+  if (call === undefined || (kind !== JOBS && kind !== '/nodes')) return undefined
+  const bad = (world.fake.all(nodeType) as readonly Node[]).filter((n) =>
+    n.status?.conditions?.some((c) => c.type === 'KernelDeadlock' && c.status === 'True'),
+  )
+  if (bad.length < NODES) return undefined
+  if (
+    kind === JOBS &&
+    phaseOf(object as RemedyOperationJob) === 'Running' &&
+    phaseOf(previous as RemedyOperationJob | undefined) !== 'Running'
+  )
+    return `${object?.metadata.name} starts while ${bad.length} nodes are bad`
+  const isCordon =
+    kind === '/nodes' && hasTaint(object, 'kubenode.io/cordon') && !hasTaint(previous, 'kubenode.io/cordon')
+  return isCordon ? `${object?.metadata.name} is cordoned while ${bad.length} nodes are bad` : undefined
+}
+
+/** What matters in the end: who is healed, who is still cordoned, which slots are held, what is listed. */
+const state = (world: World): unknown => ({
+  nodes: (world.fake.all(nodeType) as readonly Node[]).map((n) => ({
+    name: n.metadata.name,
+    isBad: n.status?.conditions?.some((c) => c.type === 'KernelDeadlock' && c.status === 'True'),
+    isCordoned: hasTaint(n, 'kubenode.io/cordon'),
+  })),
+  open: jobsOf(world)
+    .filter((j) => phaseOf(j) !== 'Done')
+    .map((j) => `${j.spec.node.name} ${j.spec.rung} ${phaseOf(j)} ${j.status?.waitingFor?.predicate}`),
+  listed: (world.fake.all(machineType) as readonly Machine[]).flatMap((m) => m.spec.jobs ?? []).length,
+  held: (world.fake.all(operationPermit) as readonly OperationPermit[]).filter((p) => p.status?.phase === 'Granted')
+    .length,
+  rules: (world.fake.all(nodeRemedier) as readonly NodeRemedier[]).map(({ status }) => ({
+    matching: status?.counts?.matching,
+    conditions: status?.conditions?.map((c) => `${c.type} ${c.status}`),
+  })),
+})
+
+/** Stamps are what limits rest on: a wall clock that jumps days makes any of them mean something else. That is tried with tables. */
+export const FAULTS: readonly FaultKind[] = ALL_FAULTS.filter((f) => f !== 'WallJump')
+
+export function remedySimulation(
+  modules: () => Partial<Modules> = () => ({}),
+  faults: readonly FaultKind[] = FAULTS,
+  named: readonly string[] = phases.map((p) => p.name),
+): Simulation {
+  return {
+    kinds,
+    faults,
+    actors: () => [controllers({ ...correct, ...modules() }), defender, agents],
+    phases: phases.filter((p) => named.includes(p.name)),
+    invariants: { oneOpenJobANode, oneJobARung, withinLimits, byTheTable, startsUnderAPermit, massTouchesNobody },
+    state,
+    counted: [],
+    // A rung that did not help is given up after a minute.
+    settleMs: 150_000,
+    restMs: 60_000,
+  }
+}
