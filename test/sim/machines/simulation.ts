@@ -122,7 +122,7 @@ const phases = (hosts: () => Cloud): readonly Phase[] => [
 const machinesOf = (world: World): readonly Machine[] => world.fake.all(machineType) as readonly Machine[]
 const isGoing = (m: Machine | undefined): boolean => m?.metadata.deletionTimestamp !== undefined
 const nodeOf = (world: World, m: Machine): Node | undefined =>
-  world.fake.peek(nodeType, { name: m.metadata.name ?? '' }) as Node | undefined
+  world.fake.peek(nodeType, { name: m.metadata.name ?? '' })
 
 const isInService = (world: World, m: Machine): boolean => {
   const node = nodeOf(world, m)
