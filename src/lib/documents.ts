@@ -1,7 +1,7 @@
 // Reads YAML and JSON documents that people or strangers wrote: bounded, with the place of every value, never guessing.
 // Keys such as __proto__ come out as plain data; duplicate keys, aliases that explode and numbers that cannot be kept are problems.
 import { LineCounter, isAlias, isCollection, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml'
-import type { Document, Node } from 'yaml'
+import type { Alias, Document, Node, Pair, YAMLMap } from 'yaml'
 import { isDeeperThan } from './json.ts'
 
 export interface Place {
@@ -30,6 +30,9 @@ export const MAX_DOCUMENTS = 20_000
 /** Deep enough for any CRD; parsers recurse. */
 export const MAX_DEPTH = 64
 const MAX_ALIASES = 100
+/** Each alias is looked up among all values of its document; this many steps are a second. */
+const MAX_ALIAS_STEPS = 10_000_000
+const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`
 
 const START: Place = { line: 1, column: 1 }
 const onlyProblem = (message: string): ParsedText => ({ documents: [], problems: [{ ...START, message }] })
@@ -40,11 +43,12 @@ export function parseDocuments(text: string): ParsedText {
   const lines = new LineCounter()
   let parsed: readonly Document[]
   try {
-    const all = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, version: '1.2' })
+    // The parser compares each key with each other; readDocument finds duplicates in one walk.
+    const all = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' })
     parsed = Array.isArray(all) ? all : []
   } catch {
     // The parser recurses: the one thing it throws on is nesting beyond the stack.
-    return onlyProblem(`nested deeper than ${MAX_DEPTH} levels`)
+    return onlyProblem(TOO_DEEP)
   }
   if (parsed.length > MAX_DOCUMENTS) return onlyProblem(`more than ${MAX_DOCUMENTS} documents; split the file`)
 
@@ -58,10 +62,8 @@ export function parseDocuments(text: string): ParsedText {
     const { value, problems: found } = readDocument(doc)
     problems.push(...found.map(({ at, message }) => ({ ...placeAt(at), message })))
     if (found.length > 0 || value === null) continue
-    documents.push({
-      value,
-      placeOf: (pointer) => placeAt(nodeAt(doc, pointer)?.range?.[0] ?? 0),
-    })
+    const finder = new Finder(doc)
+    documents.push({ value, placeOf: (pointer) => placeAt(finder.nodeAt(pointer)?.range?.[0] ?? 0) })
   }
   return { documents, problems }
 }
@@ -75,52 +77,111 @@ function readDocument(doc: Document): { value: unknown; problems: readonly Found
   const refused = (at: number, message: string) => ({ value: undefined, problems: [{ at, message }] })
   const first = doc.errors[0] ?? doc.warnings[0]
   // Errors after the first are mostly its echoes, and a hostile text has thousands.
-  if (first) return refused(first.pos[0], first.message)
+  if (first) return refused(first.pos[0], STACK_ENDED.test(first.message) ? TOO_DEEP : first.message)
+  const { nodes, aliases, problems } = nodeProblems(doc.contents)
+  if (aliases * nodes > MAX_ALIAS_STEPS)
+    return refused(0, `${aliases} aliases among ${nodes} values are more than can be followed; write them out`)
+  if (problems.length > 0) return { value: undefined, problems }
   let value: unknown
   try {
     value = doc.toJS({ maxAliasCount: MAX_ALIASES })
   } catch {
     return refused(0, 'aliases multiply beyond reason')
   }
-  if (isDeeperThan(value, MAX_DEPTH)) return refused(0, `nested deeper than ${MAX_DEPTH} levels`)
-  return { value, problems: lossyNumbers(doc.contents) }
+  return isDeeperThan(value, MAX_DEPTH) ? refused(0, TOO_DEEP) : { value, problems: [] }
 }
 
-/** Numbers that JavaScript would silently change or that JSON cannot write. */
-function lossyNumbers(root: unknown): readonly Found[] {
-  const out: Found[] = []
+/** The parser recurses and tells the end of the stack as an error of the text. */
+const STACK_ENDED = /call stack/
+
+interface Walked {
+  readonly nodes: number
+  readonly aliases: number
+  readonly problems: readonly Found[]
+}
+
+/** Keys that JSON cannot have or has once only, and numbers that JavaScript would silently change or that JSON cannot write. */
+function nodeProblems(root: unknown): Walked {
+  const problems: Found[] = []
+  let nodes = 0
+  let aliases = 0
   const todo: unknown[] = [root]
   while (todo.length > 0) {
     const node = todo.pop()
-    if (isMap(node)) for (const { key, value } of node.items) todo.push(key, value)
-    else if (isSeq(node)) todo.push(...node.items)
+    nodes++
+    if (isMap(node)) {
+      problems.push(...keyProblems(node))
+      for (const { key, value } of node.items) todo.push(key, value)
+    } else if (isSeq(node)) for (const item of node.items) todo.push(item)
+    else if (isAlias(node)) aliases++
     else if (isScalar(node) && typeof node.value === 'number' && !isKept(node.value, node.source))
-      out.push({
+      problems.push({
         at: node.range?.[0] ?? 0,
         message: `the number ${String(node.source).slice(0, 40)} cannot be kept exactly; quote it if it is text`,
       })
   }
-  return out.toReversed()
+  return { nodes, aliases, problems: problems.toSorted((a, b) => a.at - b.at) }
+}
+
+function keyProblems(map: YAMLMap): readonly Found[] {
+  const seen = new Set<string>()
+  const out: Found[] = []
+  for (const { key } of map.items) {
+    const at = isCollection(key) || isScalar(key) || isAlias(key) ? (key.range?.[0] ?? 0) : 0
+    if (isCollection(key) || isAlias(key)) out.push({ at, message: 'a key is a plain text; this is none' })
+    else if (seen.has(keyText(key)))
+      out.push({ at, message: `the key ${JSON.stringify(keyText(key).slice(0, 100))} stands here twice; keep one` })
+    else seen.add(keyText(key))
+  }
+  return out
+}
+
+/** A key as the object has it that the document becomes. */
+const keyText = (key: unknown): string => {
+  const value = isScalar(key) ? key.value : key
+  return value === null || value === undefined ? '' : String(value)
 }
 
 const isKept = (value: number, source = ''): boolean =>
   Number.isFinite(value) && (!/^-?\d+$/.test(source) || BigInt(source) === BigInt(value))
 
-/** The node at a pointer; of an entry of a map its key, which is what a person looks for. */
-function nodeAt(doc: Document, pointer: string): Node | undefined {
-  let node: unknown = doc.contents
-  let found: Node | undefined = isCollection(node) || isScalar(node) ? node : undefined
-  for (const step of pointer.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (isAlias(node)) node = node.resolve(doc)
-    if (isSeq(node)) {
-      node = node.items[Number(key)]
-      if (isCollection(node) || isScalar(node) || isAlias(node)) found = node
-    } else if (isMap(node)) {
-      const pair = node.items.find((p) => isScalar(p.key) && String(p.key.value) === key)
-      if (pair && isScalar(pair.key)) found = pair.key
-      node = pair?.value
-    } else return found
+/** Finds nodes of one document; what it looked through once it looks up, so that a problem at every key stays cheap. */
+class Finder {
+  readonly #doc: Document
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>()
+  readonly #targets = new Map<Alias, unknown>()
+
+  constructor(doc: Document) {
+    this.#doc = doc
   }
-  return found
+
+  /** The node at a pointer; of an entry of a map its key, which is what a person looks for. */
+  nodeAt(pointer: string): Node | undefined {
+    let node: unknown = this.#doc.contents
+    let found: Node | undefined = isCollection(node) || isScalar(node) ? node : undefined
+    for (const step of pointer.split('/').slice(1)) {
+      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+      if (isAlias(node)) node = this.#target(node)
+      if (isSeq(node)) {
+        node = node.items[Number(key)]
+        if (isCollection(node) || isScalar(node) || isAlias(node)) found = node
+      } else if (isMap(node)) {
+        const pair = this.#pairsOf(node).get(key)
+        if (pair !== undefined && isScalar(pair.key)) found = pair.key
+        node = pair?.value
+      } else return found
+    }
+    return found
+  }
+
+  #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+    const known = this.#pairs.get(map) ?? new Map(map.items.map((pair) => [keyText(pair.key), pair]))
+    this.#pairs.set(map, known)
+    return known
+  }
+
+  #target(alias: Alias): unknown {
+    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#doc))
+    return this.#targets.get(alias)
+  }
 }
