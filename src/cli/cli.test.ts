@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,6 +180,41 @@ ${extra}`
     const { code, out } = await kubenode('lint', 'r.json')
     expect(code).toBe(2)
     expect(out).toMatch(/^r\.json:1:\d+: KN4006: .*conditionz/)
+  })
+
+  const hostile: readonly (readonly [string, string | Buffer, RegExp])[] = [
+    ['maps where words belong', 'apiVersion: {toString: 1}\nkind: {toString: 1}\nmetadata: {name: x}\n', /KN1022/],
+    [
+      'a kind of ours that is a map',
+      'apiVersion: kubenode.io/v1alpha1\nkind: {toString: 1}\nmetadata: {name: x}\n',
+      /KN1021/,
+    ],
+    ['a list whose kind is a map', 'apiVersion: v1\nkind: {toString: null}\nitems: [1]\n', /KN1022/],
+    ['bytes that are no UTF-8', Buffer.from([0x61, 0x3a, 0x20, 0xff, 0x0a]), /^KN1014: cannot read h\.yaml: .*UTF-8/],
+  ]
+  test.each(hostile)('%s: a number, no stack', async (_name, text, want) => {
+    writeFileSync(join(dir, 'h.yaml'), text)
+    const { code, out, err } = await kubenode('lint', 'h.yaml')
+    expect(code).toBe(2)
+    expect(out + err).toMatch(want)
+    expect(out + err).not.toMatch(/KN1000|^ +at /m)
+  })
+
+  test('a name with a line break adds no line of its own to the findings (S20)', async () => {
+    write('a.yaml', 'apiVersion: kubenode.io/v1alpha1\nkind: MachinSet\nmetadata: {name: "a\\nok.yaml:1:1: KN1"}\n')
+    expect((await kubenode('lint', 'a.yaml')).out.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test('what is no regular file is refused, not waited for', async () => {
+    expect(spawnSync('mkfifo', [join(dir, 'pipe.yaml')]).status).toBe(0)
+    symlinkSync('/dev/zero', join(dir, 'zero.yaml'))
+    for (const name of ['pipe.yaml', 'zero.yaml'])
+      expect(await kubenode('lint', name)).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(
+          /^KN1011: cannot read .*: it is no regular file; copy what it holds into one\n$/,
+        ) as string,
+      })
   })
 
   test('a kubeconfig that runs a program is refused (S14)', async () => {

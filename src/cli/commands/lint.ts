@@ -9,8 +9,11 @@ type Form = 'text' | 'json' | 'github'
 
 const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`
 
+const oneLine = (text: string): string => printable(text).replaceAll(/[\n\u2028\u2029]/g, '\ufffd')
+
+/** One line a finding, whatever names and values hold. */
 const asText = (f: Finding): string =>
-  printable(`${f.file}:${f.line}:${f.column}: ${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`)
+  oneLine(`${f.file}:${f.line}:${f.column}: ${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`)
 
 /** Annotations on a pull request. Their own escapes keep a hostile file name from adding commands. */
 const asGithub = (f: Finding): string => {

@@ -1,4 +1,5 @@
 // Which files a lint looks at: those named, and under a named folder every YAML and JSON file that is not somebody else's.
+import { isUtf8 } from 'node:buffer'
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { MAX_TEXT_BYTES } from '#lib/documents.ts'
@@ -29,14 +30,20 @@ function walk(folder: string, found: string[]): string[] {
 }
 
 function read(path: string, name: string): LintFile {
-  const { size } = statSync(path)
+  const stat = statSync(path)
+  // Reading a pipe waits for a writer, and some devices never end.
+  if (!stat.isFile())
+    throw new KubeNodeError('KN1011', `cannot read ${name}: it is no regular file; copy what it holds into one`)
+  const { size } = stat
   if (size > MAX_TEXT_BYTES) {
     throw new KubeNodeError(
       'KN1013',
       `cannot lint ${name}: ${size} bytes, at most ${MAX_TEXT_BYTES} are read; split the file`,
     )
   }
-  return { name, text: readFileSync(path, 'utf8') }
+  const bytes = readFileSync(path)
+  if (!isUtf8(bytes)) throw new KubeNodeError('KN1014', `cannot read ${name}: it is no UTF-8 text; save it as UTF-8`)
+  return { name, text: bytes.toString('utf8') }
 }
 
 export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {

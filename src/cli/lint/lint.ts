@@ -40,10 +40,13 @@ export interface LintResult {
 const isRule = (v: Record<string, unknown>): boolean =>
   v['kind'] === undefined && ['all', 'any', 'not', 'conditions'].some((k) => Object.hasOwn(v, k))
 
+/** A map in the place of a word is no word; it may not even have a text. */
+const word = (v: unknown): string => (typeof v === 'string' ? v : '')
+
 const nameOf = (v: Record<string, unknown>): string => {
   const meta = v['metadata']
   const name = isObject(meta) ? (meta['name'] ?? meta['generateName']) : undefined
-  return `${String(v['kind'] ?? 'object')}/${typeof name === 'string' ? name : '?'}`
+  return `${word(v['kind']) || 'object'}/${word(name) || '?'}`
 }
 
 /** Problems that carry `KN….: ` in their text lose it: the number stands in a column of its own. */
@@ -60,10 +63,10 @@ function ruleProblems(name: string, definition: unknown, pointer: string): Unpla
 }
 
 function ownProblems(value: Record<string, unknown>, validator: Validator): Unplaced[] {
-  const kind = kindNamed(String(value['kind']))
+  const kind = kindNamed(word(value['kind']))
   if (kind === undefined) {
     const near = didYouMean(
-      String(value['kind']),
+      word(value['kind']),
       KINDS.map((k) => k.kind),
     )
     const hint = near === undefined ? '' : `; did you mean ${near}?`
@@ -111,7 +114,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   if (out.length === 0 && !named) {
     out.push({
       code: 'KN1023',
-      message: `${String(value['kind'])} has no metadata.name; give it one`,
+      message: `${word(value['kind'])} has no metadata.name; give it one`,
       pointer: '/metadata',
     })
   }
@@ -136,14 +139,14 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       problems: ruleProblems('rule', definition, Object.hasOwn(value, 'conditions') ? '/conditions' : ''),
     }
   }
-  if (Array.isArray(value['items']) && String(value['kind'] ?? '').endsWith('List')) {
+  if (Array.isArray(value['items']) && word(value['kind']).endsWith('List')) {
     const parts = value['items'].map((item) => lintValue(item, validator))
     return {
       looked: parts.reduce((n, p) => n + p.looked, 0),
       problems: parts.flatMap((p, i) => p.problems.map((x) => ({ ...x, pointer: `/items/${i}${x.pointer}` }))),
     }
   }
-  const isOurs = String(value['apiVersion'] ?? '').startsWith('kubenode.io/') && value['kind'] !== undefined
+  const isOurs = word(value['apiVersion']).startsWith('kubenode.io/') && value['kind'] !== undefined
   return { looked: 1, problems: isOurs ? ownProblems(value, validator) : frameProblems(value), object: nameOf(value) }
 }
 
