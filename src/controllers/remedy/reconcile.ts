@@ -26,6 +26,8 @@ export const remedyModuleOf = (parts: RemedyParts): ControllerModule => ({
 
 export const remedyModule: ControllerModule = remedyModuleOf({ plan, freshJobs })
 
+/** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
+const BACKOFF = { baseMs: 50, capMs: 10_000 }
 /** There is one decision over all nodes, and so one key. */
 const KEY = 'cluster'
 
@@ -92,6 +94,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     random,
     log,
     metrics: metrics.controller('remedy'),
+    backoff: BACKOFF,
     workers: 1,
     reconcile,
     allKeys: () => [KEY],

@@ -31,6 +31,8 @@ export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
 
 export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act })
 
+/** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
+const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const fieldManager = FIELD_MANAGERS.remedyJob
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
@@ -104,6 +106,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     random,
     log,
     metrics: metrics.controller('remedyjob'),
+    backoff: BACKOFF,
     reconcile,
     allKeys: () => caches.jobs.list().map(nameOf),
   })

@@ -1,0 +1,340 @@
+// The plan of a repair, case by case: each row is a world, and the whole of what matters in the plan that follows.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { jobTable } from '#api/protocol/job.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { JobPlan } from './moves.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+const NOW = Date.parse('2026-05-01T12:00:00Z')
+const ago = (seconds: number) => timestamp(NOW - seconds * 1_000)
+type Wild = Record<string, unknown>
+
+const permit = (phase: string, verdict = phase === 'Granted' ? 'Granted' : 'Waiting', more: Wild = {}) =>
+  ({
+    metadata: { name: 'j', uid: 'p', resourceVersion: '1' },
+    spec: { targets: [{ kind: 'Machine', name: 'n', uid: 'm' }], leaseSeconds: 120, renewTime: ago(1), ...more },
+    status: { phase, decidedAt: ago(90), verdicts: [{ target: 'm', gate: 'Budget', verdict, seen: '3 of 3' }] },
+  }) as unknown as OperationPermit
+
+function seen({
+  spec = {},
+  status = {},
+  meta = {},
+  ...more
+}: Wild & { readonly spec?: Wild; readonly status?: Wild; readonly meta?: Wild } = {}): Seen {
+  const job = {
+    kind: 'RemedyOperationJob',
+    metadata: {
+      name: 'j',
+      uid: 'j',
+      resourceVersion: '1',
+      creationTimestamp: ago(10),
+      finalizers: ['kubenode.io/incident-record'],
+      ...meta,
+    },
+    spec: {
+      machine: 'n',
+      node: { name: 'n', uid: 'u' },
+      remedierRef: { name: 'r', generation: 1 },
+      incident: 'abcdefabcdefabcd',
+      rung: 0,
+      attempt: 1,
+      operations: [{ cordon: {} }, { restartComponent: { component: 'beacon' } }],
+      timeout: '10m',
+      stableFor: '30s',
+      dryRun: false,
+      ...spec,
+    },
+    status,
+  }
+  return {
+    job,
+    permit: undefined,
+    node: { kind: 'Node', metadata: { name: 'n', uid: 'u' } },
+    machine: {
+      kind: 'Machine',
+      metadata: { name: 'n', uid: 'm' },
+      spec: { channel: 'Agent' },
+      status: { bootID: 'b1' },
+    },
+    standing: { kind: 'Readable' },
+    fault: { kind: 'Present' },
+    cleared: { kind: 'Present' },
+    remedier: undefined,
+    holds: [],
+    others: [],
+    isRipe: true,
+    begun: new Set(),
+    isFresh: true,
+    asked: { bad: 0, total: 5 },
+    ...more,
+  } as unknown as Seen
+}
+
+/** The moves of a plan in a line. */
+function told({ actions, change, waiting, needsFresh }: JobPlan): string {
+  const { phase, outcome, step, verifyUntil } = change ?? {}
+  const written = [
+    phase,
+    outcome,
+    step && `step ${step.index} ${step.outcome ?? 'begun'}`,
+    verifyUntil === null ? 'not away' : verifyUntil && 'away',
+  ]
+  return [
+    ...actions.map((a) => a.kind),
+    ...written.filter(Boolean),
+    waiting && `waits: ${waiting.predicate}`,
+    needsFresh && 'fresh',
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+const hold = (effect: string, kind = 'Node') => ({
+  metadata: { name: 'h' },
+  spec: { target: { kind, name: 'n' }, effect, reason: 'x', until: ago(-60) },
+})
+const AWAITING = { phase: 'AwaitingPermit', permitRef: 'j' }
+const RUNNING = { phase: 'Running', permitRef: 'j', startedAt: ago(20) }
+const cordoned = {
+  index: 0,
+  operation: 'cordon',
+  executor: 'Controller',
+  attempts: 1,
+  startedAt: ago(10),
+  outcome: 'Succeeded',
+}
+const agentStep = { index: 1, operation: 'restartComponent', executor: 'Agent', attempts: 1, startedAt: ago(9) }
+const VERIFYING = {
+  phase: 'Verifying',
+  permitRef: 'j',
+  conditions: [{ type: 'FaultCleared', status: 'Unknown', lastTransitionTime: ago(40) }],
+}
+const granted = permit('Granted')
+
+const rows: readonly (readonly [string, Seen, string])[] = [
+  ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit'],
+  ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
+  ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
+  [
+    'a node of which nobody can tell is waited for',
+    seen({ fault: { kind: 'Unknown', why: 'x' } }),
+    'waits: SafetyReadingUnknown',
+  ],
+  [
+    'a node that was made anew is another node',
+    seen({ node: { metadata: { name: 'n', uid: 'other' } } }),
+    'Done, Superseded',
+  ],
+  ['a node that is gone needs no repair', seen({ node: undefined }), 'Done, Superseded'],
+  ['a rule that is gone wants nothing any more', seen({ fault: { kind: 'Gone' } }), 'Done, Superseded'],
+  ['a hold keeps it from asking', seen({ holds: [hold('Freeze')] }), 'waits: HoldPause'],
+  ['a person ends it', seen({ holds: [hold('Abort', 'Machine')] }), 'Done, Cancelled'],
+  ['who deletes it ends it', seen({ meta: { deletionTimestamp: ago(1) } }), 'Done, Cancelled'],
+  [
+    'what cannot be done ends before it is asked for',
+    seen({ spec: { operations: [{ fence: {} }] } }),
+    'Done, Permanent',
+  ],
+  ['what needs an agent cannot be done without one', seen({ spec: { machine: undefined } }), 'Done, Permanent'],
+  ['closing it rests on the server, not on a cache', seen({ fault: { kind: 'Absent' }, isFresh: false }), 'fresh'],
+  ['without a decision it waits', seen({ status: AWAITING, permit: permit('Requested') }), 'waits: PermitRequested'],
+  [
+    'a denied permit ends it, to be tried again',
+    seen({ status: AWAITING, permit: permit('Denied', 'Denied') }),
+    'Done, Transient',
+  ],
+  ['a lost permit is asked for again', seen({ status: AWAITING }), 'RequestPermit'],
+  ['with a permit it starts', seen({ status: AWAITING, permit: granted }), 'Running'],
+  ['it never starts on a cache', seen({ status: AWAITING, permit: granted, isFresh: false }), 'fresh'],
+  [
+    'it watches a moment before it starts',
+    seen({ status: AWAITING, permit: granted, isRipe: false }),
+    'waits: Progressing',
+  ],
+  [
+    'it does not start where others are as bad',
+    seen({ status: AWAITING, permit: granted, asked: { bad: 2, total: 5 } }),
+    'waits: CohortBlamed',
+  ],
+  [
+    'a permit for another target allows nothing',
+    seen({
+      status: AWAITING,
+      permit: permit('Granted', 'Granted', { targets: [{ kind: 'Machine', name: 'o', uid: 'o' }] }),
+    }),
+    'Done, Transient',
+  ],
+  [
+    'a fault that heals while it waits is left alone',
+    seen({ status: AWAITING, permit: granted, fault: { kind: 'Absent' } }),
+    'Done, Superseded',
+  ],
+  ['a step is written down before it is done', seen({ status: RUNNING, permit: granted }), 'step 0 begun'],
+  [
+    'and done after',
+    seen({ status: { ...RUNNING, steps: [{ ...cordoned, outcome: undefined }] }, permit: granted }),
+    'DoStep',
+  ],
+  [
+    'a step does not begin once the permit ended',
+    seen({ status: RUNNING, permit: permit('Expired') }),
+    'Done, Transient',
+  ],
+  [
+    'nor goes on',
+    seen({ status: { ...RUNNING, steps: [{ ...cordoned, outcome: undefined }] }, permit: permit('Revoked') }),
+    'step 0 Failed',
+  ],
+  [
+    'the agent is shown its job',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'a failed step ends the job',
+    seen({ status: { ...RUNNING, steps: [cordoned, { ...agentStep, outcome: 'Failed' }] }, permit: granted }),
+    'Done, Transient',
+  ],
+  [
+    'a step that the agent does is waited for, also beyond its time',
+    seen({ status: { ...RUNNING, startedAt: ago(9_999), steps: [cordoned, agentStep] }, permit: granted }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'one that it never began is not',
+    seen({ status: { ...RUNNING, startedAt: ago(9_999), steps: [cordoned] }, permit: granted }),
+    'ListJobs, Done, Transient',
+  ],
+  [
+    'what ended with its node is no step at work',
+    seen({ status: { ...RUNNING, steps: [cordoned, agentStep] }, permit: granted, node: undefined }),
+    'Done, Superseded',
+  ],
+  [
+    'after the last step it verifies',
+    seen({ status: { ...RUNNING, steps: [cordoned, { ...agentStep, outcome: 'Succeeded' }] }, permit: granted }),
+    'Verifying',
+  ],
+  [
+    'a fault that is still shown may still go',
+    seen({ status: VERIFYING, permit: granted }),
+    'not away, waits: VerificationFailed',
+  ],
+  [
+    'a fault that stays is for the next rung',
+    seen({
+      status: { ...VERIFYING, conditions: [{ type: 'FaultCleared', status: 'Unknown', lastTransitionTime: ago(61) }] },
+      permit: granted,
+    }),
+    'Done, Escalated',
+  ],
+  [
+    'a fault that is away must stay away',
+    seen({ status: VERIFYING, permit: granted, cleared: { kind: 'Absent', since: NOW - 29_000 } }),
+    'away, waits: Progressing',
+  ],
+  [
+    'and then it has helped',
+    seen({ status: VERIFYING, permit: granted, cleared: { kind: 'Absent', since: NOW - 31_000 } }),
+    'Done, Succeeded',
+  ],
+  [
+    'a flap that nobody saw starts the time anew',
+    seen({
+      status: { ...VERIFYING, verifyUntil: ago(1) },
+      permit: granted,
+      cleared: { kind: 'Absent', since: NOW - 5_000 },
+    }),
+    'away, waits: Progressing',
+  ],
+  [
+    'a clock that lags proves nothing from before the repair',
+    seen({
+      status: { ...VERIFYING, conditions: [{ type: 'FaultCleared', status: 'Unknown', lastTransitionTime: ago(10) }] },
+      permit: granted,
+      cleared: { kind: 'Absent', since: NOW - 3_600_000 },
+    }),
+    'away, waits: Progressing',
+  ],
+  [
+    'unknown is not away',
+    seen({ status: { ...VERIFYING, verifyUntil: ago(1) }, permit: granted, cleared: { kind: 'Unknown', why: 'x' } }),
+    'not away, waits: VerificationFailed',
+  ],
+  [
+    'a job at work renews its permit',
+    seen({
+      status: VERIFYING,
+      permit: permit('Granted', 'Granted', { renewTime: ago(50) }),
+      cleared: { kind: 'Absent', since: NOW - 1_000 },
+    }),
+    'RenewPermit, away, waits: Progressing',
+  ],
+  [
+    'a job that is done frees its slot',
+    seen({ status: { phase: 'Done', outcome: 'Succeeded', startedAt: ago(9), finishedAt: ago(1) }, permit: granted }),
+    'ReportResult',
+  ],
+  [
+    'its record is kept for a day',
+    seen({
+      status: { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(86_000) },
+      meta: { deletionTimestamp: ago(9) },
+    }),
+    '',
+  ],
+  ['and goes then', seen({ status: { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(86_401) } }), 'DeleteRecord'],
+  [
+    'with its finalizer last',
+    seen({
+      status: { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(86_401) },
+      meta: { deletionTimestamp: ago(1) },
+    }),
+    'ReleaseRecord',
+  ],
+]
+
+describe('a repair', () => {
+  test.each(rows)('%s', (_, world, expected) => expect(told(plan(world, NOW))).toBe(expected))
+})
+
+test('whatever is seen, a job moves along its table, closes on fresh sight only, and begins nothing without a permit', () => {
+  const worlds = fc.constantFrom(...rows.map(([, world]) => world))
+  const any = fc.record({
+    one: worlds,
+    two: worlds,
+    fault: fc.constantFrom('Present', 'Absent', 'Unknown', 'Gone'),
+    phase: fc.constantFrom('Requested', 'Granted', 'Denied', 'Expired', 'Revoked', undefined),
+    isFresh: fc.boolean(),
+    isRipe: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(any, ({ one, two, fault, phase, isFresh, isRipe }) => {
+      const world = {
+        ...one,
+        ...two,
+        job: one.job,
+        fault: { kind: fault, why: 'x' },
+        permit: phase && permit(phase),
+        isFresh,
+        isRipe,
+      } as Seen
+      const { change, actions } = plan(world, NOW)
+      const from = one.job.status?.phase ?? 'Pending'
+      if (change?.phase !== undefined && change.phase !== from)
+        expect(jobTable.rows.some((r) => r.from === from && r.to === change.phase)).toBe(true)
+      if (change?.outcome !== undefined) expect([isFresh, change.phase]).toEqual([true, 'Done'])
+      const begins =
+        change?.phase === 'Running' ||
+        (change?.step !== undefined && change.step.outcome === undefined) ||
+        actions.some((a) => a.kind === 'DoStep')
+      if (begins) expect([phase, isFresh]).toEqual(['Granted', true])
+      if (change?.phase === 'Running') expect(fault).toBe('Present')
+    }),
+    { numRuns: 1_000 },
+  )
+})
