@@ -1,4 +1,5 @@
 // All controllers of a business cluster, each once. A new one is added here and nowhere else.
+import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
@@ -10,6 +11,7 @@ export const CONTROLLERS: readonly ControllerModule[] = [
   machineModule,
   machineSetModule,
   componentSetModule,
+  canaryModule,
   remedyModule,
   remedyJobModule,
 ]

@@ -8,6 +8,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { ReadingMemo } from '#controllers/componentset/members.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions.ts'
@@ -44,8 +45,12 @@ export class RolloutModel {
   configs = new Set<string>()
   quality: Quality
   readonly rules: Rules
+  readonly memo = new ReadingMemo()
   /** Called after every plan. */
   onPlan: (plan: SetPlan, seen: Seen) => void = () => undefined
+
+  /** Changes a plan before it is carried out: a planted bug. */
+  distort: (plan: SetPlan, seen: Seen) => SetPlan = (made) => made
 
   constructor({ machines, set, components, quality = () => 'good', rules = rolloutRules }: ModelOptions) {
     this.set = set
@@ -57,7 +62,7 @@ export class RolloutModel {
   }
 
   seen(): Seen {
-    const { set, revisions, nodes, permits, holds, components, configs } = this
+    const { set, revisions, nodes, permits, holds, components, configs, memo } = this
     return {
       set,
       revisions,
@@ -68,6 +73,7 @@ export class RolloutModel {
       sets: [set, ...this.others],
       components,
       configs,
+      memo,
     }
   }
 
@@ -83,7 +89,7 @@ export class RolloutModel {
 
   planTurn(): SetPlan {
     const seen = this.seen()
-    const made = plan(seen, this.now, this.rules)
+    const made = this.distort(plan(seen, this.now, this.rules), seen)
     this.onPlan(made, seen)
     for (const action of made.actions) this.act(action)
     this.set = { ...this.set, status: made.status }

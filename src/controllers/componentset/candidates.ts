@@ -2,10 +2,10 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { isInRange } from './problems.ts'
-import { type Reading, type Standing, standingOf } from './reading.ts'
-import type { Target } from './revisions.ts'
+import { type Reading, type Standing, reportsFailure, standingOf } from './reading.ts'
+import { type Target, isSameTarget } from './revisions.ts'
 import type { Rules } from './rules.ts'
-import { type Revisions, type Track, isGoingBack } from './tracks.ts'
+import { type Revisions, type Track, newerTargets } from './tracks.ts'
 
 export interface Survey {
   readonly track: Track
@@ -56,10 +56,12 @@ export function surveyOf(track: Track, input: SurveyInput): Survey {
   const counts = { updated: 0, failed: 0, unmet: 0 }
   const { index } = track
   const goal = track.target ?? track.declared
+  const newer = newerTargets(track.component, input.revisions).filter((t) => !isSameTarget(t, goal))
   for (const [at, reading] of input.members.entries()) {
     const standing = standingOf(reading, index, goal)
     const isHere = standing === 'Updated' || standing === 'Unhealthy'
-    const isFailed = input.rules.isBlamed(standing, reading)
+    const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
+    const isFailed = input.rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
     if (isHere) counts.updated++
     if (isFailed) counts.failed++
     if (isHere || isFailed) count(triedByClass, reading.machine.spec.class ?? '')
@@ -71,7 +73,7 @@ export function surveyOf(track: Track, input: SurveyInput): Survey {
     else if (verdict === 'Unmet') counts.unmet++
     else if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
-      if (isGoingBack(toldTarget(reading, index), input.revisions)) goingBack.add(reading)
+      if (newer.some((t) => isSameTarget(t, toldTarget(reading, index)))) goingBack.add(reading)
     } else skipped.set(reading.name, verdict.skipped)
   }
   const tried = counts.updated + counts.failed

@@ -51,7 +51,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin)
   const indexOf = indexesOf(seen, revisions)
-  const members = readMembers(set, seen.machines, seen.nodes, indexOf)
+  const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
   const byName = new Map(members.map((m) => [m.name, m]))
   const binding = bindingBlocks(seen, revisions, retry)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)

@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './seen.ts'
+import { inOrderOfNames } from '#nodeops/spread.ts'
 import type { Node } from '#nodeops/objects.ts'
 
 export interface Rival {
@@ -59,17 +60,41 @@ const nodeOf = (nodes: Lookup<Node>, machine: Machine): Node | undefined => {
   return node?.metadata.uid === ref?.uid ? node : undefined
 }
 
+/** Readings of machines that did not change since the last look: thousands are the same each time. */
+export class ReadingMemo {
+  #components = ''
+  #known = new WeakMap<Machine, { readonly node: Node | undefined; readonly reading: Reading }>()
+
+  read(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
+    const known = this.#known.get(machine)
+    if (known !== undefined && known.node === node) return known.reading
+    const reading = readMachine(machine, node, indexOf)
+    this.#known.set(machine, { node, reading })
+    return reading
+  }
+
+  /** What is remembered holds for one list of components. */
+  forComponents(indexOf: ReadonlyMap<string, number>): this {
+    const components = [...indexOf.keys()].join(' ')
+    if (components !== this.#components) this.#known = new WeakMap()
+    this.#components = components
+    return this
+  }
+}
+
 /** In the order of names: nothing may depend on the order in which a cache holds them. */
 export function readMembers(
   set: MachineComponentSet,
   machines: readonly Machine[],
   nodes: Lookup<Node>,
   indexOf: ReadonlyMap<string, number>,
+  memo: ReadingMemo = new ReadingMemo(),
 ): readonly Reading[] {
   const selector = selectorOf(set.spec.selector)
-  const members = machines.filter((m) => isMember(selector, m))
-  members.sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
-  return members.map((m) => readOne(m, nodes, indexOf))
+  const known = memo.forComponents(indexOf)
+  const members: Reading[] = []
+  for (const m of machines) if (isMember(selector, m)) members.push(known.read(m, nodeOf(nodes, m), indexOf))
+  return inOrderOfNames(members)
 }
 
 export const readOne = (machine: Machine, nodes: Lookup<Node>, indexOf: ReadonlyMap<string, number>): Reading =>

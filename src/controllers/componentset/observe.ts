@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './configs.ts'
+import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
 import { type ControllerRevision, controllerRevisionType } from './revisions.ts'
 import type { Seen } from './seen.ts'
@@ -45,6 +46,7 @@ export async function observe(
   caches: Caches,
   client: KubeClient,
   name: string,
+  memo: ReadingMemo,
   signal?: AbortSignal,
 ): Promise<Seen | undefined> {
   requireFresh(Object.values(caches))
@@ -62,6 +64,7 @@ export async function observe(
     holds: caches.holds.list(),
     sets: caches.sets.list(),
     components: caches.components,
+    memo,
     configs: new Set(configNames(set).filter((c) => caches.configs.get(c) !== undefined)),
   }
 }

@@ -10,9 +10,8 @@ import type { Survey } from './candidates.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from './reading.ts'
 import { type Target, revisionHash, shortened } from './revisions.ts'
-import type { Rules } from './rules.ts'
 import type { Seen, Wave } from './seen.ts'
-import { pickSpread } from './spread.ts'
+import { pickSpread } from '#nodeops/spread.ts'
 import { isWaveTo } from './tracks.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
@@ -81,10 +80,20 @@ export interface OpenInput {
   readonly room: Room
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
-  readonly rules: Rules
+  /** Machines of slices that opened a moment ago, for another component. */
+  readonly taken: ReadonlySet<string>
 }
 
-export function openSlice({ seen, survey, waves, room, spec, now }: OpenInput): Opened {
+const without = (survey: Survey, taken: ReadonlySet<string>): Survey =>
+  taken.size === 0
+    ? survey
+    : {
+        ...survey,
+        sound: survey.sound.filter((r) => !taken.has(r.name)),
+        broken: survey.broken.filter((r) => !taken.has(r.name)),
+      }
+
+export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenInput): Opened {
   const { track, sound, broken, goingBack } = survey
   const { target } = track
   if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
@@ -96,7 +105,7 @@ export function openSlice({ seen, survey, waves, room, spec, now }: OpenInput): 
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
   if (room.slices >= MOST_OPEN_SLICES) return nothing(tooManySlices(room))
-  const picked = pick(survey, Math.min(place.left, MAX_TARGETS), room.free, rollout.spread, isRecovery)
+  const picked = pick(without(survey, taken), Math.min(place.left, MAX_TARGETS), room.free, rollout.spread, isRecovery)
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = waves.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
@@ -223,7 +232,8 @@ export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave
   const before = seen.permits.get(wave.permit ?? '')
   const again = askAgainAt(before)
   if (again !== undefined && now < again) return { ...nothing(undefined), wave }
-  const open = new Map([...survey.sound, ...survey.broken].map((r) => [r.name, r]))
+  const free = without(survey, input.taken)
+  const open = new Map([...free.sound, ...free.broken].map((r) => [r.name, r]))
   const targets = wave.machines.flatMap((name) => open.get(name) ?? [])
   // What cannot be asked for any more is picked anew with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), wave: undefined }

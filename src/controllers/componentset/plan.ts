@@ -124,7 +124,8 @@ function componentWaves(context: Context, survey: Survey, draft: Draft): readonl
   if (hasJustFailed(track, draft)) return moved
   const { waves, planned } = inspectSteps(context, survey, moved, tally, draft)
   // What failed a moment ago opens nothing more; what else is at work ends with the next look.
-  return hasJustFailed(track, draft) ? waves : [...waves, ...opens(context, survey, waves, planned, draft)]
+  const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
+  return isFailing ? [...waves, ...planned] : [...waves, ...opens(context, survey, waves, planned, draft)]
 }
 
 const hasJustFailed = ({ component, blocked }: Track, { blocks }: Draft): boolean =>
@@ -219,12 +220,7 @@ function opens(
   })
   const { track } = survey
   const spec = context.specOf(track.component, track.target?.version)
-  const isFree = (r: Reading) => !draft.taken.has(r.name)
-  const free =
-    draft.taken.size === 0
-      ? survey
-      : { ...survey, sound: survey.sound.filter(isFree), broken: survey.broken.filter(isFree) }
-  const input = { seen: context.seen, survey: free, waves, spec, now: context.now, rules: context.rules }
+  const input = { seen: context.seen, survey, waves, spec, now: context.now, taken: draft.taken }
   for (const wave of planned) {
     const again = askAgain({ ...input, room: room() }, wave)
     draft.actions.push(...again.actions)

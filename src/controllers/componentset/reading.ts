@@ -144,6 +144,14 @@ export function standingOf(reading: Reading, index: number, target: Target): Sta
   }
 }
 
+/** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
+export function reportsFailure({ told, reported }: Reading, index: number, target: Target): boolean {
+  const [order, report] = [told[index], reported[index]]
+  if (order === undefined || report === undefined || order.version !== target.version) return false
+  if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false
+  return report.state === 'RolledBack' || report.state === 'Failed'
+}
+
 /** Nobody has heard of it for so long that its switch will not end by itself. */
 export function isLost({ health, machine }: Reading, now: number): boolean {
   if (health !== 'Silent') return false

@@ -11,6 +11,7 @@ import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcil
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import type { SetAction } from './actions.ts'
+import { ReadingMemo } from './members.ts'
 import { type Caches, cachesOf, observe, requestingSet } from './observe.ts'
 import { type SetPlan, plan } from './plan.ts'
 import { type Rules, rolloutRules } from './rules.ts'
@@ -41,6 +42,13 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const tools = { client, now: () => clock.now() }
   const planning = parts.plan ?? plan
   const acting = parts.act ?? act
+  const memos = new Map<string, ReadingMemo>()
+  const memoFor = (set: string): ReadingMemo => {
+    const memo = memos.get(set) ?? new ReadingMemo()
+    memos.set(set, memo)
+    return memo
+  }
+  caches.sets.onChange((_, now) => void (now === undefined && memos.clear()))
   const controller = new Controller({
     name: 'componentset',
     clock,
@@ -51,7 +59,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
     reconcile: reconcileWith<Seen, Rules, SetAction, Verdict>({
       clock,
       config: () => parts.rules ?? rolloutRules,
-      observe: (key, { signal }) => observe(caches, client, key, signal),
+      observe: (key, { signal }) => observe(caches, client, key, memoFor(key), signal),
       plan: planning,
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
       status: (_, planned, results) => verdictAfter(planned as SetPlan, results),

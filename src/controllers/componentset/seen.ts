@@ -5,6 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Node } from '#nodeops/objects.ts'
+import type { ReadingMemo } from './members.ts'
 import type { ControllerRevision } from './revisions.ts'
 
 export interface Lookup<T> {
@@ -27,6 +28,8 @@ export interface Seen {
   readonly components: Lookup<MachineComponent>
   /** Names of the ComponentConfigs that exist. */
   readonly configs: ReadonlySet<string>
+  /** Only saves work: without it every machine is read anew. */
+  readonly memo?: ReadingMemo
 }
 
 export type Status = MachineComponentSetStatus & object

@@ -67,11 +67,11 @@ export function tracksOf(
   })
 }
 
-/** Told a version of a revision made after the last healthy one: moving it to that one is going back. */
-export function isGoingBack(told: Target | undefined, { current, all }: Revisions): boolean {
-  if (told === undefined || current === undefined) return false
-  return all.some((r) => r.revision > current.revision && isSameTarget(targetIn(r, told.component), told))
-}
+/** Targets of revisions made after the last healthy one: a machine that was told one of these and moves to that one goes back. */
+export const newerTargets = (component: string, { current, all }: Revisions): readonly Target[] =>
+  current === undefined
+    ? []
+    : all.filter((r) => r.revision > current.revision).flatMap((r) => targetIn(r, component) ?? [])
 
 export const isWaveTo = ({ component, version, config }: Wave, target: Target | undefined): boolean =>
   target !== undefined && component === target.component && version === target.version && config === target.config

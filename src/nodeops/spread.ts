@@ -21,21 +21,24 @@ export function pickSpread<T extends Spreadable>(
   tried: ReadonlyMap<string, number>,
 ): readonly T[] {
   if (count <= 0) return []
-  const byName = candidates.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  const byName = inOrderOfNames(candidates)
   const classes = groupsOf(byName, 'class')
   // Classes never tried come first, one machine each, so that a small step still meets new hardware.
   const fresh = [...classes.keys()].filter((c) => (tried.get(c) ?? 0) === 0)
   const first = fresh.flatMap((c) => classes.get(c)?.slice(0, 1) ?? []).slice(0, count)
   if (first.length === count) return first
-  const taken = new Set<T>(first)
-  return [
-    ...first,
-    ...interleaved(
-      byName.filter((m) => !taken.has(m)),
-      domains,
-      count - first.length,
-    ),
-  ]
+  const out = new Set<T>(first)
+  for (const machine of inTurns(byName, domains)) {
+    if (out.size === count) break
+    out.add(machine)
+  }
+  return [...out]
+}
+
+/** Most lists are in order already: looking is cheaper than sorting thousands again. */
+export function inOrderOfNames<T extends { readonly name: string }>(list: readonly T[]): readonly T[] {
+  const isSorted = list.every((m, i) => i === 0 || (list[i - 1]?.name ?? '') <= m.name)
+  return isSorted ? list : list.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
 function groupsOf<T extends Spreadable>(machines: readonly T[], domain: Domain): ReadonlyMap<string, readonly T[]> {
@@ -49,25 +52,22 @@ function groupsOf<T extends Spreadable>(machines: readonly T[], domain: Domain):
   return new Map([...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Takes from each domain in turn, and within it from the next kind of domain in turn. */
-function interleaved<T extends Spreadable>(
-  machines: readonly T[],
-  domains: readonly Domain[],
-  count: number,
-): readonly T[] {
+/** From each domain in turn, and within it from the next kind of domain in turn; no further than somebody asks. */
+function* inTurns<T extends Spreadable>(machines: readonly T[], domains: readonly Domain[]): Generator<T> {
   const [domain, ...rest] = domains
-  if (domain === undefined || machines.length <= 1) return machines.slice(0, count)
-  const groups = [...groupsOf(machines, domain).values()]
-  if (groups.length === 1) return interleaved(machines, rest, count)
-  const queues = groups.map((group) => interleaved(group, rest, count))
-  const out: T[] = []
-  for (let round = 0; out.length < count; round++) {
-    const before = out.length
-    for (const queue of queues) {
-      const next = queue[round]
-      if (next !== undefined && out.length < count) out.push(next)
-    }
-    if (out.length === before) break
+  if (domain === undefined || machines.length <= 1) {
+    yield* machines
+    return
   }
-  return out
+  let queues = [...groupsOf(machines, domain).values()].map((group) => inTurns(group, rest))
+  while (queues.length > 0) {
+    const left: Generator<T>[] = []
+    for (const queue of queues) {
+      const next = queue.next()
+      if (next.done === true) continue
+      yield next.value
+      left.push(queue)
+    }
+    queues = left
+  }
 }

@@ -1,0 +1,144 @@
+// Canaries told as cases: picked, switched batch by batch under permits, watched, passed, failed, promoted, aborted.
+import { describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import {
+  START,
+  POOL,
+  component,
+  componentSet,
+  readyNode,
+  silenced,
+  workingMachine,
+} from '#test/support/rollout-fleet.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+const NAMES = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5']
+
+const canary = (spec: Partial<ComponentCanary['spec']> = {}, status?: ComponentCanary['status']): ComponentCanary => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'ComponentCanary',
+  metadata: { name: 'try', uid: 'uid-try', generation: 1 },
+  spec: {
+    selector: { matchLabels: POOL },
+    pick: { count: 2 },
+    components: [{ name: 'beacon', version: '1.1.0' }],
+    strategy: { maxBatchSize: 1, maxFailures: 0 },
+    duration: '1h',
+    promoteWithin: '72h',
+    abort: false,
+    ...spec,
+  },
+  ...(status !== undefined && { status }),
+})
+
+type State = 'Healthy' | 'RolledBack' | 'Staged'
+const told = (name: string, state: State): Machine => {
+  const m = workingMachine(name, { versions: { beacon: '1.1.0' } })
+  const report = { ...m.status?.components?.[0], name: 'beacon', state, since: '2026-01-05T10:00:00Z' }
+  return { ...m, status: { ...m.status, components: [state === 'Healthy' ? report : { ...report, version: '1.0.0' }] } }
+}
+const old = (name: string): Machine => workingMachine(name, { versions: { beacon: '1.0.0' }, class: `c-${name}` })
+
+const seen = (more: Partial<Seen> = {}): Seen => ({
+  canary: canary(),
+  machines: NAMES.map(old),
+  nodes: new Map(NAMES.map((n) => [n, readyNode(n)])),
+  permits: [],
+  holds: [],
+  sets: [componentSet({ beacon: '1.0.0' })],
+  components: new Map([component('beacon', '1.1.0')].map((c) => [c.metadata.name ?? '', c])),
+  ...more,
+})
+
+const permit = (targets: readonly string[], phase: 'Requested' | 'Granted' | 'Released'): OperationPermit => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'OperationPermit',
+  metadata: { name: 'p' },
+  spec: {
+    operations: ['SwitchComponent'],
+    component: { name: 'beacon', version: '1.1.0' },
+    targets: targets.map((name) => ({ kind: 'Machine', name, uid: `uid-${name}` })),
+    requester: { manager: 'kubenode-canary', uid: 'uid-try' },
+    reason: '',
+    recovery: false,
+    leaseSeconds: 120,
+  },
+  status: { phase, decidedAt: '2026-01-05T09:59:59Z' },
+})
+
+const rolling = { phase: 'Rolling' as const, machines: ['m-0', 'm-1'] }
+const watching = { ...rolling, phase: 'Observing' as const, observeUntil: '2026-01-05T11:00:00Z' }
+const kinds = (s: Seen, now = START) => plan(s, now).actions.map((a) => a.kind)
+
+describe('a canary', () => {
+  test('picks its machines, marks them and asks for the first batch', () => {
+    const { status, actions } = plan(seen(), START)
+    expect(status).toMatchObject({ phase: 'Rolling', machines: ['m-0', 'm-1'] })
+    expect(actions).toMatchObject([{ kind: 'Ask', request: { targets: [{ name: 'm-0' }] } }])
+  })
+
+  test('waits with the reason while too few machines are well, and touches none', () => {
+    const { status, actions } = plan(seen({ machines: NAMES.map((n) => silenced(old(n), START)) }), START)
+    expect(actions).toEqual([])
+    expect(status).toMatchObject({ phase: 'Pending', machines: [], waitingFor: { predicate: 'NoMachines' } })
+  })
+
+  test('waits while its MachineComponent does not exist', () => {
+    const { status } = plan(seen({ components: new Map() }), START)
+    expect(status).toMatchObject({ phase: 'Pending', waitingFor: { predicate: 'ComponentMissing' } })
+  })
+
+  test('has no more machines at work than a batch', () => {
+    expect(kinds(seen({ canary: canary({}, rolling), permits: [permit(['m-0'], 'Requested')] }))).toEqual([])
+  })
+
+  test('reports what came to an end, and asks for the next batch then', () => {
+    const machines = [told('m-0', 'Healthy'), ...NAMES.slice(1).map(old)]
+    expect(kinds(seen({ canary: canary({}, rolling), machines, permits: [permit(['m-0'], 'Granted')] }))).toEqual([
+      'Report',
+    ])
+    expect(kinds(seen({ canary: canary({}, rolling), machines, permits: [permit(['m-0'], 'Released')] }))).toEqual([
+      'Ask',
+    ])
+  })
+
+  test('fails with one machine too many that went back, and asks for nothing more', () => {
+    const machines = [told('m-0', 'RolledBack'), ...NAMES.slice(1).map(old)]
+    const { status, actions } = plan(seen({ canary: canary({}, rolling), machines }), START)
+    expect(status).toMatchObject({ phase: 'Failed', counts: { failed: 1 } })
+    expect(actions).toEqual([])
+  })
+
+  const both = [told('m-0', 'Healthy'), told('m-1', 'Healthy'), ...NAMES.slice(2).map(old)]
+
+  test('watches for its duration, passes, and waits for the commit', () => {
+    const first = plan(seen({ canary: canary({}, rolling), machines: both }), START).status
+    expect(first).toMatchObject({ phase: 'Observing', observeUntil: '2026-01-05T11:00:00Z' })
+    expect(plan(seen({ canary: canary({}, first), machines: both }), START + 3_599_000).status.phase).toBe('Observing')
+    expect(plan(seen({ canary: canary({}, first), machines: both }), START + 3_600_000).status.phase).toBe('Passed')
+  })
+
+  test('starts watching anew when a machine was not healthy in between', () => {
+    const machines = [told('m-0', 'Healthy'), told('m-1', 'Staged'), ...NAMES.slice(2).map(old)]
+    const { phase, observeUntil } = plan(seen({ canary: canary({}, watching), machines }), START + 60_000).status
+    expect([phase, observeUntil]).toEqual(['Rolling', undefined])
+  })
+
+  test('is promoted by the set that declares the version', () => {
+    const { status } = plan(
+      seen({ canary: canary({}, watching), machines: both, sets: [componentSet({ beacon: '1.1.0' })] }),
+      START,
+    )
+    expect(status).toMatchObject({ phase: 'Promoted', promotedBy: 'base' })
+  })
+
+  test('ends at once when it is aborted, and frees what has not begun', () => {
+    const made = plan(seen({ canary: canary({ abort: true }, rolling), permits: [permit(['m-0'], 'Granted')] }), START)
+    expect(made.status.phase).toBe('Aborted')
+    expect(made.actions).toMatchObject([{ kind: 'Report', results: [{ machine: 'm-0', result: 'Released' }] }])
+  })
+})

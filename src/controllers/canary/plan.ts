@@ -1,0 +1,317 @@
+// Decides a canary: which machines it marks, which permits it asks for, when it has passed or failed. It writes no machine: its marks are read. Pure.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase } from '#api/protocol/canary.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { matchesLabels } from '#kube/selector.ts'
+import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
+import type { Plan } from '#runtime/reconcile-with.ts'
+import { type Picked, pickMachines } from './pick.ts'
+import type { Seen, Status, Wanted } from './seen.ts'
+import { isSilent, isSound, standingOf } from './standing.ts'
+import { statusOf } from './status.ts'
+import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
+
+export type CanaryAction =
+  | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
+  | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
+  | {
+      readonly kind: 'Report'
+      readonly reason: string
+      readonly permit: OperationPermit
+      readonly wanted: Wanted
+      readonly results: readonly MachineResult[]
+    }
+
+export interface MachineResult {
+  readonly machine: string
+  readonly uid: string
+  readonly result: TargetResult
+}
+
+export interface CanaryPlan extends Plan<CanaryAction> {
+  readonly status: Status
+}
+
+const LEASE_SECONDS = 120
+const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
+const AFTER_MS = 50
+
+export function plan(seen: Seen, now: number): CanaryPlan {
+  const { canary } = seen
+  const before = canary.status?.phase ?? 'Pending'
+  const holds = activeHolds(seen, now)
+  const picked =
+    before === 'Pending' ? pickMachines(seen) : { machines: canary.status?.machines ?? [], lack: undefined }
+  const trials = trialsOf(seen, picked.machines)
+  const move = nextPhase(seen, before, picked, trials, holds, now)
+  const isMarking = MARKING.has(move.phase)
+  const actions = [
+    ...results(seen, move.phase),
+    ...(isMarking ? asks(seen, move.phase, trials, holds) : []),
+    ...renewals(seen, now),
+  ]
+  const status = statusOf(seen, {
+    phase: move.phase,
+    machines: move.phase === 'Pending' ? [] : picked.machines,
+    trials: move.phase === 'Pending' ? [] : trials,
+    observeUntil: move.observeUntil,
+    promotedBy: move.promotedBy,
+    asked: actions.flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
+    wait: waitOf(seen, move.phase, picked, trials, holds),
+    isPaused: holdWith(holds, 'Pause', 'Freeze') !== undefined,
+    now,
+  })
+  const notices =
+    move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: `the canary is ${move.phase}` }]
+  const requeueAfter = nextLook(status, canary.spec.promoteWithin, now)
+  return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+}
+
+function activeHolds({ canary, holds }: Seen, now: number): readonly OperationalHold[] {
+  return holds.filter(({ spec: { target, until } }) => {
+    if (target.kind !== 'ComponentCanary' || !(Date.parse(until) > now)) return false
+    if (target.name !== undefined) return target.name === canary.metadata.name
+    return target.selector !== undefined && matchesLabels(target.selector, canary.metadata.labels)
+  })
+}
+
+const holdWith = (holds: readonly OperationalHold[], ...effects: readonly string[]): OperationalHold | undefined =>
+  holds.find((h) => effects.includes(h.spec.effect))
+
+/** A machine that is gone is no longer tried on; it is neither healthy nor failed. */
+function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readonly Trial[] {
+  const names = new Set(picked)
+  return machines
+    .filter((m) => names.has(m.metadata.name ?? ''))
+    .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+    .flatMap((machine) =>
+      canary.spec.components.map((wanted) => ({ machine, wanted, standing: standingOf(machine, wanted) })),
+    )
+}
+
+interface Move {
+  readonly phase: CanaryPhase
+  readonly observeUntil: string | undefined
+  readonly promotedBy: string | undefined
+}
+
+/** Tried in this order: what ends a canary goes before what leads it on. */
+const EVENTS: readonly CanaryEvent[] = ['abort', 'fail', 'promote', 'lapse', 'unsettle', 'pass', 'observe', 'roll']
+
+function nextPhase(
+  seen: Seen,
+  before: CanaryPhase,
+  picked: Picked,
+  trials: readonly Trial[],
+  holds: readonly OperationalHold[],
+  now: number,
+): Move {
+  const { spec, status } = seen.canary
+  const allHealthy = trials.length > 0 && trials.every((t) => t.standing === 'Healthy')
+  const until = Date.parse(status?.observeUntil ?? '')
+  const promotedBy = declaringSet(seen, trials)
+  const facts: CanaryFacts = {
+    machinesPicked: picked.lack === undefined && picked.machines.length > 0,
+    componentsExist: missingComponent(seen) === undefined,
+    notHeld: holdWith(holds, 'Pause', 'Freeze') === undefined,
+    allHealthy,
+    someUnhealthy: !allHealthy,
+    failuresAbove: failedMachines(trials).size > allowedFailures(seen, picked.machines.length),
+    durationOver: now >= until,
+    setDeclares: promotedBy !== undefined,
+    promotionOverdue: now >= until + parseDuration(spec.promoteWithin),
+    abortWanted: spec.abort || holdWith(holds, 'Abort') !== undefined,
+  }
+  for (const event of EVENTS) {
+    const step = nextCanaryPhase(before, event, facts)
+    if (!step.ok) continue
+    // Watching begins anew whenever a machine was not healthy in between.
+    const watch =
+      event === 'observe'
+        ? timestamp(Math.ceil((now + parseDuration(spec.duration)) / 1_000) * 1_000)
+        : status?.observeUntil
+    return {
+      phase: step.state,
+      observeUntil: event === 'unsettle' ? undefined : watch,
+      promotedBy: event === 'promote' ? promotedBy : status?.promotedBy,
+    }
+  }
+  return { phase: before, observeUntil: status?.observeUntil, promotedBy: status?.promotedBy }
+}
+
+function allowedFailures({ canary }: Seen, picked: number): number {
+  const { maxFailures } = canary.spec.strategy
+  return typeof maxFailures === 'number' ? maxFailures : Math.floor((picked * Number(maxFailures.slice(0, -1))) / 100)
+}
+
+function missingComponent({ canary, components }: Seen): Wanted | undefined {
+  return canary.spec.components.find((c) => components.get(componentObjectName(c.name, c.version)) === undefined)
+}
+
+/** Promoted means that every picked machine would keep the versions without the canary. */
+function declaringSet({ sets }: Seen, trials: readonly Trial[]): string | undefined {
+  const declares = ({ machine, wanted }: Trial) =>
+    sets
+      .filter((s) => matchesLabels(s.spec.selector, machine.metadata.labels))
+      .find((s) => s.spec.components.some((c) => c.name === wanted.name && c.version === wanted.version))?.metadata.name
+  const found = trials.map(declares)
+  return found.includes(undefined) ? undefined : found[0]
+}
+
+const isAlive = ({ status }: OperationPermit): boolean => {
+  const phase = status?.phase ?? 'Requested'
+  return phase === 'Requested' || phase === 'Granted'
+}
+
+/** What came to an end is reported; once the canary is over the rest is released. */
+function results({ canary, permits, machines }: Seen, phase: CanaryPhase): readonly CanaryAction[] {
+  return permits.filter(isAlive).flatMap((permit) => {
+    const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)
+    if (wanted === undefined) return []
+    const ended = permit.spec.targets.flatMap(({ name, uid }): readonly MachineResult[] => {
+      if (permit.spec.results?.[uid] !== undefined) return []
+      const machine = machines.find((m) => m.metadata.name === name && m.metadata.uid === uid)
+      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, MARKING.has(phase))
+      return result === undefined ? [] : [{ machine: name, uid, result }]
+    })
+    if (ended.length === 0) return []
+    const reason = `${ended.length} of ${permit.spec.targets.length} machines came to an end`
+    return [{ kind: 'Report' as const, reason, permit, wanted, results: ended }]
+  })
+}
+
+export function resultOf(machine: Machine, wanted: Wanted, isMarking: boolean): TargetResult | undefined {
+  const standing = standingOf(machine, wanted)
+  if (standing === 'Healthy') return 'Succeeded'
+  if (standing === 'Failed') return 'Failed'
+  return isMarking || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
+}
+
+/** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
+function asks(
+  seen: Seen,
+  phase: CanaryPhase,
+  trials: readonly Trial[],
+  holds: readonly OperationalHold[],
+): readonly CanaryAction[] {
+  const { canary, permits, nodes, components } = seen
+  if (phase !== 'Rolling' || holdWith(holds, 'Pause', 'Freeze') !== undefined) return []
+  const open = new Set(
+    permits
+      .filter(isAlive)
+      .flatMap((p) => p.spec.targets.filter((t) => p.spec.results?.[t.uid] === undefined))
+      .map((t) => t.name),
+  )
+  const room = canary.spec.strategy.maxBatchSize - open.size
+  const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && t.standing === 'Waiting'))
+  if (room <= 0 || wanted === undefined) return []
+  const batch = trials
+    .filter((t) => t.wanted === wanted && t.standing === 'Waiting')
+    .map((t) => t.machine)
+    .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes))
+    .slice(0, room)
+  if (batch.length === 0) return []
+  const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption
+  const { name = '', uid = '', annotations } = canary.metadata
+  const commit = annotations?.[ANNOTATIONS.commit]
+  const request: PermitRequest = {
+    operations: [
+      'SwitchComponent',
+      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
+      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
+    ],
+    component: { name: wanted.name, version: wanted.version },
+    targets: batch.map((m) => ({ kind: 'Machine' as const, name: m.metadata.name ?? '', uid: m.metadata.uid ?? '' })),
+    requester: { manager: FIELD_MANAGERS.canary, kind: canary.kind, name, uid },
+    reason: `canary of ${wanted.name} ${wanted.version}`,
+    ...(commit !== undefined && { commit }),
+    leaseSeconds: LEASE_SECONDS,
+  }
+  const permit = permitName(name, wanted, permits)
+  return [{ kind: 'Ask', reason: `the next ${batch.length} machines of the canary`, permit, request }]
+}
+
+const MOST_NAME_CHARS = 100
+
+/** Numbered: a batch that was asked for before a crash is still open, and its machines are not asked for again. */
+function permitName(canary: string, { name, version }: Wanted, permits: readonly OperationPermit[]): string {
+  const base = `${canary.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')}.${componentObjectName(name, version)
+    .slice(0, MOST_NAME_CHARS)
+    .replace(/[-.]+$/, '')}`
+  const known = new Set(permits.map((p) => p.metadata.name))
+  for (let n = 0; ; n++) if (!known.has(`${base}-b${n}`)) return `${base}-b${n}`
+}
+
+const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
+  permits
+    .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
+    .map((permit) => ({ kind: 'Renew', reason: 'the batch is still at work', permit }))
+
+function waitOf(
+  seen: Seen,
+  phase: CanaryPhase,
+  picked: Picked,
+  trials: readonly Trial[],
+  holds: readonly OperationalHold[],
+): Wait | undefined {
+  const pause = holdWith(holds, 'Pause', 'Freeze')
+  const missing = missingComponent(seen)
+  switch (phase) {
+    case 'Pending':
+    case 'Rolling':
+      if (pause !== undefined)
+        return {
+          predicate: 'HoldPause',
+          seen: `hold ${pause.metadata.name}`,
+          unblock: `the hold is deleted or ends at ${pause.spec.until}`,
+        }
+      if (missing !== undefined)
+        return {
+          predicate: 'ComponentMissing',
+          seen: `there is no MachineComponent ${missing.name} ${missing.version}`,
+          unblock: 'commit it or correct the version',
+        }
+      if (phase === 'Pending')
+        return {
+          predicate: 'NoMachines',
+          seen: picked.lack ?? 'the selector matches no machine',
+          unblock: 'machines become well, or the pick is changed',
+        }
+      return {
+        predicate: 'Progressing',
+        seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${trials.length} trials are healthy`,
+        unblock: 'the Defender grants the permits, and the machines switch',
+      }
+    case 'Observing':
+      return {
+        predicate: 'Soaking',
+        seen: `until ${seen.canary.status?.observeUntil ?? 'the duration is over'}`,
+        unblock: 'time passes and the machines stay healthy',
+      }
+    case 'Passed':
+      return {
+        predicate: 'WaitingForOther',
+        seen: 'no set declares the versions yet',
+        unblock: 'a commit gives the set the versions',
+      }
+    case 'Promoted':
+    case 'Lapsed':
+    case 'Failed':
+    case 'Aborted':
+      return undefined
+    default:
+      return phase satisfies never
+  }
+}
+
+function nextLook({ phase, observeUntil }: Status, promoteWithin: string, now: number): number | undefined {
+  if (phase === 'Rolling') return AT_WORK_MS
+  if (observeUntil === undefined || (phase !== 'Observing' && phase !== 'Passed')) return undefined
+  const at = Date.parse(observeUntil) + (phase === 'Passed' ? parseDuration(promoteWithin) : 0)
+  return Math.max(AFTER_MS, at - now + AFTER_MS)
+}

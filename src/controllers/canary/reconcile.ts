@@ -1,0 +1,159 @@
+// The ComponentCanary controller: observe, plan, act, status, wired; and what wakes it.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { assertNever } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { applyObject } from '#kube/apply.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import { renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { Controller } from '#runtime/controller.ts'
+import { type Informers, requireFresh } from '#runtime/informers.ts'
+import { recheck } from '#runtime/preconditions.ts'
+import { type ActionOutcome, type Notice, outdated, reconcileWith } from '#runtime/reconcile-with.ts'
+import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import { type CanaryAction, type CanaryPlan, plan, resultOf } from './plan.ts'
+import type { Seen, Status } from './seen.ts'
+import { MARKING } from './trial.ts'
+
+const fieldManager = FIELD_MANAGERS.canary
+/** Machines report in bursts; one look answers them all. */
+const GATHER_MS = 100
+const BY_REQUESTER = 'canary-requester'
+
+interface Verdict {
+  readonly status: Status
+  readonly notices: readonly Notice[]
+}
+
+export const canaryModule: ControllerModule = { name: 'canary', setup }
+
+type Caches = ReturnType<typeof cachesOf>
+
+const cachesOf = (informers: Informers) => ({
+  canaries: informers.of(componentCanary),
+  machines: informers.of(machine),
+  nodes: informers.of(nodeType),
+  permits: informers.of(operationPermit, {
+    indexes: { [BY_REQUESTER]: ({ spec: { requester: r } }) => (r.manager === fieldManager ? [r.uid ?? ''] : []) },
+  }),
+  holds: informers.of(operationalHold),
+  sets: informers.of(machineComponentSet),
+  components: informers.of(machineComponent),
+})
+
+function observe(caches: Caches, name: string): Seen | undefined {
+  requireFresh(Object.values(caches))
+  const canary = caches.canaries.get(name)
+  if (canary === undefined || canary.metadata.deletionTimestamp !== undefined) return undefined
+  return {
+    canary,
+    machines: caches.machines.list(),
+    nodes: caches.nodes,
+    permits: caches.permits.byIndex(BY_REQUESTER, canary.metadata.uid ?? ''),
+    holds: caches.holds.list(),
+    sets: caches.sets.list(),
+    components: caches.components,
+  }
+}
+
+function setup(context: ControllerContext): RunningModule {
+  const { client, clock, random, log, metrics, events } = context
+  const caches = cachesOf(context.informers)
+  const controller = new Controller({
+    name: 'canary',
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('canary'),
+    allKeys: () => caches.canaries.list().map((c) => c.metadata.name ?? ''),
+    reconcile: reconcileWith<Seen, undefined, CanaryAction, Verdict>({
+      clock,
+      config: () => undefined,
+      observe: async (key) => observe(caches, key),
+      plan,
+      act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),
+      status: (_, planned, results) => {
+        const { status, notices } = planned as CanaryPlan
+        return results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined
+      },
+      writeStatus: async ({ status, notices }, { canary }, { signal }) => {
+        if (jsonEqual(canary.status, status)) return undefined
+        const { name, resourceVersion } = canary.metadata
+        const object = { apiVersion: canary.apiVersion, kind: canary.kind, metadata: { name, resourceVersion }, status }
+        const outcome = await applyObject(client, componentCanary, object as never, {
+          fieldManager,
+          force: true,
+          subresource: 'status',
+          signal,
+        })
+        if (outcome.kind === 'Applied')
+          for (const { reason, message } of notices)
+            events.record(canary, { type: 'Normal', reason, action: 'TryOut', note: message })
+        return outcome
+      },
+    }),
+  })
+  const wakeAll = () => caches.canaries.list().forEach((c) => controller.enqueueAfter(c.metadata.name ?? '', GATHER_MS))
+  caches.canaries.onChange((before, now) => controller.enqueue((now ?? before)?.metadata.name ?? ''))
+  caches.permits.onChange((before, now) => {
+    const { requester } = (now ?? before)?.spec ?? {}
+    if (requester?.manager === fieldManager && requester.name !== undefined) controller.enqueue(requester.name)
+  })
+  for (const cache of [caches.machines, caches.holds, caches.sets, caches.components]) cache.onChange(wakeAll)
+  return { controllers: [controller] }
+}
+
+async function act(
+  client: KubeClient,
+  action: CanaryAction,
+  seen: Seen,
+  now: number,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const tools = { client, fieldManager, signal }
+  if (action.kind === 'Renew') return renewPermit(tools, action.permit, now)
+  // Decided on an older canary, a permit would be asked for or freed that the newer one counts on.
+  const fresh = await recheck(client, componentCanary, seen.canary, signal)
+  if (fresh.kind === 'Stale') return outdated(fresh.seen)
+  switch (action.kind) {
+    case 'Ask':
+      return requestPermit(tools, action.permit, action.request)
+    case 'Report':
+      return report(client, action, seen, signal)
+    default:
+      return assertNever(action)
+  }
+}
+
+/** A result frees a slot, so it is written only for machines that a fresh look confirms. */
+async function report(
+  client: KubeClient,
+  { permit, wanted, results }: Extract<CanaryAction, { kind: 'Report' }>,
+  { canary }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const isMarking = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
+  const looks = await Promise.all(
+    results.map(async ({ machine: name, uid, result }) => {
+      const now = await client.get(machine, { name }, { signal })
+      if (now === undefined || now.metadata.uid !== uid) return result === 'Released'
+      return resultOf(now, wanted, isMarking) === result
+    }),
+  )
+  const confirmed = results.filter((_, i) => looks[i])
+  if (confirmed.length === 0) return outdated('no machine is as it looked')
+  const outcome = await reportResults(
+    { client, fieldManager, signal },
+    permit,
+    Object.fromEntries(confirmed.map((r) => [r.uid, r.result])),
+  )
+  return outcome.kind !== 'Applied' || confirmed.length === results.length
+    ? outcome
+    : outdated('some machines are not as they looked')
+}

@@ -1,0 +1,26 @@
+// What a canary is decided from.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Node } from '#nodeops/objects.ts'
+
+export interface Lookup<T> {
+  get(name: string): T | undefined
+}
+
+export interface Seen {
+  readonly canary: ComponentCanary
+  readonly machines: readonly Machine[]
+  readonly nodes: Lookup<Node>
+  /** Those that were asked for on behalf of the canary. */
+  readonly permits: readonly OperationPermit[]
+  readonly holds: readonly OperationalHold[]
+  readonly sets: readonly MachineComponentSet[]
+  readonly components: Lookup<MachineComponent>
+}
+
+export type Status = NonNullable<ComponentCanary['status']>
+export type Wanted = ComponentCanary['spec']['components'][number]

@@ -1,0 +1,93 @@
+// The status of a canary: its phase, its marks, and how each machine does. Pure; equal looks give equal statuses.
+import type { CanaryPhase } from '#api/protocol/canary.ts'
+import { timestamp } from '#lib/clock.ts'
+import { setConditions } from '#kube/conditions.ts'
+import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
+import type { Seen, Status } from './seen.ts'
+
+const MOST_RESULTS = 200
+const MOST_PERMITS = 16
+
+export interface Progress {
+  readonly phase: CanaryPhase
+  readonly machines: readonly string[]
+  readonly trials: readonly Trial[]
+  readonly observeUntil: string | undefined
+  readonly promotedBy: string | undefined
+  /** Permits asked for a moment ago. */
+  readonly asked: readonly string[]
+  readonly wait: Wait | undefined
+  readonly isPaused: boolean
+  readonly now: number
+}
+
+type Result = NonNullable<Status['results']>[number]
+
+export function statusOf({ canary, permits }: Seen, progress: Progress): Status {
+  const { phase, machines, trials, observeUntil, promotedBy, wait, now } = progress
+  const before = canary.status
+  const healthy = machines.filter((name) => {
+    const own = trials.filter((t) => t.machine.metadata.name === name)
+    return own.length > 0 && own.every((t) => t.standing === 'Healthy')
+  })
+  const open = permits.filter((p) => ['Requested', 'Granted'].includes(p.status?.phase ?? 'Requested'))
+  const names = [...new Set([...open.map((p) => p.metadata.name ?? ''), ...progress.asked])].toSorted()
+  const { generation } = canary.metadata
+  const isSame = before?.waitingFor?.predicate === wait?.predicate
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase,
+    machines,
+    results: trials.slice(0, MOST_RESULTS).map((t) => resultOf(t, before, now)),
+    counts: { total: machines.length, healthy: healthy.length, failed: failedMachines(trials).size },
+    permits: names.slice(0, MOST_PERMITS),
+    ...(observeUntil !== undefined && { observeUntil }),
+    ...(promotedBy !== undefined && { promotedBy }),
+    ...(wait !== undefined && {
+      waitingFor: { ...wait, since: (isSame ? before?.waitingFor?.since : undefined) ?? timestamp(now) },
+    }),
+    conditions: conditionsOf(before, progress, generation),
+  }
+}
+
+function resultOf({ machine, wanted, standing }: Trial, before: Status | undefined, now: number): Result {
+  const name = machine.metadata.name ?? ''
+  const report = machine.status?.components?.find((c) => c.name === wanted.name)
+  const known = before?.results?.find((r) => r.machine === name && r.component === wanted.name)?.healthySince
+  return {
+    machine: name,
+    component: wanted.name,
+    state: report?.state ?? 'Fetching',
+    ...(standing === 'Healthy' && { healthySince: known ?? timestamp(now) }),
+    ...(report?.message !== undefined && { message: report.message }),
+  }
+}
+
+function conditionsOf(
+  before: Status | undefined,
+  { phase, wait, isPaused, now }: Progress,
+  generation: number | undefined,
+): NonNullable<Status['conditions']> {
+  const isReady = phase === 'Passed' || phase === 'Promoted'
+  const isStalled = phase === 'Failed' || wait?.predicate === 'ComponentMissing'
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  const message = wait?.seen ?? `the canary is ${phase}`
+  const reason = REASON_OF[phase]
+  const is = (b: boolean) => (b ? ('True' as const) : ('False' as const))
+  const wanted = [
+    { type: 'Ready', status: is(isReady), reason, message },
+    { type: 'Reconciling', status: is(MARKING.has(phase) && phase !== 'Passed'), reason, message },
+    {
+      type: 'Stalled',
+      status: is(isStalled),
+      reason: isStalled ? (wait?.predicate ?? reason) : 'AsDeclared',
+      message: isStalled ? message : '',
+    },
+    { type: 'Paused', status: is(isPaused), reason: isPaused ? 'HoldPause' : 'AsDeclared', message: '' },
+  ]
+  return setConditions(
+    before?.conditions,
+    wanted.map((c) => ({ ...c, ...observed })),
+    now,
+  )
+}

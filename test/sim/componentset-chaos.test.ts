@@ -1,0 +1,24 @@
+// Random lives of rollouts, many of them: what must hold of every plan, and that each planted bug is found.
+import { describe, expect, test } from 'vitest'
+import { seededRandom } from '#lib/random.ts'
+import { rolloutRules } from '#controllers/componentset/rules.ts'
+import { chaos } from '#test/support/rollout-chaos.ts'
+import { rolloutMutants } from '#test/support/rollout-mutants.ts'
+import { seeds } from '#test/support/scheduler.ts'
+
+const SEEDS = 120
+
+describe('F18, F20: a rollout among machines that die, people who edit and permits that end', () => {
+  test(`holds to its rules in ${SEEDS} seeds`, () => {
+    for (const seed of seeds(SEEDS)) expect([seed, chaos(seededRandom(seed))]).toEqual([seed, undefined])
+  })
+})
+
+describe('a planted bug', () => {
+  test.each(rolloutMutants)('is found: $name (within $within seeds)', ({ rules, within }) => {
+    const found = Array.from({ length: within }, (_, seed) => seed).find(
+      (seed) => chaos(seededRandom(seed), { rules: { ...rolloutRules, ...rules } }) !== undefined,
+    )
+    expect(found).toBeDefined()
+  })
+})

@@ -1,0 +1,331 @@
+// Random lives of a rollout: everybody takes turns in any order while machines die, people edit and permits end; what must always hold is looked at after every plan.
+import { jsonEqual } from '#lib/json.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import type { SetAction } from '#controllers/componentset/actions.ts'
+import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
+import type { Rules } from '#controllers/componentset/rules.ts'
+import type { Seen } from '#controllers/componentset/seen.ts'
+import { budgetOf } from '#controllers/componentset/share.ts'
+import { POOL, component, componentSet, heard, silenced, workingMachine } from './rollout-fleet.ts'
+import { RolloutModel } from './rollout-model.ts'
+
+const GOOD = ['1.0.0', '1.1.0', '2.0.0'] as const
+const BAD = '6.6.6'
+const NAMES = ['beacon', 'scribe'] as const
+const definitions = NAMES.flatMap((c) => [...GOOD, BAD].map((v) => component(c, v)))
+
+export interface Chaos {
+  readonly rules?: Rules
+  /** A planted bug in the plan as a whole. */
+  readonly distort?: (made: SetPlan, seen: Seen) => SetPlan
+  readonly steps?: number
+}
+
+/** Answers the first thing that was wrong. */
+export function chaos(random: Random, { rules, distort, steps = 250 }: Chaos = {}): string | undefined {
+  const count = 4 + random.below(14)
+  const machines = Array.from({ length: count }, (_, i) => newMachine(`m-${i}`, random))
+  const model = new RolloutModel({
+    machines,
+    set: componentSet(versionsOf(random, '1.0.0'), {
+      soak: '5s',
+      progressDeadline: '10m',
+      steps: random.pick([[1, 2, 5], [2], ['20%', '50%']] as const),
+      maxUnavailable: random.pick([1, 2, 3, '30%', '60%'] as const),
+    }),
+    components: definitions,
+    quality: (_, v) => (v === BAD ? 'probe fails' : 'good'),
+    ...(rules !== undefined && { rules }),
+  })
+  if (distort !== undefined) model.distort = distort
+  let wrong: string | undefined
+  const note = (text: string | undefined) => (wrong ??= text)
+  model.onPlan = (made, seen) => note(wrongPlan(made, seen, model.now, random))
+  for (let n = 0; n < steps; n++) {
+    if (note(undefined) !== undefined) break
+    disturb(model, random, note)
+  }
+  if (wrong !== undefined) return wrong
+  calm(model)
+  try {
+    model.settle(400)
+  } catch (e) {
+    return wrong ?? String(e)
+  }
+  return wrong ?? unfinished(model)
+}
+
+const newMachine = (name: string, random: Random): Machine =>
+  workingMachine(name, {
+    versions: { beacon: '1.0.0', scribe: '1.0.0' },
+    zone: `z-${random.below(3)}`,
+    rack: `r-${random.below(4)}`,
+    class: `c-${random.below(3)}`,
+  })
+
+const versionsOf = (random: Random, version?: string): Readonly<Record<string, string>> => ({
+  beacon: version ?? random.pick([...GOOD, BAD, BAD]),
+  scribe: version ?? random.pick(GOOD),
+})
+
+function disturb(model: RolloutModel, random: Random, note: (text: string | undefined) => void): void {
+  const names = [...model.machines.keys()]
+  const name = names.length === 0 ? '' : random.pick(names)
+  const dice = random.below(100)
+  if (dice < 10) model.round()
+  else if (dice < 30) model.planTurn()
+  else if (dice < 45) names.forEach((m) => model.machineController(m))
+  else if (dice < 65) names.filter(() => random.below(3) > 0).forEach((m) => model.agent(m))
+  else if (dice < 75) model.defender()
+  else if (dice < 81) model.now += random.pick([1_000, 10_000, 60_000, 400_000])
+  else disrupt(model, random, name, dice)
+  note(uncovered(model))
+}
+
+function disrupt(model: RolloutModel, random: Random, name: string, dice: number): void {
+  const machine = model.machines.get(name)
+  const node = model.nodes.get(name)
+  switch (dice) {
+    case 81:
+    case 82:
+    case 83:
+    case 84:
+    case 85:
+      // Half of the time nothing new: a rollout needs some quiet to get anywhere.
+      return random.below(2) === 0 ? model.declare(versionsOf(random)) : undefined
+    case 86:
+    case 87:
+      if (machine !== undefined) model.machines.set(name, silenced(machine, model.now))
+      return
+    case 88:
+    case 89:
+      for (const [n, m] of model.machines) model.machines.set(n, model.isSilent(m) ? heard(m, model.now) : m)
+      return
+    case 90:
+      model.machines.delete(name)
+      return
+    case 91: {
+      const added = `n-${random.below(10_000)}`
+      model.machines.set(added, newMachine(added, random))
+      model.nodes.set(added, { ...model.nodes.get(name), metadata: { name: added, uid: `node-${added}` } } as never)
+      return
+    }
+    case 92:
+      if (machine !== undefined)
+        model.machines.set(name, { ...machine, metadata: { ...machine.metadata, labels: random.pick([POOL, {}]) } })
+      return
+    case 93:
+      if (node !== undefined) model.nodes.set(name, { ...node, status: {} })
+      return
+    case 94:
+      for (const [n, other] of model.nodes) model.nodes.set(n, { ...other, status: READY })
+      return
+    case 95:
+      model.holds = random.below(2) === 0 ? [] : [holdOn(model, random.pick(['Pause', 'Retry', 'Abort']))]
+      return
+    case 96:
+    case 97:
+      return endPermits(model, random)
+    default:
+      return
+  }
+}
+
+const READY = {
+  conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Up', message: '', lastTransitionTime: timestamp(0) }],
+}
+
+const holdOn = (model: RolloutModel, effect: 'Pause' | 'Retry' | 'Abort'): OperationalHold => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'OperationalHold',
+  metadata: { name: 'h', creationTimestamp: timestamp(model.now) },
+  spec: {
+    target: { kind: 'MachineComponentSet', name: 'base' },
+    effect,
+    reason: 'chaos',
+    author: 'dice',
+    until: timestamp(model.now + 600_000),
+  },
+})
+
+function endPermits(model: RolloutModel, random: Random): void {
+  for (const [name, permit] of model.permits) {
+    const phase = permit.status?.phase ?? 'Requested'
+    if (random.below(2) === 0 || (phase !== 'Requested' && phase !== 'Granted')) continue
+    const ended = phase === 'Granted' ? random.pick(['Expired', 'Revoked'] as const) : ('Denied' as const)
+    model.permits.set(name, { ...permit, status: { ...permit.status, phase: ended, decidedAt: timestamp(model.now) } })
+  }
+}
+
+/** Everything heals, and what is declared is good. */
+function calm(model: RolloutModel): void {
+  model.holds = []
+  for (const [n, m] of model.machines) {
+    model.machines.set(n, { ...heard(m, model.now), metadata: { ...m.metadata, labels: POOL } })
+    model.nodes.set(n, { apiVersion: 'v1', kind: 'Node', metadata: { name: n, uid: `node-${n}` }, status: READY })
+  }
+  if (model.machines.size === 0)
+    model.machines.set('m-last', newMachine('m-last', { below: () => 0 } as unknown as Random))
+  if (!model.nodes.has('m-last'))
+    model.nodes.set('m-last', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'm-last', uid: 'node-m-last' },
+      status: READY,
+    })
+  // Seen in between, another version lifts what was blocked for good reasons.
+  model.declare({ beacon: '2.0.0', scribe: '2.0.0' })
+  model.planTurn()
+  model.declare({ beacon: '1.1.0', scribe: '1.1.0' })
+}
+
+function unfinished(model: RolloutModel): string | undefined {
+  const declared = model.set.spec.components[0]?.version ?? ''
+  for (const c of NAMES) {
+    const versions = model.versions(c)
+    if (Object.keys(versions).some((v) => v !== declared))
+      return `it ends with ${c} at ${JSON.stringify(versions)} instead of ${declared}: ${JSON.stringify(model.set.status?.waitingFor)}`
+  }
+  return model.set.status?.phase === 'Complete' ? undefined : `it ends ${model.set.status?.phase}`
+}
+
+/** A machine between two versions is covered by a permit that was asked for it. */
+function uncovered(model: RolloutModel): string | undefined {
+  const uids = new Set([...model.permits.values()].flatMap((p) => p.spec.targets.map((t) => t.uid)))
+  const bare = model.atWork().find((name) => !uids.has(model.machines.get(name)?.metadata.uid ?? ''))
+  return bare === undefined ? undefined : `${bare} is at work and no permit was ever asked for it`
+}
+
+function wrongPlan(made: SetPlan, seen: Seen, now: number, random: Random): string | undefined {
+  const { status } = made
+  if (status.phase !== 'Complete' && status.waitingFor === undefined) return 'it waits without a reason'
+  if ((status.waves ?? []).length > 64) return 'more waves than a status may list'
+  return (
+    overBudget(made, seen) ??
+    disturbing(made, seen) ??
+    spreadingBad(made, seen) ??
+    blamedWrongly(made, seen) ??
+    illegalMove(made, seen) ??
+    unordered(made, seen, now, random)
+  )
+}
+
+/** A version that went back on one machine is not offered to another, unless a person asks for it. */
+function spreadingBad(made: SetPlan, seen: Seen): string | undefined {
+  if (seen.holds.some((h) => h.spec.effect === 'Retry')) return undefined
+  const ask = asksOf(made).find((a) => a.request.component?.version === BAD)
+  if (ask === undefined) return undefined
+  const failed = seen.machines.find((m) => isMember(m) && wentBack(m, ask.request.component?.name ?? ''))
+  return failed && `${failed.metadata.name} went back from ${BAD}, and more machines are asked for`
+}
+
+const wentBack = ({ spec, status }: Machine, name: string): boolean =>
+  spec.components?.some((t) => {
+    const r = status?.components?.find((c) => c.name === t.name)
+    return (
+      t.name === name && t.version === BAD && r?.desired === BAD && r.state === 'RolledBack' && r.attempt === t.attempt
+    )
+  }) === true
+
+/** A good version is not blocked because machines failed when none did: at most one that fell silent during its switch. */
+function blamedWrongly({ status }: SetPlan, seen: Seen): string | undefined {
+  if (seen.machines.some((m) => isSilent(m) && isAtWork(m))) return undefined
+  const before = seen.set.status?.revisions?.blocked ?? []
+  const fresh = (status.revisions?.blocked ?? []).filter((b) => !before.some((o) => o.since === b.since))
+  const wrong = fresh.find(
+    ({ component: c, reason }) =>
+      reason.includes('machines failed') && seen.set.spec.components.find((w) => w.name === c)?.version !== BAD,
+  )
+  return wrong && `${wrong.component} is blocked although it is good: ${wrong.reason}`
+}
+
+function illegalMove({ status }: SetPlan, seen: Seen): string | undefined {
+  const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
+  for (const wave of status.waves ?? []) {
+    const before = seen.set.status?.waves?.find(
+      (w) =>
+        w.component === wave.component && w.step === wave.step && w.slice === wave.slice && w.permit === wave.permit,
+    )
+    if (before === undefined || before.phase === wave.phase) continue
+    const permit = seen.permits.get(wave.permit ?? '')
+    if (wave.phase === 'Switching' && permit?.status?.phase !== 'Granted')
+      return 'a slice switches without a granted permit'
+    const busy = wave.machines.find((n) => {
+      const m = byName.get(n)
+      return m !== undefined && !isSilent(m) && isOn(m, wave.component)
+    })
+    if (wave.phase === 'Inspecting' && busy !== undefined)
+      return `a slice is inspected while ${busy} is between two versions`
+  }
+  return undefined
+}
+
+const isOn = ({ spec, status }: Machine, name: string): boolean =>
+  spec.components?.some((c) => c.name === name && c.switch !== undefined) === true ||
+  status?.components?.some((c) => c.name === name && isSwitching(c.state)) === true
+
+type Ask = Extract<SetAction, { kind: 'Ask' }>
+const asksOf = ({ actions }: SetPlan): readonly Ask[] => actions.filter((a) => a.kind === 'Ask')
+
+const isMember = ({ metadata }: Machine): boolean => metadata.labels?.['kubenode.io/pool'] === 'workers'
+const isSilent = ({ status }: Machine): boolean =>
+  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
+const isNodeUp = ({ metadata: { name = '' } }: Machine, { nodes }: Seen): boolean =>
+  nodes.get(name)?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
+const isAtWork = ({ spec, status }: Machine): boolean =>
+  spec.components?.some((c) => c.switch !== undefined) === true ||
+  status?.components?.some((c) => isSwitching(c.state)) === true
+const isWell = (m: Machine, seen: Seen): boolean =>
+  !isSilent(m) &&
+  isNodeUp(m, seen) &&
+  m.status?.components?.every((c) => c.state !== 'Failed' && c.state !== 'Degraded') === true
+
+/** Told in other words than the planner's: what is down, plus what every slice of ours may take down, is within maxUnavailable. */
+function overBudget(made: SetPlan, seen: Seen): string | undefined {
+  const asks = asksOf(made)
+  const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
+  const fresh = asks.flatMap((a) => a.request.targets.map((t) => t.name))
+  const costly = fresh.filter((n) => isWell(byName.get(n) ?? ({} as Machine), seen))
+  if (costly.length === 0) return undefined
+  const members = seen.machines.filter(isMember)
+  const limit = budgetOf(seen.set.spec.rollout.maxUnavailable, members.length)
+  const down = new Set(members.filter((m) => !isWell(m, seen) || isAtWork(m)).map((m) => m.metadata.name ?? ''))
+  for (const wave of made.status.waves ?? []) {
+    if (wave.phase !== 'AwaitingPermit' && wave.phase !== 'Switching') continue
+    const { targets = [], results = {} } = seen.permits.get(wave.permit ?? '')?.spec ?? {}
+    const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
+    for (const name of wave.machines) if (!done.has(name) && byName.has(name)) down.add(name)
+  }
+  for (const name of fresh) down.add(name)
+  const counted = [...down].filter((name) => isMember(byName.get(name) ?? ({ metadata: {} } as Machine)))
+  return counted.length > limit ? `${counted.length} machines may be down, ${limit} are allowed` : undefined
+}
+
+/** What is unknown, silent, broken or at work for others is not asked about. */
+function disturbing(made: SetPlan, seen: Seen): string | undefined {
+  const byName = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m]))
+  for (const { request } of asksOf(made))
+    for (const { name, uid } of request.targets) {
+      const m = byName.get(name)
+      if (m === undefined || m.metadata.uid !== uid) return `${name} does not exist and is asked for`
+      if (isSilent(m) || !isNodeUp(m, seen)) return `${name} is not known to be well and is asked for`
+      if (isAtWork(m)) return `${name} is at work and is asked for`
+      if (!isMember(m)) return `${name} is no machine of the set and is asked for`
+    }
+  return undefined
+}
+
+function unordered(made: SetPlan, seen: Seen, now: number, random: Random): string | undefined {
+  if (random.below(4) !== 0) return undefined
+  const shuffled = seen.machines.toSorted(() => random.below(3) - 1)
+  const again = plan({ ...seen, machines: shuffled }, now)
+  const first = plan(seen, now)
+  return jsonEqual(first.status, again.status) && jsonEqual(asksOf(first), asksOf(again)) && made !== undefined
+    ? undefined
+    : 'the order of the machines matters'
+}
