@@ -1,0 +1,120 @@
+// A local fleet of a test: a clone of this repository with the work tree's commit, its own data folder, real processes; ended whatever happens.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { processesWith, until } from '../../support/processes.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+/** A loaded machine needs minutes for what takes an idle one seconds. */
+export const PATIENCE_MS = 300_000
+
+export interface Shell {
+  readonly code: number
+  readonly out: string
+}
+
+export class TestFleet {
+  readonly checkout: string
+  readonly data: string
+  #child: ChildProcess | undefined
+  #said = ''
+
+  constructor() {
+    this.checkout = realpathSync(mkdtempSync(join(tmpdir(), 'kubenode-way-')))
+    this.data = join(this.checkout, '.kubenode')
+    execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${ROOT}`, this.checkout])
+    // What is tested is the work tree, committed or not.
+    const changed = execFileSync('git', ['-C', ROOT, 'ls-files', '-m', '-o', '--exclude-standard'], {
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .filter(Boolean)
+    for (const file of changed) spawnSync('cp', ['--parents', file, this.checkout], { cwd: ROOT })
+    symlinkSync(join(ROOT, 'node_modules'), join(this.checkout, 'node_modules'))
+    execFileSync('git', ['-C', this.checkout, 'add', '-A'])
+    spawnSync('git', [
+      '-C',
+      this.checkout,
+      '-c',
+      'user.name=t',
+      '-c',
+      'user.email=t@localhost',
+      'commit',
+      '-qm',
+      'work tree',
+    ])
+  }
+
+  get repository(): string {
+    return join(this.data, 'fleet')
+  }
+
+  get said(): string {
+    return this.#said
+  }
+
+  kubeconfig(cluster: string): string {
+    return join(this.data, cluster, 'apiserver', 'admin.kubeconfig')
+  }
+
+  start(...args: readonly string[]): void {
+    const child = spawn(join(this.checkout, 'bin/kubenode'), ['local', 'up', ...args], {
+      cwd: this.checkout,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (d: Buffer) => (this.#said += d.toString()))
+    this.#child = child
+  }
+
+  /** The exit code; undefined after a signal. */
+  async end(signal: NodeJS.Signals): Promise<number | undefined> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null) return child?.exitCode ?? undefined
+    const ended = new Promise<number | undefined>((done) => child.once('exit', (code) => done(code ?? undefined)))
+    child.kill(signal)
+    return ended
+  }
+
+  /** Not in one piece: whoever watches the fleet meanwhile must hear of it as it happens. */
+  run(command: string, cwd = this.checkout): Promise<Shell> {
+    return new Promise((done, fail) => {
+      const child = spawn('bash', ['-euc', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS })
+      let out = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (d: Buffer) => (out += d.toString()))
+      child.once('error', fail)
+      child.once('close', (code) => done({ code: code ?? -1, out }))
+    })
+  }
+
+  /** Waits until the fleet is as its newest commit says. */
+  async settled(): Promise<void> {
+    const { code, out } = await this.run(`bin/kubenode local status --wait --timeout ${PATIENCE_MS / 1000}s`)
+    if (code !== 0) throw new Error(`the fleet did not settle:\n${out}\n${this.#said.slice(-3_000)}`)
+  }
+
+  setVersion(component: string, version: string): void {
+    const file = join(this.repository, 'fleet/clusters/versions.json')
+    const versions = { ...(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>), [component]: version }
+    writeFileSync(file, `${JSON.stringify(versions, null, 2)}\n`)
+    this.commit(`${component} ${version}`)
+  }
+
+  commit(message: string): void {
+    execFileSync('git', ['-C', this.repository, 'commit', '-qam', message])
+  }
+
+  processes(...parts: readonly string[]) {
+    return processesWith(this.data, ...parts)
+  }
+
+  /** Whatever a test left running is ended; the folder goes. */
+  async dispose(): Promise<void> {
+    await this.end('SIGINT')
+    for (const { pid } of this.processes()) process.kill(pid, 'SIGKILL')
+    await until('all processes of the fleet are gone', () => this.processes().length === 0 || undefined, 20_000)
+    rmSync(this.checkout, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,150 @@
+// The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
+// and none of it minds that any process is killed in the middle.
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { seededRandom } from '#lib/random.ts'
+import { shellBlocks } from '../../support/readme.ts'
+import { sleep, until } from '../../support/processes.ts'
+import { PATIENCE_MS, TestFleet } from './fleet.ts'
+import { observe } from './watching.ts'
+import type { Observer } from './watching.ts'
+
+const NODES = 3
+const seed = Number(process.env['KUBENODE_SEED'] ?? Date.now() % 100_000)
+
+let fleet: TestFleet
+const observers = new Map<string, Observer>()
+const observer = (cluster: string): Observer => {
+  const found = observers.get(cluster)
+  if (found === undefined) throw new Error(`nobody observes ${cluster}`)
+  return found
+}
+const versionsOf = (cluster: string, component: string): string[] =>
+  observer(cluster)
+    .machines()
+    .map((m) => m.status?.components?.find((c) => c.name === component)?.version ?? 'none')
+
+beforeAll(async () => {
+  console.log(`seed ${seed}; run again with KUBENODE_SEED=${seed}`)
+  fleet = new TestFleet()
+  fleet.start('--nodes', String(NODES))
+  await fleet.settled()
+  for (const cluster of ['test', 'prod']) observers.set(cluster, observe(fleet.kubeconfig(cluster)))
+  await until(
+    'both clusters are seen',
+    () => ['test', 'prod'].every((c) => observer(c).machines().length === NODES) || undefined,
+    30_000,
+  )
+}, PATIENCE_MS)
+
+afterAll(async () => {
+  for (const o of observers.values()) await o.stop()
+  await fleet.dispose()
+}, 60_000)
+
+describe('the whole way', () => {
+  test('machines join with identities of their own and run what git says', () => {
+    for (const cluster of ['test', 'prod']) {
+      expect(versionsOf(cluster, 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
+      expect(versionsOf(cluster, 'scribe')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
+    }
+    const agents = fleet.processes('agent-main.ts')
+    expect(agents.length).toBe(2 * NODES)
+  })
+
+  test('the story of the README runs as it is printed', { timeout: PATIENCE_MS }, async () => {
+    const [bump, bad, back, fault, ...more] = shellBlocks()
+    expect(more).toEqual([])
+    let folder = fleet.checkout
+    const type = async (block: string | undefined) => {
+      const { code, out } = await fleet.run(`${block ?? 'false'}\npwd > ${fleet.checkout}/where`, folder)
+      expect(`${code} ${out}`).toMatch(/^0 /)
+      folder = readFileSync(`${fleet.checkout}/where`, 'utf8').trim()
+      return out
+    }
+    await type(bump)
+    expect(versionsOf('prod', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
+
+    const why = await type(bad)
+    expect(why).toContain('is Blocked')
+    // The first machine tried it and went back; nobody else, and no later stage, ever ran it.
+    expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
+    expect([...observer('prod').versionsSeen('beacon')].sort()).toEqual(['1.0.0', '1.1.0'])
+
+    await type(back)
+    expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
+
+    await type(fault)
+    const jobs = await observer('test').client.list(remedyOperationJob)
+    const ended = jobs.items.filter((j) => j.status?.outcome === 'Succeeded')
+    expect(ended.length).toBeGreaterThanOrEqual(1)
+    expect(ended[0]?.status?.permitRef).toBeDefined()
+  })
+
+  test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async () => {
+    const random = seededRandom(seed)
+    const kinds: readonly (readonly [string, readonly string[]])[] = [
+      ['sync', ['run --roles sync']],
+      ['controllers', ['run --roles controllers', '--cluster test']],
+      ['defender', ['run --roles defender', '--cluster test']],
+      ['API server of a cluster', ['apiserver --data', '/test/apiserver']],
+      ['API server of the hub', ['apiserver --data', '/hub/apiserver']],
+      ['agent', ['agent-main.ts', '/test/nodes/']],
+      ['component', ['/test/nodes/', 'beacon.mjs']],
+    ]
+    fleet.setVersion('beacon', '1.0.0')
+    const order = kinds.map((k) => ({ k, at: random.next() })).sort((x, y) => x.at - y.at)
+    for (const {
+      k: [name, parts],
+    } of order) {
+      await sleep(random.below(1_500))
+      const found = fleet.processes(...parts)
+      expect(found.length, `a ${name} runs`).toBeGreaterThan(0)
+      process.kill(random.pick(found).pid, 'SIGKILL')
+    }
+    await fleet.settled()
+    for (const cluster of ['test', 'prod']) {
+      await until(
+        `${cluster} is at 1.0.0`,
+        () => versionsOf(cluster, 'beacon').every((v) => v === '1.0.0') || undefined,
+        60_000,
+      )
+    }
+  })
+
+  test('no budget was exceeded at any time', () => {
+    // Three machines: the careful policy lets one of them be disrupted at a time.
+    for (const cluster of ['test', 'prod']) expect(observer(cluster).mostSwitching(), cluster).toBeLessThanOrEqual(1)
+  })
+
+  test('a second start in the same folder is refused with a number', async () => {
+    const { code, out } = await fleet.run('bin/kubenode local up')
+    expect(code).toBe(2)
+    expect(out).toMatch(/KN1201: a local fleet runs in .* already \(pid \d+\)/)
+  })
+
+  test('a commit that cannot be rendered changes nothing and says why', { timeout: PATIENCE_MS }, async () => {
+    await fleet.run(`echo 'nonsense(' >> fleet/main.ts && git commit -qam broken`, fleet.repository)
+    const out = await until(
+      'the error is shown',
+      async () => {
+        const seen = (await fleet.run('bin/kubenode local status || true')).out
+        return /KN7\d\d\d/.test(seen) ? seen : undefined
+      },
+      60_000,
+    )
+    expect(out).toContain('main.ts')
+    expect(versionsOf('test', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
+    await fleet.run('git revert --no-edit HEAD', fleet.repository)
+    await fleet.settled()
+  })
+
+  test('an interrupt ends every process, and the next start goes on', { timeout: PATIENCE_MS }, async () => {
+    expect(await fleet.end('SIGINT')).toBe(130)
+    expect(fleet.processes()).toEqual([])
+    fleet.start()
+    await fleet.settled()
+    await until('agents run again', () => fleet.processes('agent-main.ts').length === 2 * NODES || undefined, 60_000)
+  })
+})
