@@ -79,10 +79,14 @@ export class Requests {
 
   async send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Reply> {
     const type = body === undefined ? {} : { type: 'application/json' }
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    // Node gives the body of a DELETE no length by itself
+    const length: Record<string, string> = bytes === undefined ? {} : { 'content-length': String(bytes.length) }
+    const headers = { ...length, ...options.headers }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request(this.#options(method, path, { ...type, ...options }), resolve)
+      const sent = request(this.#options(method, path, { ...type, ...options, headers }), resolve)
       sent.on('error', reject)
-      sent.end(body === undefined ? undefined : JSON.stringify(body))
+      sent.end(bytes)
     })
     const parts: Buffer[] = []
     for await (const part of response) parts.push(part as Buffer)
