@@ -10,6 +10,7 @@ import { encodeJson } from '../codec/json.ts'
 import type { Answer, Call, ServerParts } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
 import { handlerFor } from '../handlers/route.ts'
+import { nameAskedFor } from '../selectors/field-selector.ts'
 import { badRequest, internalError, nothingServed, Refusal } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
 import { isTrue } from './query.ts'
@@ -55,6 +56,8 @@ export function createHttpServer({ parts, authenticate, tls, log }: HttpOptions)
   )
   return server
 }
+
+const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection'])
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -131,7 +134,7 @@ async function answerOf(
     resource: path.plural,
     subresource: path.subresource,
     namespace: path.namespace,
-    name: path.name,
+    name: path.name === '' && SELECTING.has(verb) ? nameAskedFor(query.get('fieldSelector') ?? '') : path.name,
   })
   const served = parts.registry.find(path.group, path.version, path.plural)
   if (served === undefined) {

@@ -1,7 +1,7 @@
 // Field selectors: a few paths that a kind offers, compared as text with = and !=.
 import type { KubeObject } from '#schema/object.ts'
 import type { Served } from '../registry/served.ts'
-import { badRequest } from '../status/refusal.ts'
+import { badRequest, Refusal } from '../status/refusal.ts'
 
 export interface FieldSelector {
   /** Set when only one name can match: lists and watches then go through the index. */
@@ -41,6 +41,18 @@ export function parseFieldSelector(text: string, served: Served): FieldSelector 
     namespace,
     matches:
       rest.length === 0 ? undefined : (o) => rest.every((t) => (valueOf(t.field, o, served) === t.value) === t.equal),
+  }
+}
+
+/** The one name that a selector asks for: rights to named objects count for lists and watches of that name. '' when there is none. */
+export function nameAskedFor(text: string): string {
+  try {
+    const terms = split(text).map((t) => (t === '' ? undefined : parseTerm(t)))
+    return terms.find((t) => t?.field === 'metadata.name' && t.equal)?.value ?? ''
+  } catch (e) {
+    // what is wrong with it is said to who may ask at all
+    if (e instanceof Refusal) return ''
+    throw e
   }
 }
 
