@@ -83,4 +83,45 @@ describe('events', () => {
     await recorder.flush()
     expect(fake.all(EVENT)[0]).toMatchObject({ series: { count: 2 } })
   })
+
+  it('one that comes faster than the server answers is written once, with its count', async () => {
+    const { fake, recorder } = bench()
+    recorder.record(machine('calm'), wish())
+    await recorder.flush()
+    const before = fake.all(EVENT)[0]?.metadata.resourceVersion
+    for (let i = 0; i < 5; i++) recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    const [written, ...more] = fake.all(EVENT).filter((e) => e.metadata.name?.startsWith('m1.') === true)
+    expect([written?.['series'], more]).toEqual([expect.objectContaining({ count: 5 }), []])
+    expect(Number(written?.metadata.resourceVersion)).toBe(Number(before) + 1)
+  })
+
+  it('one that comes again after the series has ended begins another', async () => {
+    const { fake, recorder, clock } = bench()
+    recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    await clock.advance(360_000)
+    recorder.record(machine('m1'), wish())
+    await recorder.flush()
+    expect(fake.all(EVENT).map((e) => e['series'])).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    ['letters of one byte', 'x'.repeat(2_000), 'x'.repeat(1_024)],
+    ['letters of three bytes', '’'.repeat(1_000), '’'.repeat(341)],
+    ['letters of four bytes', `x${'😀'.repeat(1_000)}`, `x${'😀'.repeat(255)}`],
+    ['a note that just fits', '’'.repeat(341), '’'.repeat(341)],
+  ])('a note is cut to the bytes that a server takes, between two letters: %s', async (_name, note, want) => {
+    const { fake, recorder } = bench()
+    recorder.record(machine('m1'), wish(note))
+    await recorder.flush()
+    expect(fake.all(EVENT)[0]?.['note']).toBe(want)
+  })
+
+  it('the name of an event about a very long name is still a name', async () => {
+    const { fake, recorder } = bench()
+    recorder.record(machine(`${'a'.repeat(219)}-${'b'.repeat(20)}`), wish())
+    await recorder.flush()
+    expect(fake.all(EVENT)[0]?.metadata.name).toMatch(/^a{219}\.[0-9a-f]{16}$/)
+  })
 })

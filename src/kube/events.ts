@@ -46,8 +46,8 @@ const MAX_QUEUE = 1_000
 /** The same event within this time is counted, not repeated; servers forget events after an hour. */
 const SERIES_MS = 360_000
 const MAX_SERIES = 4_096
-/** The API refuses longer notes. */
-const MAX_NOTE = 1_024
+/** The API refuses longer notes, and counts bytes. */
+const MAX_NOTE_BYTES = 1_024
 
 interface Series {
   readonly name: string
@@ -111,7 +111,7 @@ class Recorder implements EventRecorder {
   #newSeries(regarding: KubeObject, wish: EventWish, id: string, now: number): Series {
     const time = this.#o.clock.now()
     const namespace = regarding.metadata.namespace ?? 'default'
-    const name = `${(regarding.metadata.name ?? 'unknown').slice(0, 220)}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
+    const name = `${(regarding.metadata.name ?? 'unknown').slice(0, 220).replace(/[-.]+$/, '')}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
     const body: KubeObject = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -122,7 +122,7 @@ class Recorder implements EventRecorder {
       action: wish.action,
       reason: wish.reason,
       type: wish.type,
-      note: wish.note.slice(0, MAX_NOTE),
+      note: cutToBytes(wish.note, MAX_NOTE_BYTES),
       regarding: referenceTo(regarding),
       ...(wish.related === undefined ? {} : { related: referenceTo(wish.related) }),
     }
@@ -198,6 +198,13 @@ const seriesId = (o: KubeObject, w: EventWish): string =>
     w.action,
     w.note,
   ].join('\n')
+
+/** Never ends inside a character. */
+function cutToBytes(text: string, max: number): string {
+  if (Buffer.byteLength(text) <= max) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
+  return text.slice(0, read)
+}
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 

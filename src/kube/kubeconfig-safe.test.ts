@@ -84,6 +84,12 @@ describe('S14 kubeconfigs from a Secret', () => {
       'KN2108',
       '/clusters/0/cluster/server',
     ],
+    [
+      'the metadata host of a cloud by its full name',
+      { cluster: { server: 'https://metadata.google.internal.' } },
+      'KN2108',
+      '/clusters/0/cluster/server',
+    ],
     ['an unknown field', { user: { 'exec-v2': {} } }, 'KN2109', '/users/0/user/exec-v2'],
     ['an unknown context', { root: { 'current-context': 'other' } }, 'KN2110', '/current-context'],
     [

@@ -86,7 +86,7 @@ describe('label selectors', () => {
 })
 
 describe('field selectors', () => {
-  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a,b=c' }, status: { phase: 'Running' } }
+  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'a,b=c' }, status: { phase: 'Running', path: 'c:\\' } }
   it.each([
     ['', true],
     ['metadata.name=p', true],
@@ -95,11 +95,13 @@ describe('field selectors', () => {
     ['status.reason=', true],
     [`spec.nodeName=${escapeFieldValue('a,b=c')}`, true],
     ['__proto__.x=', true],
+    [String.raw`status.path=c:\\,metadata.name=p`, true],
+    [String.raw`status.path=c:\\,metadata.name=q`, false],
   ])('%s is %s', (text, want) => {
     expect(matchesFields(parseFieldSelector(text), pod)).toBe(want)
   })
 
-  it.each(['metadata.name', '=p', 'a=b=c', 'a b=c'])('%s is refused', (text) => {
+  it.each(['metadata.name', '=p', 'a=b=c', 'a b=c', 'a=b,', 'a=b\\'])('%s is refused', (text) => {
     expect(() => parseFieldSelector(text)).toThrow('KN2021')
   })
 })

@@ -166,7 +166,7 @@ export interface FieldRequirement {
 /** `metadata.name=x,status.phase!=Running`; a backslash escapes comma, equals sign and itself in values. */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   if (text.trim() === '') return []
-  return text.split(/(?<!\\),/).map((part) => {
+  return splitAtBareCommas(text).map((part) => {
     const m = /^\s*([A-Za-z0-9_.[\]-]+)\s*(==|=|!=)((?:\\.|[^\\=])*)$/.exec(part)
     if (!m)
       throw new KubeNodeError(
@@ -176,6 +176,20 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
     const [, path = '', sign, value = ''] = m
     return { path, equal: sign !== '!=', value: value.replaceAll(/\\(.)/g, '$1') }
   })
+}
+
+/** A backslash takes the next character with it, another backslash too. */
+const splitAtBareCommas = (text: string): readonly string[] => {
+  const parts: string[] = []
+  let start = 0
+  for (let i = 0; i <= text.length; i++) {
+    if (text[i] === '\\') i++
+    else if (i === text.length || text[i] === ',') {
+      parts.push(text.slice(start, i))
+      start = i + 1
+    }
+  }
+  return start > text.length ? parts : [...parts, text.slice(start)]
 }
 
 export const escapeFieldValue = (value: string): string => value.replaceAll(/[\\,=]/g, String.raw`\$&`)

@@ -117,7 +117,9 @@ export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
 export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknown, call: ApiCall): ListPage<T> {
   if (!isObject(body) || !isObject(body['metadata']) || !(body['items'] === null || Array.isArray(body['items'])))
     throw notUnderstood(call, 'no list')
-  const items = (body['items'] ?? []) as Record<string, unknown>[]
+  const seen: readonly unknown[] = body['items'] ?? []
+  const items = seen.filter((item) => isObject(item) && isObject(item['metadata'])) as Record<string, unknown>[]
+  if (items.length < seen.length) throw notUnderstood(call, 'a list of things that are no objects')
   const apiVersion = apiVersionOf(type)
   for (const item of items) {
     item['kind'] ??= type.kind
