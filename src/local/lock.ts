@@ -35,21 +35,25 @@ function holder(path: string): number | undefined {
 
 /** Answers how to give the lock back. */
 export function takeLock(path: string): () => void {
+  const refused = (cause: unknown) =>
+    new KubeNodeError(
+      'KN1205',
+      `cannot write below ${dirname(path)}: ${messageOf(cause)}; choose a folder of yours with --data`,
+      { cause },
+    )
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+  } catch (cause) {
+    throw refused(cause)
+  }
   for (const isLast of [false, true]) {
     try {
-      mkdirSync(dirname(path), { recursive: true })
       const file = openSync(path, 'wx', 0o644)
       writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
       closeSync(file)
       return () => rmSync(path, { force: true })
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') {
-        throw new KubeNodeError(
-          'KN1205',
-          `cannot write below ${dirname(path)}: ${messageOf(cause)}; choose a folder of yours with --data`,
-          { cause },
-        )
-      }
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw refused(cause)
       const pid = holder(path)
       if (pid !== undefined || isLast) {
         throw new KubeNodeError(

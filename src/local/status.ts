@@ -26,6 +26,7 @@ const LOOK_EVERY_MS = 300
 
 /** Its servers were started, now or once, and it follows a repository. */
 const isUp = (layout: Layout): boolean =>
+  existsSync(layout.state) &&
   readState(layout) !== undefined &&
   ALL_CLUSTERS.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) &&
   existsSync(join(layout.repository, '.git'))

@@ -102,9 +102,10 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   const since = () => seconds(systemClock.monotonic() - began)
   if (options.reset) await reset(layout)
   const state = readState(layout)
-  prepareFolders(layout)
   const ports = await portsFor(state?.ports)
+  // First of all: a folder without it is not ours.
   writeState(layout, { format: DATA_FORMAT, ports })
+  prepareFolders(layout)
 
   for (const name of ALL_CLUSTERS) {
     const { apiserver } = layout.cluster(name)

@@ -1,0 +1,193 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DATA_FORMAT, layoutOf, readState, writeState } from './layout.ts'
+import { takeLock } from './lock.ts'
+import { portsFor } from './ports.ts'
+import { createScreen } from './screen.ts'
+import { componentsLine, summaryLines, unmet } from './summary.ts'
+import type { ClusterSeen, FleetSeen } from './summary.ts'
+
+let dir = ''
+beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-local-'))))
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+describe('the data folder', () => {
+  test('a new folder remembers nothing, a used one its ports', () => {
+    const layout = layoutOf(dir)
+    expect(readState(layout)).toBeUndefined()
+    writeState(layout, { format: DATA_FORMAT, ports: { hub: 1 } })
+    expect(readState(layout)?.ports).toEqual({ hub: 1 })
+  })
+
+  test.each<[string, (at: string) => void, RegExp]>([
+    ['one of somebody else', (at) => mkdirSync(join(at, 'photos')), /^KN1203: cannot use .*photos/],
+    [
+      'one of another version',
+      (at) => writeFileSync(join(at, 'fleet.json'), '{"format":99,"ports":{}}'),
+      /^KN1202: .*format 99.*--reset/,
+    ],
+    ['a broken one', (at) => writeFileSync(join(at, 'fleet.json'), '{'), /^KN1204: cannot read/],
+  ])('%s is refused and left as it is', (_name, prepare, message) => {
+    prepare(dir)
+    expect(() => readState(layoutOf(dir))).toThrow(message)
+  })
+})
+
+describe('the lock', () => {
+  test('a second holder is refused with the pid of the first', () => {
+    const path = join(dir, 'lock')
+    const unlock = takeLock(path)
+    expect(() => takeLock(path)).toThrow(new RegExp(`^KN1201: .*pid ${process.pid}`))
+    unlock()
+    takeLock(path)()
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test.each([
+    ['a process that is gone', '4194000 1'],
+    ['a pid that another process has now', `${process.pid} 1`],
+    ['nonsense', 'x'],
+  ])('the lock of %s is taken over', (_name, text) => {
+    const path = join(dir, 'lock')
+    writeFileSync(path, text)
+    takeLock(path)
+    expect(readFileSync(path, 'utf8')).toMatch(new RegExp(`^${process.pid} \\d+\n$`))
+  })
+
+  test('a folder that cannot be written is a numbered error', () => {
+    writeFileSync(join(dir, 'file'), '')
+    expect(() => takeLock(join(dir, 'file', 'lock'))).toThrow(/^KN1205: cannot write below/)
+  })
+})
+
+test('a port that somebody else took since is named', async () => {
+  const server = createServer()
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', () => done()))
+  const { port } = server.address() as { port: number }
+  await expect(portsFor({ hub: port })).rejects.toThrow(new RegExp(`^KN1206: .*hub: its port ${port} is in use`))
+  await new Promise((done) => server.close(done))
+  expect((await portsFor({ hub: port }))['hub']).toBe(port)
+})
+
+const machine = (name: string, phase: string, versions: Record<string, string>) => ({
+  apiVersion: 'kubenode.io/v1alpha1' as const,
+  kind: 'Machine' as const,
+  metadata: { name },
+  spec: { channel: 'Agent' as const },
+  status: {
+    phase,
+    components: Object.entries(versions).map(([c, version]) => ({ name: c, version, state: 'Healthy', since: '' })),
+  },
+})
+
+const cluster = (more: object = {}): ClusterSeen =>
+  ({
+    name: 'test',
+    isReachable: true,
+    machines: [machine('a', 'Ready', { beacon: '1.1.0' }), machine('b', 'Ready', { beacon: '1.0.0' })],
+    machineSets: [{ spec: { replicas: 2 } }],
+    sets: [{ metadata: { name: 'base' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } }],
+    jobs: [],
+    ...more,
+  }) as unknown as ClusterSeen
+
+const COMMIT = 'a'.repeat(40)
+const fleet = (c: ClusterSeen = cluster(), hub: object = {}): FleetSeen =>
+  ({
+    hub: {
+      isReachable: true,
+      sources: [{ status: { commit: COMMIT, conditions: [] } }],
+      releases: [
+        { metadata: { name: 'r', creationTimestamp: '1' }, spec: { commit: COMMIT }, status: { phase: 'Succeeded' } },
+      ],
+      ...hub,
+    },
+    clusters: [c],
+  }) as unknown as FleetSeen
+
+describe('the summary', () => {
+  test('versions are counted, the most frequent first', () => {
+    expect(
+      componentsLine([
+        machine('a', 'Ready', { b: '2' }),
+        machine('b', 'Ready', { b: '1' }),
+        machine('c', 'Ready', { b: '1', a: '3' }),
+      ] as never),
+    ).toBe('a 3 ×1   b 1 ×2, 2 ×1')
+  })
+
+  test('a quiet fleet is two lines', () => {
+    expect(summaryLines(fleet())).toEqual([
+      'hub    commit aaaaaaaa: Succeeded',
+      'test   2/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1',
+    ])
+    expect(unmet(fleet(), COMMIT)).toEqual([])
+  })
+
+  test.each<[string, FleetSeen, string]>([
+    [
+      'a machine that is not Ready',
+      fleet(cluster({ machines: [machine('a', 'Joining', {})] })),
+      'test: 0 of 2 machines are Ready',
+    ],
+    [
+      'a set that rolls out',
+      fleet(cluster({ sets: [{ metadata: { name: 'base' }, status: { conditions: [] } }] })),
+      'test: set base is not rolled out',
+    ],
+    ['an open repair', fleet(cluster({ jobs: [{ status: { phase: 'Running' } }] })), 'test: 1 repairs are open'],
+    ['a cluster that is away', fleet(cluster({ isReachable: false })), 'test does not answer'],
+    ['a hub that is away', fleet(cluster(), { isReachable: false }), 'the hub does not answer'],
+    [
+      'a commit that was not seen',
+      fleet(cluster(), { sources: [{ status: { commit: 'b'.repeat(40) } }] }),
+      'commit aaaaaaaa was not seen yet',
+    ],
+    [
+      'a release on its way',
+      fleet(cluster(), {
+        releases: [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Progressing' } }],
+      }),
+      'release r is Progressing',
+    ],
+    [
+      'a commit that does not render',
+      fleet(cluster(), {
+        sources: [
+          {
+            status: {
+              commit: COMMIT,
+              conditions: [{ type: 'Rendered', status: 'False', message: 'KN7104: main.ts:3' }],
+            },
+          },
+        ],
+      }),
+      'Rendered is False: KN7104: main.ts:3',
+    ],
+  ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
+})
+
+describe('the screen', () => {
+  const recorder = (isTerminal: boolean) => {
+    let text = ''
+    return { screen: createScreen((t) => (text += t), { isTerminal, columns: 20 }), text: () => text }
+  }
+
+  test('without a terminal only what changed is printed, without escapes', () => {
+    const { screen, text } = recorder(false)
+    screen.show(['a', 'b'])
+    screen.show(['a', 'b'])
+    screen.show(['a', 'c'])
+    expect(text()).toBe('a\nb\nc\n')
+  })
+
+  test('on a terminal the picture is redrawn in place and never wraps', () => {
+    const { screen, text } = recorder(true)
+    screen.show(['x'.repeat(30), 'b'])
+    screen.show(['c'])
+    expect(text()).toBe(`\r\u001b[J${'x'.repeat(18)}…\nb\n\u001b[2A\r\u001b[Jc\n`)
+  })
+})
