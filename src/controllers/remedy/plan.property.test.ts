@@ -124,6 +124,11 @@ const world = fc
 
 const created = (seen: Seen) => plan(seen, NOW).actions.flatMap((a) => (a.kind === 'CreateJob' ? a.job : []))
 
+test('the worlds speak of something: many of them lead to jobs', () => {
+  const worlds = fc.sample(world, { numRuns: 300, seed: 7 })
+  expect(worlds.filter((seen) => created(seen).length > 0).length).toBeGreaterThan(50)
+})
+
 describe('whatever there is', () => {
   test('no limit is exceeded by what exists and what is made', () => {
     fc.assert(
