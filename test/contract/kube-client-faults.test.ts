@@ -278,6 +278,17 @@ describe('the server refuses', () => {
     expect(await failure((await client()).list(NODES))).toMatchObject({ code: 'KN2006' })
   })
 
+  it('a server that speaks another protocol all at once is told at once, not waited for', async () => {
+    const { server, client } = await world()
+    server.interfere = (seen, res) => {
+      res.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
+      return seen !== undefined
+    }
+    const kube = await client()
+    expect(await failure(kube.get(NODES, { name: 'n' }))).toMatchObject({ code: 'KN2001' })
+    expect(await failure(kube.create(CONFIG_MAPS, config('one')))).toMatchObject({ code: 'KN2001', applied: 'unknown' })
+  }, 30_000)
+
   it('errors carry the request id that the server logs', async () => {
     const { server, client } = await world()
     const error = await failure(

@@ -156,6 +156,8 @@ export class Transport {
         if (state.sent) cut(timedOut(request, 'no byte', this.#timeouts.idleMs, appliedBy(request)))
       })
       req.on('error', (e) => reject(reasonOf(request, state, e)))
+      // Some ends come without an error, such as an answer in another protocol; after an answer this says nothing any more.
+      req.on('close', () => reject(reasonOf(request, state, new Error('the connection ended without an answer'))))
       req.on('response', (body) => {
         // How long a watch may be silent is its reader's business.
         if (isWatch) req.setTimeout(0)
