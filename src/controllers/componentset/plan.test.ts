@@ -1,5 +1,7 @@
 // Stories of rollouts, told with the planner, the machine controller's decisions and agents in memory.
 import { describe, expect, test } from 'vitest'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { createValidator } from '#api/validate.ts'
 import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
 import { type ModelOptions, RolloutModel } from '#test/support/rollout-model.ts'
 
@@ -11,9 +13,14 @@ function fleet(count: number, more: Partial<ModelOptions> = {}): RolloutModel {
     workingMachine(`m-${String(i).padStart(4, '0')}`, { versions: { beacon: '1.0.0' }, zone: `z-${i % 3}` }),
   )
   const model = new RolloutModel({ machines, set: componentSet({ beacon: '1.0.0' }), components, ...more })
+  model.onPlan = ({ status }, { set }) => expect(problemsOf({ ...set, status })).toEqual([])
   model.settle()
   return model
 }
+
+const validator = createValidator()
+/** A server refuses a status that its schema does not know, and the rollout would stand still. */
+const problemsOf = (set: object) => validator.problems(machineComponentSet, JSON.parse(JSON.stringify(set)))
 
 const stepSizes = (model: RolloutModel): readonly number[] => {
   const sizes = new Map<string, number>()
@@ -31,6 +38,11 @@ describe('a rollout', () => {
     expect(model.set.status?.phase).toBe('Complete')
     expect(model.set.status?.revisions?.current).toBe(model.set.status?.revisions?.update)
     expect(model.set.status?.waitingFor).toBeUndefined()
+  })
+
+  test('of a set without components is done', () => {
+    const model = fleet(2, { set: componentSet({}) })
+    expect(model.set.status?.phase).toBe('Complete')
   })
 
   test('climbs the ladder 1, 5, 10, 50, 100, 100 … to the last machine', () => {

@@ -70,8 +70,8 @@ function countsOf({ members }: Context, { surveys }: Progress): Counts {
   const skipped = new Set<string>()
   for (const survey of surveys) for (const name of survey.skipped.keys()) skipped.add(name)
   for (let i = 0; i < members.length; i++) {
-    let isUpdated = surveys.length > 0
-    let isHealthy = isUpdated
+    let isUpdated = true
+    let isHealthy = true
     let isFailed = false
     for (const { marks } of surveys) {
       const mark = marks[i]
