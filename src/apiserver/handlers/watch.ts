@@ -155,7 +155,9 @@ class Watcher {
     if (response.writableEnded || response.destroyed) return
     if (response.writableLength > MAX_BUFFERED_BYTES)
       return this.#fail(expired('too old resource version: the watcher did not keep up'))
-    response.write(line)
+    // framed once for all watchers of the line: each of them would otherwise write three pieces
+    if (response.socket === null) response.write(line)
+    else response.socket.write(chunkOf(line))
   }
 
   #bookmark(revision: number, annotations: Readonly<Record<string, string>> | undefined): void {
@@ -207,6 +209,18 @@ class Watcher {
 }
 
 const NEWLINE = Buffer.from('\n')
+const CRLF = Buffer.from('\r\n')
+const chunks = new WeakMap<Buffer, Buffer>()
+
+/** A line as one chunk of the answer. Headers have been flushed before, so the socket keeps the order. */
+function chunkOf(line: Buffer): Buffer {
+  let chunk = chunks.get(line)
+  if (chunk === undefined) {
+    chunk = Buffer.concat([Buffer.from(`${line.length.toString(16)}\r\n`), line, CRLF])
+    chunks.set(line, chunk)
+  }
+  return chunk
+}
 
 function atRevision(s: Stored, revision: number): Stored {
   const value: KubeObject = { ...s.value, metadata: { ...s.value.metadata, resourceVersion: String(revision) } }
