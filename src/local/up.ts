@@ -199,6 +199,8 @@ function startPrograms(layout: Layout, keeper: Keeper): void {
       layout.cluster(name).nodes,
       '--artifact-base',
       `file://${layout.artifacts}/`,
+      '--agent-config',
+      join(layout.repository, 'fleet/machines/agent.json'),
       '--trust',
       join(layout.artifacts, TRUST_FILE),
     ])

@@ -14,6 +14,7 @@ interface Options {
   readonly nodes?: string
   readonly artifactBase?: string
   readonly trust?: string
+  readonly agentConfig?: string
   readonly hub?: boolean
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
@@ -34,6 +35,7 @@ export function register(program: Command, io: Io): void {
     .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
+    .option('--agent-config <file>', 'agent.json for new nodes: watched logs, intervals')
     .option('--hub', 'Clusters are targets of this defender too')
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .addOption(
@@ -87,6 +89,7 @@ export function register(program: Command, io: Io): void {
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
+        ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,

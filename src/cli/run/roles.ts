@@ -22,6 +22,8 @@ export interface RolesConfig {
   readonly artifactBase: string
   /** The trust document that hosts start from; they are told its keys and the document itself. */
   readonly trust?: string
+  /** File with the configuration that new hosts give their agents. */
+  readonly agentConfig?: string
   /** Clusters are targets too. */
   readonly isHub: boolean
   /** Where sync keeps copies of repositories. */
@@ -59,6 +61,7 @@ async function processNodes(
     agent: ({ dir }) => [node, entry, '--root', dir],
     clock,
     log,
+    ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
   })
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()

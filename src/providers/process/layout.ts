@@ -9,6 +9,8 @@ export interface NodeLayout {
   readonly logs: string
   /** What the agent needs to join; it removes the file when it has joined. */
   readonly join: string
+  /** What the operator says about agents of this provider; the agent reads it at its start. */
+  readonly agentConfig: string
   readonly bootId: string
   /** Written by the agent, or by `reboot`: the node is restarted with another boot id. */
   readonly rebootRequest: string
@@ -27,6 +29,7 @@ export function nodeLayout(base: string, machine: string): NodeLayout {
     state: join(dir, 'state'),
     logs: join(dir, 'logs'),
     join: join(dir, 'join.json'),
+    agentConfig: join(dir, 'agent.json'),
     bootId: join(dir, 'boot-id'),
     rebootRequest: join(dir, 'reboot-requested'),
     pid: join(dir, 'agent.pid'),

@@ -19,6 +19,8 @@ export interface ProcessProviderOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly newBootId?: () => string
+  /** The text of agent.json for new nodes; agents go by their defaults without it. */
+  readonly agentConfig?: string
 }
 
 export const PROCESS_SCHEME = 'process://'
@@ -146,6 +148,8 @@ class ProcessProvider implements Provider {
     for (const folder of [node.dir, node.root, node.state, node.logs])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
+    const { agentConfig } = this.#options
+    if (agentConfig !== undefined) await writeWhole(node.agentConfig, agentConfig)
     await writeWhole(node.join, `${JSON.stringify(join)}\n`)
     const createdAt = timestamp(this.#options.clock.now())
     const record: NodeRecord = { clientToken, machine, createdAt, state: 'Running' }

@@ -1,7 +1,9 @@
 // The whole way with real processes and real git: a commit becomes versions on nodes, a bad one stops at the first machine, a fault is repaired,
 // and none of it minds that any process is killed in the middle.
-import { readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { seededRandom } from '#lib/random.ts'
 import { shellBlocks } from '../../support/readme.ts'
@@ -81,6 +83,48 @@ describe('the whole way', () => {
     expect(ended.length).toBeGreaterThanOrEqual(1)
     expect(ended[0]?.status?.permitRef).toBeDefined()
   })
+
+  test(
+    'a fault drawn from the seed becomes a condition, a job under a permit, and is seen to be gone',
+    { timeout: PATIENCE_MS },
+    async () => {
+      const random = seededRandom(seed + 1)
+      const { client, machines } = observer('test')
+      const node = random.pick(machines()).metadata.name ?? ''
+      const component = random.pick(['beacon', 'scribe'])
+      const fault = random.pick(['killed', 'frozen', 'line'] as const)
+      console.log(`fault: ${component} on ${node}: ${fault}`)
+      const known = new Set((await client.list(remedyOperationJob)).items.map((j) => j.metadata.name))
+      const [running] = fleet.processes(`/test/nodes/${node}/`, `${component}.mjs`)
+      if (running === undefined) throw new Error(`${component} does not run on ${node}`)
+      if (fault === 'line')
+        appendFileSync(
+          join(fleet.data, 'test/nodes', node, 'root/var/log/messages'),
+          `${component}: error, cannot go on\n`,
+        )
+      else process.kill(running.pid, fault === 'killed' ? 'SIGKILL' : 'SIGSTOP')
+
+      const job = await until(
+        'a job is done',
+        async () => {
+          const { items } = await client.list(remedyOperationJob)
+          return items.find(
+            (j) => !known.has(j.metadata.name) && j.spec.node.name === node && j.status?.phase === 'Done',
+          )
+        },
+        120_000,
+      )
+      // A component that was only killed is started again by its agent; then the job finds nothing left to do.
+      expect(fault === 'killed' ? ['Succeeded', 'Superseded'] : ['Succeeded']).toContain(job.status?.outcome)
+      if (job.status?.outcome === 'Succeeded') {
+        const permit = await client.get(operationPermit, { name: job.status.permitRef ?? '' })
+        expect(permit?.spec.targets[0]?.name).toBe(node)
+        expect(permit?.status?.granted).toBe(1)
+      }
+      await fleet.settled()
+      expect(fleet.processes(`/test/nodes/${node}/`, `${component}.mjs`).length).toBe(1)
+    },
+  )
 
   test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async () => {
     const random = seededRandom(seed)
