@@ -118,18 +118,19 @@ describe('trust documents', () => {
     expect(judgeTrust(anchor, signed(next, a), NOW)).toEqual({ kind: 'Accepted', trust: next })
   })
 
-  test.each<[string, unknown, RegExp]>([
+  test.each<[string, unknown, RegExp, number?]>([
     ['an older sequence (S5 rollback)', signed(trust({ sequence: 2 }), a), /older/],
     ['an expired one (S5 freeze)', signed(trust({ sequence: 4, expires: '2025-01-01T00:00:00Z' }), a), /expired/],
     ['one signed only by its own new key', signed(trust({ sequence: 4, keys: [c.publicKey] }), c), /0 of 1/],
     ['one whose threshold cannot be met', signed(trust({ sequence: 4, threshold: 3 }), a), /threshold 3/],
+    ['one that lowers the threshold, without the signatures of before', signed(trust({ sequence: 4 }), a), /1 of 2/, 2],
     ['a threshold of nothing', signed(trust({ sequence: 4, threshold: 0 }), a), /threshold 0/],
     ['one changed after signing', { ...signed(trust({ sequence: 4 }), a), document: trust({ sequence: 5 }) }, /0 of 1/],
     ['no document', { document: null, signatures: [] }, /no trust document/],
     ['keys of a wrong shape', { document: { ...trust(), keys: [1] }, signatures: [] }, /no trust document/],
     ['a list', [], /no trust document/],
-  ])('%s is refused', (_name, candidate, why) => {
-    expect(judgeTrust(anchor, candidate, NOW)).toMatchObject({
+  ])('%s is refused', (_name, candidate, why, threshold = 1) => {
+    expect(judgeTrust({ ...anchor, threshold }, candidate, NOW)).toMatchObject({
       kind: 'Refused',
       reason: expect.stringMatching(why) as string,
     })
