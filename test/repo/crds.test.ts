@@ -1,9 +1,12 @@
 // Holds every CRD to what a real server demands before it accepts rules: bounds on every list, map, text and number, no types inside unions.
 import { describe, expect, test } from 'vitest'
-import { crdOf } from '#api/crd.ts'
+import { crdOf, type CustomResourceDefinition } from '#api/crd.ts'
 import { extrasOf, type ApiSchema } from '#api/extras.ts'
 import { KINDS } from '#api/kinds.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { definitionProblems } from '#apiserver/crd/validate.ts'
 import { compileRegex } from '#lib/regex.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { Schema } from '#schema/schema.ts'
 
 type Visit = (schema: Schema, path: string) => readonly string[]
@@ -86,6 +89,12 @@ function rulesRunTooOften(schema: Schema, path: string, times: number): readonly
   ]
 }
 
+/** With the status that a server fills in before it judges. */
+const stored = (crd: CustomResourceDefinition): KubeObject => ({
+  ...crd,
+  status: { storedVersions: crd.spec.versions.map((v) => v.name) },
+})
+
 describe.each(KINDS.map((k) => [k.kind, k] as const))('%s', (_, kind) => {
   const crd = crdOf(kind)
   const schema = crd.spec.versions[0]?.schema.openAPIV3Schema ?? {}
@@ -102,6 +111,9 @@ describe.each(KINDS.map((k) => [k.kind, k] as const))('%s', (_, kind) => {
 
   test('runs no rule so often that a server would find it too dear', () =>
     expect(rulesRunTooOften(schema, '', 1)).toEqual([]))
+
+  test('is a definition that a server accepts, with the estimated cost of its rules', () =>
+    expect(definitionProblems(stored(crd)).map((p) => `${p.field}: ${p.detail}`)).toEqual([]))
 
   test('bounds its free-form fields by their size', () => {
     const free: Visit = (s: ApiSchema, path) => (isFreeForm(s) && extrasOf(s).maxBytes === undefined ? [path] : [])
@@ -134,6 +146,27 @@ function exists(schema: Schema, jsonPath: string): boolean {
     at = part === '[]' ? at?.items : at?.properties?.[part]
   return at !== undefined
 }
+
+test('a rule that is too dear would be found', () => {
+  const crd = crdOf(machine)
+  const dear: Schema = {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'array',
+        items: { type: 'string' },
+        'x-kubernetes-validations': [{ rule: 'self.all(a, self.exists(b, a.contains(b)))', message: 'dear' }],
+      },
+    },
+  }
+  const versions = crd.spec.versions.map((v) => ({
+    ...v,
+    additionalPrinterColumns: [],
+    schema: { openAPIV3Schema: dear },
+  }))
+  const problems = definitionProblems(stored({ ...crd, spec: { ...crd.spec, versions } }))
+  expect(problems.filter((p) => /estimated rule cost exceeds budget/.test(p.detail))).toHaveLength(1)
+})
 
 test('the word scan finds what it looks for', () => {
   const bad: Schema = {

@@ -92,6 +92,12 @@ describe('statements', () => {
     ).toBe('Refused')
   })
 
+  test('a trust document holds until the moment at which it expires, and not at it', () => {
+    const at = Date.parse(trust().expires)
+    const verdicts = [at - 1, at].map((now) => judgeStatement(signStatement(spec, a), trust(), now).kind)
+    expect(verdicts).toEqual(['Trusted', 'Refused'])
+  })
+
   test('a revoked digest is refused', () => {
     const revoked = [spec.artifacts?.[0]?.sha256 ?? '']
     expect(judgeStatement(signStatement(spec, a), trust({ revoked }), NOW)).toMatchObject({
