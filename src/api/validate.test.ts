@@ -155,6 +155,12 @@ describe('the validator says', () => {
     expect(validator.problems(nodeRemedier, object).map((p) => p.code)).toEqual(['KN5004'])
   })
 
+  test('a flood of unknown fields costs no more than the first hundred', () => {
+    const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`field${i}`, i]))
+    const value = { ...machineSet.example, spec: flood }
+    expect(createValidator().problems(machineSet, value)).toHaveLength(100)
+  })
+
   test('fields with evil names are plain unknown fields', () => {
     const object = JSON.parse(
       '{"apiVersion":"kubenode.io/v1alpha1","kind":"Machine","metadata":{"name":"a"},"spec":{"__proto__":{"channel":"SSH"},"constructor":1}}',

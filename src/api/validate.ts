@@ -52,7 +52,11 @@ export function createValidator(): Validator {
     validate(value)
     const scope = scopeProblems(kind, value as Record<string, unknown>)
     const said = new Set(scope.map((p) => p.pointer))
-    const shape = [...scope, ...(validate.errors ?? []).map(problemOf).filter((p) => !said.has(p.pointer))]
+    const errors = validate.errors ?? []
+    // Each problem shows what was seen around it: a hostile object has thousands, and only the first are ever read.
+    const told = errors.slice(0, MAX_PROBLEMS).map(problemOf)
+    const shape = [...scope, ...told.filter((p) => !said.has(p.pointer))]
+    if (errors.length > MAX_PROBLEMS) return shape.slice(0, MAX_PROBLEMS)
     const full = applyDefaults(schema, value)
     const rules = checkProblems(schema, full, shape)
     const whole = shape.length > 0 ? [] : wholeProblems(kind, full as ObjectOf<ApiKind>)
