@@ -9,6 +9,8 @@ import { AdmissionChain } from './admission/chain.ts'
 import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
+import type { ResolveService } from './admission/webhook-call.ts'
+import { WebhookAdmission } from './admission/webhooks.ts'
 import {
   authenticationChain,
   bootstrapTokens,
@@ -48,6 +50,8 @@ export interface ApiServerOptions {
   /** The loops of a controller manager: all of them, none, or those named. */
   readonly loops?: LoopChoice
   readonly log?: Logger
+  /** Where the services of webhooks are reached from here; without it they are not found. */
+  readonly resolveService?: ResolveService
 }
 
 export interface ApiServer {
@@ -71,13 +75,25 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     definitionServed(),
   ])
   const authorizer = new Authorizer(store)
+  const { resolveService } = options
+  const webhooks = new WebhookAdmission({
+    store,
+    registry,
+    log,
+    ...(resolveService === undefined ? {} : { resolveService }),
+  })
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
   const parts: ServerParts = {
     store,
     registry,
     authorizer,
-    admission: new AdmissionChain([escalationGuard(authorizer), new PolicyAdmission(store, registry)]),
+    admission: new AdmissionChain([
+      escalationGuard(authorizer),
+      webhooks.mutatingLink,
+      new PolicyAdmission(store, registry),
+      webhooks.validatingLink,
+    ]),
     clock,
     random,
     uid: randomUUID,
@@ -118,6 +134,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
       http.closeAllConnections()
       await closed
+      webhooks.close()
       await loops.stop()
       await definitions.stop()
       await store.close()

@@ -1,6 +1,6 @@
 // Whether a policy, a binding or a webhook is meant for a request: by operation, resource, name, namespace and labels.
 import type { KubeObject } from '#schema/object.ts'
-import { selectorMatcher } from '../selectors/label-selector.ts'
+import { selectorMatcher, type LabelMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'
 import { fields, listOfFields, word } from './compiled-policy.ts'
@@ -8,6 +8,20 @@ import { fields, listOfFields, word } from './compiled-policy.ts'
 type Fields = Readonly<Record<string, unknown>>
 const texts = (v: unknown): readonly string[] => (Array.isArray(v) ? v.map(String) : [])
 const has = (list: readonly string[], value: string): boolean => list.includes('*') || list.includes(value)
+
+export const ADMISSION_GROUP = 'admissionregistration.k8s.io'
+
+const EXEMPT: ReadonlySet<string> = new Set(
+  [
+    'validatingadmissionpolicies',
+    'validatingadmissionpolicybindings',
+    'validatingwebhookconfigurations',
+    'mutatingwebhookconfigurations',
+  ].map((plural) => `${ADMISSION_GROUP}/${plural}`),
+)
+
+/** Policies and webhooks do not judge what could repair a wrong one. */
+export const isExempt = ({ served }: AdmissionRequest): boolean => EXEMPT.has(served.resource)
 
 export interface MatchOptions {
   /** A binding without rules means all that its policy means. */
@@ -49,20 +63,29 @@ function resourceMatches(pattern: string, plural: string, subresource: string): 
 
 const isEmptySelector = (s: unknown): boolean => s === undefined || Object.keys(fields(s)).length === 0
 
-function namespaceMatches(
-  selector: unknown,
+/** Undefined for a selector that means everything. */
+export const compiledSelector = (selector: unknown): LabelMatcher | undefined =>
+  isEmptySelector(selector) ? undefined : selectorMatcher(fields(selector))
+
+const namespaceMatches = (selector: unknown, request: AdmissionRequest, store: Store): boolean =>
+  isNamespaceSelected(compiledSelector(selector), request, store)
+
+export function isNamespaceSelected(
+  matcher: LabelMatcher | undefined,
   { served, namespace, object, old }: AdmissionRequest,
   store: Store,
 ): boolean {
-  if (isEmptySelector(selector)) return true
-  const matcher = selectorMatcher(fields(selector))
+  if (matcher === undefined) return true
   if (served.resource === '/namespaces') return matcher((object ?? old)?.metadata.labels)
   if (namespace === '') return true
   return matcher(store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value.metadata.labels)
 }
 
-function objectMatches(selector: unknown, { object, old }: AdmissionRequest): boolean {
-  if (isEmptySelector(selector)) return true
-  const matcher = selectorMatcher(fields(selector))
+const objectMatches = (selector: unknown, request: AdmissionRequest): boolean =>
+  isObjectSelected(compiledSelector(selector), request)
+
+/** The object as it was or as it will be: one of the two is enough. */
+export function isObjectSelected(matcher: LabelMatcher | undefined, { object, old }: AdmissionRequest): boolean {
+  if (matcher === undefined) return true
   return [object, old].some((o: KubeObject | undefined) => o !== undefined && matcher(o.metadata.labels))
 }

@@ -1,6 +1,5 @@
 // ValidatingAdmissionPolicies with their bindings, asked about every write once it is otherwise fine.
 import type { KubeObject } from '#schema/object.ts'
-import { apiVersionOf } from '#schema/resource.ts'
 import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
@@ -8,18 +7,11 @@ import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { compilePolicy, fields, word, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
-import { matchesResources } from './match-resources.ts'
+import { ADMISSION_GROUP, isExempt, matchesResources } from './match-resources.ts'
+import { requestFacts } from './request-facts.ts'
 
-const GROUP = 'admissionregistration.k8s.io'
-const POLICIES = `${GROUP}/validatingadmissionpolicies`
-const BINDINGS = `${GROUP}/validatingadmissionpolicybindings`
-/** Policies do not judge what could repair a wrong policy. */
-const EXEMPT = new Set([
-  POLICIES,
-  BINDINGS,
-  `${GROUP}/validatingwebhookconfigurations`,
-  `${GROUP}/mutatingwebhookconfigurations`,
-])
+const POLICIES = `${ADMISSION_GROUP}/validatingadmissionpolicies`
+const BINDINGS = `${ADMISSION_GROUP}/validatingadmissionpolicybindings`
 
 interface Bound {
   readonly policy: CompiledPolicy
@@ -56,7 +48,7 @@ export class PolicyAdmission implements AdmissionLink {
   }
 
   validate = (request: AdmissionRequest): void => {
-    if (EXEMPT.has(request.served.resource)) return
+    if (isExempt(request)) return
     for (const bound of this.#all()) this.#judge(bound, request)
   }
 
@@ -173,24 +165,4 @@ function messageOf(v: CompiledValidation, evaluation: AdmissionEvaluation): stri
       return result.value.trim()
   }
   return v.message === '' ? `failed expression: ${v.expression}` : v.message
-}
-
-function requestFacts({ served, subresource, name, namespace, operation, user, dryRun }: AdmissionRequest): unknown {
-  const { group, version, kind, plural } = served.type
-  const ofKind = { group, version, kind }
-  const ofResource = { group, version, resource: plural }
-  return {
-    kind: ofKind,
-    resource: ofResource,
-    subResource: subresource,
-    requestKind: ofKind,
-    requestResource: ofResource,
-    requestSubResource: subresource,
-    name,
-    namespace,
-    operation,
-    userInfo: { username: user.name, uid: user.uid ?? '', groups: user.groups, extra: user.extra ?? {} },
-    dryRun,
-    options: { apiVersion: apiVersionOf({ group: 'meta.k8s.io', version: 'v1' }) },
-  }
 }

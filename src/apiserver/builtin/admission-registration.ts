@@ -69,6 +69,13 @@ const webhookFields = {
   matchConditions: mapList(['name'], matchCondition),
 }
 
+const MAX_TIMEOUT_SECONDS = 30
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  failurePolicy: ['Fail', 'Ignore'],
+  matchPolicy: ['Equivalent', 'Exact'],
+  reinvocationPolicy: ['IfNeeded', 'Never'],
+}
+
 function webhookProblems(o: KubeObject): readonly FieldProblem[] {
   const seen = new Set<string>()
   return listAt(o, 'webhooks').flatMap((w, i) => {
@@ -91,6 +98,15 @@ function webhookProblems(o: KubeObject): readonly FieldProblem[] {
       out.push(required(`${at}.clientConfig`, 'exactly one of url or service is required'))
     }
     out.push(...urlProblems(client['url'], `${at}.clientConfig.url`))
+    listAt(w, 'rules').forEach((r, j) => out.push(...ruleProblems(r, `${at}.rules[${j}]`)))
+    for (const [field, values] of Object.entries(CHOICES)) {
+      const chosen = w[field]
+      if (chosen !== undefined && !values.includes(text(chosen)))
+        out.push(notSupported(`${at}.${field}`, chosen, values))
+    }
+    const timeout = w['timeoutSeconds']
+    if (typeof timeout === 'number' && (timeout < 1 || timeout > MAX_TIMEOUT_SECONDS))
+      out.push(invalid(`${at}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'))
     return out
   })
 }

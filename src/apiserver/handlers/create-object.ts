@@ -1,4 +1,5 @@
 // Making an object: from the decoded body to the acknowledged write.
+import type { ObjectMeta } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { bornMetadata, generatedName, withMetadata, withoutKeys } from '../meta/identity.ts'
@@ -31,6 +32,10 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   let object = served.behaviour.applyDefaults(creation.object)
   if ('plain' in creation.tracking) object = tracked(call, undefined, stripped(object), creation.tracking.plain)
   const admission = admissionRequest(call, 'CREATE', options, undefined)
+  // what changes objects sees them before they have a uid, and before a name is generated
+  object = withMetadata(object, withNamespace(object.metadata, served.type.namespaced ? path.namespace : ''))
+  const asked = object.metadata.name ?? ''
+  object = (await parts.admission.mutate({ ...admission, name: asked, object })) ?? object
   const prefix = object.metadata.generateName ?? ''
   const generates = (object.metadata.name ?? '') === '' && prefix !== ''
   for (let attempt = 1; ; attempt++) {
@@ -45,8 +50,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
         generation: served.generation,
       }),
     )
-    const admitted = ((await parts.admission.mutate({ ...admission, name, object: born })) ?? born) as Draft
-    const prepared = served.behaviour.canonicalize(served.behaviour.prepareForCreate(admitted, ctx))
+    const prepared = served.behaviour.canonicalize(served.behaviour.prepareForCreate(born, ctx))
     refuseInvalid(served, name, [
       ...served.behaviour.validate(prepared, undefined, ctx),
       ...metadataProblems(served, prepared),
@@ -66,6 +70,9 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
     if (!generates || attempt >= GENERATE_ATTEMPTS) throw alreadyExists(groupResource(served), name)
   }
 }
+
+const withNamespace = (meta: ObjectMeta, namespace: string): ObjectMeta =>
+  namespace === '' ? meta : { ...meta, namespace }
 
 /** What a client says about fields that the server makes is not a change that somebody made. */
 const stripped = (object: Draft): Draft =>

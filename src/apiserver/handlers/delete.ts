@@ -77,16 +77,15 @@ async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep
   const old = viewOf(served, stored)
   checkPreconditions(served, at, options, stored)
   refuseProtected(served, at.name)
-  await parts.admission.validate({
-    ...admissionRequest(
-      call,
-      'DELETE',
-      { dryRun: options.dryRun, fieldManager: '', fieldValidation: 'Ignore', force: false },
-      old,
-    ),
+  const plain = { dryRun: options.dryRun, fieldManager: '', fieldValidation: 'Ignore', force: false } as const
+  const admission = {
+    ...admissionRequest(call, 'DELETE', plain, old),
+    options: sentOptions(options),
     name: at.name,
     namespace: at.namespace,
-  })
+  }
+  await parts.admission.mutate(admission)
+  await parts.admission.validate(admission)
   const next = dying(served, old, options, parts.clock.now())
   const removed = isFinished(next)
   if (options.dryRun) return { stored: removed ? stored : unstored(served, at, withVersion(next, stored)), removed }
@@ -106,6 +105,23 @@ async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep
   const outcome = await parts.store.delete(at, last, encodeAt(served, wasDying ? next : old))
   return 'done' in outcome ? { stored: last, removed } : undefined
 }
+
+/** As webhooks and policies see them. */
+const sentOptions = ({ dryRun, gracePeriodSeconds, propagation, uid, resourceVersion }: DeleteOptions) => ({
+  kind: 'DeleteOptions',
+  apiVersion: 'meta.k8s.io/v1',
+  ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  ...(uid === undefined && resourceVersion === undefined
+    ? {}
+    : {
+        preconditions: {
+          ...(uid === undefined ? {} : { uid }),
+          ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        },
+      }),
+  ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+  ...(dryRun ? { dryRun: ['All'] } : {}),
+})
 
 const withVersion = (o: Draft, stored: Stored): Draft =>
   withMetadata(o, { ...o.metadata, resourceVersion: String(stored.revision) })

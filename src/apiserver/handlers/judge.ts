@@ -43,7 +43,19 @@ export function admissionRequest(call: Call, operation: Operation, options: Writ
     old,
     user: call.user,
     dryRun: options.dryRun,
-    options: undefined,
+    options: operation === 'DELETE' ? undefined : sentOptions(call, operation, options),
     warn: (text: string) => void call.warnings.add(text),
+  }
+}
+
+/** The options of the request as webhooks and policies see them: what the client said, no defaults. */
+function sentOptions({ query }: Call, operation: Operation, { dryRun, fieldManager }: WriteOptions) {
+  const fieldValidation = query.get('fieldValidation') ?? ''
+  return {
+    kind: operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions',
+    apiVersion: 'meta.k8s.io/v1',
+    ...(dryRun ? { dryRun: ['All'] } : {}),
+    ...(fieldManager === '' ? {} : { fieldManager }),
+    ...(fieldValidation === '' ? {} : { fieldValidation }),
   }
 }

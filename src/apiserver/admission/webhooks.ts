@@ -1,0 +1,179 @@
+// Mutating and validating admission webhooks: who is asked about a write, in which order, and what comes of the answers.
+import { randomUUID } from 'node:crypto'
+import { jsonEqual } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Served } from '../registry/served.ts'
+import { forbidden, internalError } from '../status/refusal.ts'
+import type { Store } from '../storage/store.ts'
+import type { AdmissionLink, AdmissionRequest } from './chain.ts'
+import { ADMISSION_GROUP, isExempt, isNamespaceSelected, isObjectSelected } from './match-resources.ts'
+import { requestFacts } from './request-facts.ts'
+import { WebhookCaller, type ResolveService } from './webhook-call.ts'
+import { WEBHOOK_SCOPE, type CompiledWebhook } from './webhook-config.ts'
+import { patchedBy } from './webhook-patch.ts'
+import { denial, reviewBody, verdictOf, type Verdict } from './webhook-review.ts'
+import { WebhookSet, type Candidate } from './webhook-set.ts'
+
+export interface WebhookParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly log: Logger
+  /** Without one a service is nowhere to be found. */
+  readonly resolveService?: ResolveService
+}
+
+/** Warnings travel in headers, which are small. */
+const MAX_WARNING_LENGTH = 256
+const MAX_WARNINGS_LENGTH = 4096
+
+type Allowed = Extract<Verdict, { kind: 'Answered' }>
+
+export class WebhookAdmission {
+  readonly #store: Store
+  readonly #log: Logger
+  readonly #caller: WebhookCaller
+  readonly #mutating: WebhookSet
+  readonly #validating: WebhookSet
+  /** Webhooks that failed when last asked: said once, not on each write. */
+  readonly #failing = new Set<string>()
+
+  constructor({ store, registry, log, resolveService = () => undefined }: WebhookParts) {
+    this.#store = store
+    this.#log = log
+    this.#caller = new WebhookCaller(resolveService)
+    const onChange = () => {
+      this.#caller.keepOnly([...this.#mutating.targets(), ...this.#validating.targets()])
+      this.#failing.clear()
+    }
+    const sources = { store, registry, onChange }
+    this.#mutating = new WebhookSet(`${ADMISSION_GROUP}/mutatingwebhookconfigurations`, sources)
+    this.#validating = new WebhookSet(`${ADMISSION_GROUP}/validatingwebhookconfigurations`, sources)
+  }
+
+  readonly mutatingLink: AdmissionLink = {
+    active: () => !this.#mutating.isEmpty,
+    mutate: (request) => this.#mutate(request),
+  }
+
+  readonly validatingLink: AdmissionLink = {
+    active: () => !this.#validating.isEmpty,
+    validate: (request) => this.#validate(request),
+  }
+
+  close(): void {
+    this.#caller.close()
+  }
+
+  /** One after the other, each sees what those before it did; who wants to is asked again when a later one changed the object. */
+  #mutate(request: AdmissionRequest): KubeObject | undefined | Promise<KubeObject | undefined> {
+    const candidates = isExempt(request) ? [] : this.#mutating.candidates(request)
+    return candidates.length === 0 ? request.object : this.#mutateBy(candidates, request)
+  }
+
+  async #mutateBy(candidates: readonly Candidate[], request: AdmissionRequest): Promise<KubeObject | undefined> {
+    let { object } = request
+    const asked = new Set<Candidate>()
+    const again = new Set<Candidate>()
+    for (const candidate of candidates) {
+      const before = object
+      object = await this.#mutateOnce(candidate, { ...request, object })
+      if (object !== before) for (const earlier of asked) again.add(earlier)
+      if (candidate.webhook.reinvoked) asked.add(candidate)
+    }
+    for (const candidate of candidates)
+      if (again.has(candidate)) object = await this.#mutateOnce(candidate, { ...request, object })
+    return object
+  }
+
+  /** The very same object when the webhook changed nothing. */
+  async #mutateOnce({ webhook, as }: Candidate, request: AdmissionRequest): Promise<KubeObject | undefined> {
+    if (!this.#isMeant(webhook, request)) return request.object
+    const answer = await this.#ask({ webhook, as }, request, true)
+    if (answer === undefined || answer.patch === '') return request.object
+    const { served, object, warn } = request
+    if (object === undefined)
+      throw internalError(
+        `admission webhook ${JSON.stringify(webhook.name)} attempted to modify the object, which is not supported for this operation`,
+      )
+    const before = inVersion(object, served, as)
+    const after = patchedBy(webhook.name, { as, object: before, patch: answer.patch, warn })
+    return jsonEqual(before, after) ? object : inVersion(after, as, served)
+  }
+
+  /** All at once; of several refusals that of the first webhook is told. */
+  #validate(request: AdmissionRequest): void | Promise<void> {
+    const candidates = isExempt(request) ? [] : this.#validating.candidates(request)
+    const meant = candidates.filter(({ webhook }) => this.#isMeant(webhook, request))
+    return meant.length === 0 ? undefined : this.#validateBy(meant, request)
+  }
+
+  async #validateBy(meant: readonly Candidate[], request: AdmissionRequest): Promise<void> {
+    const answers = await Promise.allSettled(meant.map((c) => this.#ask(c, request, false)))
+    for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
+  }
+
+  /** Refuses the request when a condition fails and the webhook may not be left out. */
+  #isMeant(webhook: CompiledWebhook, request: AdmissionRequest): boolean {
+    if (!isNamespaceSelected(webhook.namespaces, request, this.#store)) return false
+    if (!isObjectSelected(webhook.objects, request)) return false
+    if (webhook.conditions.length === 0) return true
+    const evaluation = new AdmissionEvaluation(WEBHOOK_SCOPE, {
+      object: request.object ?? null,
+      oldObject: request.old ?? null,
+      request: requestFacts(request),
+    })
+    const matched = matchConditions(webhook.conditions, evaluation)
+    if ('matches' in matched) return matched.matches
+    if (webhook.ignoresFailure) return false
+    const { group, plural } = request.served.type
+    throw forbidden({ group, plural }, request.name, matched.error)
+  }
+
+  /** Undefined when the webhook failed and its failure is ignored. Throws the refusal. */
+  async #ask({ webhook, as }: Candidate, request: AdmissionRequest, mutating: boolean): Promise<Allowed | undefined> {
+    const { served, object, old } = request
+    const uid = randomUUID()
+    const { reviewVersion: version, target, timeoutSeconds } = webhook
+    const body = reviewBody(request, {
+      uid,
+      version,
+      as,
+      object: object && inVersion(object, served, as),
+      old: old && inVersion(old, served, as),
+    })
+    const outcome = await this.#caller.call({ target, body, timeoutSeconds })
+    const verdict: Verdict = outcome.ok
+      ? verdictOf(outcome.text, { uid, version, mutating })
+      : { kind: 'Broken', error: `failed to call webhook: ${outcome.error}` }
+    if (verdict.kind === 'Broken') return this.#failed(webhook, verdict.error)
+    this.#failing.delete(webhook.name)
+    warnAll(verdict.warnings, request.warn)
+    if (!verdict.allowed) throw denial(webhook.name, verdict.status)
+    return verdict
+  }
+
+  #failed({ name, ignoresFailure }: CompiledWebhook, error: string): undefined {
+    if (!this.#failing.has(name))
+      this.#log.warn('a webhook failed', { webhook: name, reason: error, policy: ignoresFailure ? 'Ignore' : 'Fail' })
+    this.#failing.add(name)
+    if (!ignoresFailure) throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${error}`)
+    return undefined
+  }
+}
+
+/** The same object in another version of its resource. */
+const inVersion = (object: KubeObject, from: Served, to: Served): KubeObject =>
+  from === to ? object : to.behaviour.fromStored(from.behaviour.toStored(object))
+
+function warnAll(warnings: readonly string[], warn: (text: string) => void): void {
+  let left = MAX_WARNINGS_LENGTH
+  for (const text of warnings) {
+    const shown = text.slice(0, MAX_WARNING_LENGTH)
+    if (shown.length > left) return
+    left -= shown.length
+    warn(shown)
+  }
+}
