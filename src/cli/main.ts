@@ -1,9 +1,7 @@
 // Where the process of every `kubenode …` begins: the only place that reads argv and the environment.
-import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
+import { useCompileCache } from './compile-cache.ts'
 
-// Compiled once, some hundred small files load in a third of the time. A folder that cannot be written only means no cache.
-enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/kubenode'))
+useCompileCache()
 const [{ processIo }, { run }] = await Promise.all([import('./io.ts'), import('./program.ts')])
 
 // The reader of a pipe may leave early (`kubenode … | head`); that is no error.
@@ -16,3 +14,5 @@ if (process.env['KUBENODE_UNTIL_STDIN_ENDS'] !== undefined) {
 }
 
 process.exitCode = await run(process.argv.slice(2), processIo())
+// Listening for that end must not keep alive who has nothing left to do.
+process.stdin.destroy()

@@ -1,0 +1,67 @@
+// The program of the agent: reads its arguments, ends on a signal, says with which code. It loads nothing of the other commands.
+import { execPath } from 'node:process'
+import { runAgent } from '#agent/agent.ts'
+import { stopNode } from '#agent/stop-node.ts'
+import { systemClock } from '#lib/clock.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { loggerTo, type LogLevel, type Logger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+
+/** Asks whoever started us to restart the whole node, as after a reboot. */
+export const EXIT_REBOOT = 75
+/** Another agent runs, the identity is a copy, joining was refused: starting again cannot help. */
+export const EXIT_FINAL = 78
+const EXIT_ERROR = 1
+
+const VERSION = '0.0.0'
+const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--stop]\n'
+
+export interface AgentArguments {
+  readonly root: string
+  /** Ends all components of the node instead of running the agent. */
+  readonly stop: boolean
+}
+
+export function parseArguments(argv: readonly string[]): AgentArguments | undefined {
+  const at = argv.indexOf('--root')
+  const root = at === -1 ? undefined : argv[at + 1]
+  const rest = argv.filter((a, n) => n !== at && n !== at + 1 && a !== '--stop')
+  return root === undefined || root.startsWith('-') || rest.length > 0
+    ? undefined
+    : { root, stop: argv.includes('--stop') }
+}
+
+/** JSON lines, without a library: every megabyte counts on ten thousand nodes. */
+const lineLogger = (): Logger =>
+  loggerTo((level: LogLevel, message, fields) => {
+    if (level !== 'debug')
+      process.stderr.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...fields })}\n`)
+  })
+
+export async function main(argv: readonly string[]): Promise<number> {
+  const given = parseArguments(argv)
+  if (given === undefined) {
+    process.stderr.write(USAGE)
+    return EXIT_ERROR
+  }
+  const stop = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)))
+  const log = lineLogger()
+  const common = { path: given.root, clock: systemClock, random: systemRandom, log, nodeBinary: execPath }
+  // Nothing else may keep the process awake while the agent waits.
+  const awake = setInterval(() => undefined, 2 ** 30)
+  try {
+    if (given.stop) {
+      await stopNode(common)
+      return 0
+    }
+    return (await runAgent({ ...common, version: VERSION, signal: stop.signal })) === 'Reboot' ? EXIT_REBOOT : 0
+  } catch (e) {
+    if (stop.signal.aborted) return 0
+    process.stderr.write(`${messageOf(e)}\n`)
+    return isKubeNodeError(e) && e.retry === 'never' ? EXIT_FINAL : EXIT_ERROR
+  } finally {
+    clearInterval(awake)
+  }
+}
