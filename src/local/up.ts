@@ -175,6 +175,9 @@ async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
   }
 }
 
+/** All of it is on this machine; a free port, since several defenders are. */
+const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
+
 function startPrograms(layout: Layout, keeper: Keeper): void {
   const role = (cluster: string, name: ProgramIdentity, more: readonly string[] = []) =>
     keeper.start({
@@ -191,9 +194,9 @@ function startPrograms(layout: Layout, keeper: Keeper): void {
       ],
     })
   role(HUB, 'sync', ['--cache', join(layout.root, 'git-cache'), '--weak-cage', 'allow'])
-  role(HUB, 'defender', ['--hub'])
+  role(HUB, 'defender', ['--hub', ...WEBHOOK])
   for (const name of BUSINESS_CLUSTERS) {
-    role(name, 'defender')
+    role(name, 'defender', WEBHOOK)
     role(name, 'controllers', [
       '--nodes',
       layout.cluster(name).nodes,

@@ -16,6 +16,9 @@ interface Options {
   readonly trust?: string
   readonly agentConfig?: string
   readonly hub?: boolean
+  readonly webhookHost?: string
+  readonly webhookListen?: string
+  readonly webhookPort: string
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly metricsPort: string
@@ -37,6 +40,9 @@ export function register(program: Command, io: Io): void {
     .option('--trust <file>', 'trust document that agents start from')
     .option('--agent-config <file>', 'agent.json for new nodes: watched logs, intervals')
     .option('--hub', 'Clusters are targets of this defender too')
+    .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
+    .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
+    .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .addOption(
       new Option('--weak-cage <policy>', 'whether a fleet is rendered where the machine gives no namespaces')
@@ -90,6 +96,7 @@ export function register(program: Command, io: Io): void {
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
+        ...webhookOf(options),
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,
@@ -112,4 +119,17 @@ export function register(program: Command, io: Io): void {
       if (failed?.error !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
     })
+}
+
+const MAX_PORT = 65_535
+const LOOPBACK = '127.0.0.1'
+
+function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort }: Options) {
+  const port = Number(webhookPort)
+  if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
+    throw new KubeNodeError(
+      'KN1305',
+      `cannot serve the webhook on port ${JSON.stringify(webhookPort)}: give a number from 0 to ${MAX_PORT}; 0 takes a free one`,
+    )
+  return host === undefined ? {} : { webhook: { host, listen, port } }
 }

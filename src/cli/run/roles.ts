@@ -26,6 +26,8 @@ export interface RolesConfig {
   readonly agentConfig?: string
   /** Clusters are targets too. */
   readonly isHub: boolean
+  /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
+  readonly webhook?: { readonly host: string; readonly listen: string; readonly port: number }
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
@@ -115,7 +117,9 @@ const defenderRole = (config: RolesConfig, identity: string): Role => ({
   name: 'defender',
   async setup(context) {
     const { createDefenderRole } = await import('#defender/role.ts')
-    return createDefenderRole({ cluster: config.cluster, identity, withClusters: config.isHub }).setup(context)
+    const { cluster, isHub: withClusters, webhook } = config
+    const more = webhook === undefined ? {} : { webhook }
+    return createDefenderRole({ cluster, identity, withClusters, ...more }).setup(context)
   },
 })
 

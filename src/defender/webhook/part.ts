@@ -6,7 +6,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
-import { sharedCertificate } from './certificate.ts'
+import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import { webhookConfiguration, webhookConfigurationType } from './registration.ts'
 import { WEBHOOK_PATH, WebhookServer } from './server.ts'
 
@@ -25,37 +25,72 @@ export interface WebhookPartOptions extends WebhookOptions {
   readonly log: Logger
 }
 
+/** How often certificate and registration are looked at: whoever deleted one of them finds it back, and no certificate runs out under a process that lives long. */
+const LOOK_EVERY_MS = 10 * 60_000
+const RETRY_AFTER_MS = 5_000
+
 export class WebhookPart implements Part {
   readonly name = 'webhook'
   readonly #options: WebhookPartOptions
-  #server: WebhookServer | undefined
+  readonly #end = new AbortController()
+  #serving: { readonly server: WebhookServer; readonly port: number; certificate: WebhookCertificate } | undefined
+  #looking: Promise<void> = Promise.resolve()
 
   constructor(options: WebhookPartOptions) {
     this.#options = options
   }
 
-  /** Permits are decided with and without a webhook: what keeps it from starting is said, and stops nothing else. */
+  /** Permits are decided with and without a webhook: what keeps it from being served is said, tried again, and stops nothing else. */
   async start(): Promise<void> {
-    const { log } = this.#options
-    try {
-      await this.#start()
-    } catch (error) {
-      log.error('the webhook is not served', { error: messageOf(error) })
-    }
+    const isServed = await this.look()
+    this.#looking = this.#keepLooking(isServed)
   }
 
   async stop(): Promise<void> {
-    await this.#server?.stop()
+    this.#end.abort()
+    await this.#looking
+    await this.#serving?.server.stop()
   }
 
-  async #start(): Promise<void> {
-    const { client, clock, log, listen, port, host } = this.#options
-    const certificate = await sharedCertificate(client, host, clock)
-    this.#server = new WebhookServer({ certificate, validator: createValidator(), log, host: listen, port })
-    const bound = await this.#server.start()
-    const address = host.includes(':') ? `[${host}]` : host
-    const configuration = webhookConfiguration(`https://${address}:${bound}${WEBHOOK_PATH}`, certificate.ca)
-    await client.apply(webhookConfigurationType, configuration, { fieldManager: FIELD_MANAGERS.defender, force: true })
-    log.info('webhook serves', { port: bound })
+  async #keepLooking(wasServed: boolean): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#end
+    for (let isServed = wasServed; !signal.aborted;) {
+      await clock.sleep(isServed ? LOOK_EVERY_MS : RETRY_AFTER_MS, signal).catch(() => undefined)
+      if (!signal.aborted) isServed = await this.look()
+    }
+  }
+
+  /** Serves with the certificate that the defenders share now, and says where. False when that could not be done. */
+  async look(): Promise<boolean> {
+    const { client, clock, log, host } = this.#options
+    try {
+      const certificate = await sharedCertificate(client, host, clock)
+      const port = await this.#serve(certificate)
+      const address = host.includes(':') ? `[${host}]` : host
+      const configuration = webhookConfiguration(`https://${address}:${port}${WEBHOOK_PATH}`, certificate.ca)
+      await client.apply(webhookConfigurationType, configuration, {
+        fieldManager: FIELD_MANAGERS.defender,
+        force: true,
+      })
+      return true
+    } catch (error) {
+      if (!this.#end.signal.aborted) log.error('the webhook is not served', { error: messageOf(error) })
+      return false
+    }
+  }
+
+  async #serve(certificate: WebhookCertificate): Promise<number> {
+    const { log, listen, port } = this.#options
+    if (this.#serving === undefined) {
+      const server = new WebhookServer({ certificate, validator: createValidator(), log, host: listen, port })
+      this.#serving = { server, port: await server.start(), certificate }
+      log.info('webhook serves', { port: this.#serving.port })
+    } else if (this.#serving.certificate.cert !== certificate.cert) {
+      this.#serving.server.renew(certificate)
+      this.#serving.certificate = certificate
+      log.info('webhook serves a new certificate', { port: this.#serving.port })
+    }
+    return this.#serving.port
   }
 }

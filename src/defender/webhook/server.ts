@@ -62,6 +62,11 @@ export class WebhookServer {
     return (this.#server.address() as AddressInfo).port
   }
 
+  /** For connections from now on; those that are open keep what they agreed on. */
+  renew({ cert, key }: WebhookCertificate): void {
+    this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' })
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))

@@ -1,0 +1,157 @@
+// The Defender's webhook against the embedded server with the rights that it is shipped with: what no CRD can say is refused at apply
+// with our numbered problems, and a Defender that is away holds nobody up.
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { API_GROUP } from '#api/kind.ts'
+import type { ApiKind } from '#api/kind.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts'
+import { WebhookPart } from '#defender/webhook/part.ts'
+import { webhookConfigurationType } from '#defender/webhook/registration.ts'
+import { systemClock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import { silentLogger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { install } from '#local/install.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
+
+let server: RunningServer
+let admin: KubeClient
+let part: WebhookPart
+let served = 0
+
+const connection = () => ({
+  server: server.url,
+  ca: { data: server.ca },
+  clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+})
+const SECRETS: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const secretKey = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
+
+async function startWebhook(): Promise<void> {
+  const impersonate = { user: 'kubenode:defender', groups: ['system:authenticated'] }
+  const client = new HttpKubeClient({ ...connection(), impersonate })
+  const options = { client, clock: systemClock, log: silentLogger, listen: '127.0.0.1', port: 0, host: '127.0.0.1' }
+  part = new WebhookPart(options)
+  await part.start()
+}
+
+/** The example of the kind under a new name, with another spec. */
+function changed(kind: ApiKind, spec: Readonly<Record<string, unknown>>): KubeObject {
+  const { metadata, ...rest } = kind.example as unknown as KubeObject
+  const before = isObject(rest['spec']) ? rest['spec'] : {}
+  const name = kind === machineComponent ? metadata.name : `${kind.kind.toLowerCase()}-${++served}`
+  return {
+    ...rest,
+    metadata: { ...metadata, ...(name === undefined ? {} : { name }) },
+    spec: { ...before, ...spec },
+  }
+}
+
+const apply = (kind: ApiKind, object: KubeObject) =>
+  admin.apply(kind, object, { fieldManager: 'somebody', force: true })
+
+async function said(act: Promise<unknown>): Promise<string> {
+  try {
+    await act
+  } catch (e) {
+    if (e instanceof ApiError) return `${e.status} ${e.serverMessage}`
+    throw e
+  }
+  return 'accepted'
+}
+
+const registered = async (): Promise<{ readonly url: string; readonly ca: string }> => {
+  const configuration = await admin.get(webhookConfigurationType, { name: API_GROUP })
+  const [hook] = (configuration?.['webhooks'] ?? []) as readonly {
+    readonly clientConfig: { readonly url: string; readonly caBundle: string }
+  }[]
+  if (hook === undefined) throw new Error('the webhook is not registered')
+  return { url: hook.clientConfig.url, ca: Buffer.from(hook.clientConfig.caBundle, 'base64').toString() }
+}
+
+const BROKEN_RULE = { all: [{ fact: 'conditons', path: '/Ready/status', operator: 'equal', value: 'True' }] }
+const BAD_CRON = { windows: [{ cron: '61 * * * *', duration: '1h' }] }
+
+beforeAll(async () => {
+  server = await startEmbedded()
+  admin = new HttpKubeClient(connection())
+  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await startWebhook()
+})
+afterAll(async () => {
+  await part.stop()
+  await server.stop()
+})
+beforeEach(async () => {
+  expect((await registered()).url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*\/admit$/)
+})
+
+test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([
+  ['a rule about what nobody reports', nodeRemedier, { when: BROKEN_RULE }, /KN4\d{3}: \/spec\/when\/all\/0/],
+  ['a window at minute 61', defenderPolicy, BAD_CRON, /KN5007: \/spec\/windows\/0\/cron: /],
+  [
+    'a range that is none',
+    machineComponent,
+    { requires: [{ component: 'runc', range: '>=banana' }] },
+    /KN5007: \/spec\/requires\/0\/range: is no range of versions/,
+  ],
+])('%s is refused at apply', async (_, kind, spec, problem) => {
+  const text = await said(apply(kind, changed(kind, spec)))
+  expect(text).toMatch(/^422 admission webhook "kinds\.kubenode\.io" denied the request: /)
+  expect(text).toMatch(problem)
+})
+
+test('what is right is accepted, and a change that breaks it is refused', async () => {
+  const good = changed(nodeRemedier, {})
+  expect(await said(apply(nodeRemedier, good))).toBe('accepted')
+  const broken = { ...good, spec: { ...(good['spec'] as object), when: BROKEN_RULE } }
+  expect(await said(apply(nodeRemedier, broken))).toMatch(/^422 .*KN4\d{3}/s)
+  expect(await said(admin.delete(nodeRemedier, { name: good.metadata.name ?? '' }))).toBe('accepted')
+})
+
+test('a Defender that is away lets everything pass that the schema allows', async () => {
+  await part.stop()
+  expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toBe('accepted')
+  const shapeless = changed(defenderPolicy, { mode: 'Loud' })
+  expect(await said(apply(defenderPolicy, shapeless))).toMatch(/^422 DefenderPolicy\.kubenode\.io/)
+  await startWebhook()
+  expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422 .*KN5007/s)
+})
+
+test('a restart serves the same certificate on another port, and the registration follows', async () => {
+  const before = await registered()
+  await part.stop()
+  await startWebhook()
+  const after = await registered()
+  expect(after.ca).toBe(before.ca)
+  expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
+})
+
+test('a certificate that runs out is made anew without a restart', async () => {
+  const before = await registered()
+  const old = await newCertificate('127.0.0.1', Date.now() - 300 * 86_400_000)
+  const data = { 'ca.crt': old.ca, 'tls.crt': old.cert, 'tls.key': old.key }
+  const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]))
+  await admin.patch(SECRETS, secretKey, { type: 'merge', value: { data: encoded } as never })
+  expect(await part.look()).toBe(true)
+  const after = await registered()
+  expect(after.url).toBe(before.url)
+  expect(after.ca).not.toBe(before.ca)
+  expect(new X509Certificate(after.ca).validToDate.getTime()).toBeGreaterThan(Date.now() + 300 * 86_400_000)
+  expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
+})
+
+test('a registration that somebody deleted comes back', async () => {
+  await admin.delete(webhookConfigurationType, { name: API_GROUP })
+  expect(await part.look()).toBe(true)
+  expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
+})
