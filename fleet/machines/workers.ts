@@ -6,7 +6,7 @@ import versions from '../clusters/versions.json' with { type: 'json' }
 const WORKERS = { 'kubenode.io/pool': 'workers' }
 
 /** Short, for a fleet on one machine: a real one watches a step for minutes. */
-const SOAK = { test: '2s', prod: '3s' } as const
+const SOAK = { test: '1s', prod: '2s' } as const
 
 export function declareMachines(chart: ClusterChart, { workers, stage }: FleetCluster): void {
   new MachineSet(chart, 'workers', {

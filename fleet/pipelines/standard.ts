@@ -9,7 +9,7 @@ const stage = (name: string) => ({
     { name: 'consistent', componentsConsistent: {} },
   ],
   // Short for a fleet on a desk; minutes to hours for a real one.
-  minSuccessTime: '2s',
+  minSuccessTime: '1s',
 })
 
 export function declarePipeline(hub: HubChart): void {

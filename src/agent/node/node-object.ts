@@ -34,10 +34,10 @@ export class NodeObject {
     return this.#uid ?? (await this.#read())?.metadata.uid
   }
 
-  /** Whether it still waits for its components, read right now; undefined when that cannot be said. */
+  /** Whether it still waits for its components, read right now; undefined when that cannot be said. Nothing of ours waits for others to register it. */
   async isPending(): Promise<boolean | undefined> {
     try {
-      const found = await this.#read()
+      const found = (await this.#read()) ?? (this.#deps.register ? await this.#make() : undefined)
       return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
     } catch {
       return undefined
@@ -62,15 +62,16 @@ export class NodeObject {
     return found
   }
 
-  async #make(): Promise<void> {
+  async #make(): Promise<KubeObject | undefined> {
     const { client, name, facts, log } = this.#deps
     try {
       const made = await client.create(nodeType, newNode({ name, facts }), { fieldManager: FIELD_MANAGERS.agent })
       this.#uid = made.metadata.uid
       log.info('node registered', { node: name })
+      return made
     } catch (e) {
       if (!isAlreadyExists(e)) throw e
-      await this.#read()
+      return this.#read()
     }
   }
 }
