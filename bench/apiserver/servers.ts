@@ -85,7 +85,9 @@ export async function startPeer(): Promise<Started | undefined> {
       pids: childrenNamed(['etcd', 'kube-apiserver']),
     },
     readyMs,
-    stop: async () => void (await environment.stop()),
+    stop: async () => {
+      await environment.stop()
+    },
   }
 }
 

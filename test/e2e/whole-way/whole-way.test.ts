@@ -89,8 +89,9 @@ describe('the whole way', () => {
     { timeout: PATIENCE_MS },
     async () => {
       const random = seededRandom(seed + 1)
-      const { client, machines } = observer('test')
-      const node = random.pick(machines()).metadata.name ?? ''
+      const watching = observer('test')
+      const { client } = watching
+      const node = random.pick(watching.machines()).metadata.name ?? ''
       const component = random.pick(['beacon', 'scribe'])
       const fault = random.pick(['killed', 'frozen', 'line'] as const)
       console.log(`fault: ${component} on ${node}: ${fault}`)
