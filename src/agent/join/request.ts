@@ -3,6 +3,7 @@ import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, FIELD_MANAGERS, agentNodeGroup, agentUser } from '#api/names.ts'
@@ -17,29 +18,10 @@ export const csrType: ResourceType = {
   namespaced: false,
 }
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+export const newKey = newPrivateKey
 
-export async function newKey(): Promise<string> {
-  const pair = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', pair.privateKey)).toString('base64')
-  return `-----BEGIN PRIVATE KEY-----\n${(der.match(/.{1,64}/g) ?? []).join('\n')}\n-----END PRIVATE KEY-----\n`
-}
-
-async function requestPem(key: string, machine: string, node: string): Promise<string> {
-  // Loaded here: it is needed once at join and once a rotation, and costs memory.
-  await import('reflect-metadata')
-  const x509 = await import('@peculiar/x509')
-  const der = createPrivateKey(key).export({ type: 'pkcs8', format: 'der' })
-  const privateKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(der), ALGORITHM, true, ['sign'])
-  const { d: _d, key_ops: _ops, ...jwk } = await crypto.subtle.exportKey('jwk', privateKey)
-  const publicKey = await crypto.subtle.importKey('jwk', jwk, ALGORITHM, true, ['verify'])
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(node)] }, { CN: [agentUser(machine)] }],
-    keys: { privateKey, publicKey },
-    signingAlgorithm: ALGORITHM,
-  })
-  return request.toString('pem')
-}
+const requestPem = (key: string, machine: string, node: string): Promise<string> =>
+  signingRequest(key, { commonName: agentUser(machine), organizations: [AGENTS_GROUP, agentNodeGroup(node)] })
 
 const publicDer = (key: string): Buffer => Buffer.from(createPrivateKey(key).export({ type: 'pkcs8', format: 'der' }))
 

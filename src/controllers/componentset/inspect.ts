@@ -1,7 +1,8 @@
 // Whether the inspections of a step hold. What cannot be read does not hold.
 import { isNodeReady, type Node } from '#nodeops/objects.ts'
 import type { Reading } from './reading.ts'
-import type { Lookup, Rollout } from './seen.ts'
+import type { Lookup } from './lookup.ts'
+import type { Rollout } from './seen.ts'
 
 export type Inspection = NonNullable<Rollout['inspections']>[number]
 

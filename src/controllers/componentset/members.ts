@@ -3,7 +3,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { type Reading, readMachine } from './reading.ts'
-import type { Lookup } from './seen.ts'
+import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#nodeops/spread.ts'
 import type { Node } from '#nodeops/objects.ts'
 

@@ -5,12 +5,9 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Node } from '#nodeops/objects.ts'
+import type { Lookup } from './lookup.ts'
 import type { ReadingMemo } from './members.ts'
 import type { ControllerRevision } from './revisions.ts'
-
-export interface Lookup<T> {
-  get(name: string): T | undefined
-}
 
 export interface Seen {
   readonly set: MachineComponentSet
