@@ -60,6 +60,10 @@ function firstCircle(specs: readonly Spec[], byName: ReadonlyMap<string, Spec>):
   return undefined
 }
 
+/** Components that require each other in a circle, the first one again at the end: whatever else may be declared, these can never be installed together. */
+export const requirementCircle = (specs: readonly Spec[]): readonly string[] | undefined =>
+  firstCircle(specs, new Map(specs.map((s) => [s.component, s])))
+
 /** The order in which they can be installed: whatever is required comes first. Undefined when they run in a circle. */
 export function installOrder(specs: readonly Spec[]): readonly string[] | undefined {
   const byName = new Map(specs.map((s) => [s.component, s]))

@@ -7,7 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { Informers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
-import { createCaches } from './caches.ts'
+import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
 import { WebhookPart, type WebhookOptions } from './webhook/part.ts'
@@ -61,7 +61,10 @@ export const createDefenderRole = ({
       serverNow,
       metrics: createDefenderMetrics(metrics.registry),
     })
-    return webhook === undefined ? [loop] : [loop, new WebhookPart({ ...webhook, client, clock, log })]
+    if (webhook === undefined) return [loop]
+    const findComponent = (component: string, version: string) =>
+      caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
+    return [loop, new WebhookPart({ ...webhook, client, clock, log, findComponent })]
   },
 })
 

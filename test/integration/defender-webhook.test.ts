@@ -39,8 +39,8 @@ const secretKey = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
 async function startWebhook(): Promise<void> {
   const impersonate = { user: 'kubenode:defender', groups: ['system:authenticated'] }
   const client = new HttpKubeClient({ ...connection(), impersonate })
-  const options = { client, clock: systemClock, log: silentLogger, listen: '127.0.0.1', port: 0, host: '127.0.0.1' }
-  part = new WebhookPart(options)
+  const where = { listen: '127.0.0.1', port: 0, host: '127.0.0.1' }
+  part = new WebhookPart({ ...where, client, clock: systemClock, log: silentLogger, findComponent: () => undefined })
   await part.start()
 }
 

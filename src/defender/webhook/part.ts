@@ -7,6 +7,7 @@ import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
 import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
+import type { FindComponent } from './review.ts'
 import { webhookConfiguration, webhookConfigurationType } from './registration.ts'
 import { WEBHOOK_PATH, WebhookServer } from './server.ts'
 
@@ -23,6 +24,7 @@ export interface WebhookPartOptions extends WebhookOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Logger
+  readonly findComponent: FindComponent
 }
 
 /** How often certificate and registration are looked at: whoever deleted one of them finds it back, and no certificate runs out under a process that lives long. */
@@ -81,9 +83,10 @@ export class WebhookPart implements Part {
   }
 
   async #serve(certificate: WebhookCertificate): Promise<number> {
-    const { log, listen, port } = this.#options
+    const { log, listen, port, findComponent } = this.#options
     if (this.#serving === undefined) {
-      const server = new WebhookServer({ certificate, validator: createValidator(), log, host: listen, port })
+      const judge = { validator: createValidator(), findComponent }
+      const server = new WebhookServer({ certificate, judge, log, host: listen, port })
       this.#serving = { server, port: await server.start(), certificate }
       log.info('webhook serves', { port: this.#serving.port })
     } else if (this.#serving.certificate.cert !== certificate.cert) {

@@ -3,7 +3,10 @@ import { isObject } from '#lib/json.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
-import { formatProblem } from '#api/problem.ts'
+import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { formatProblem, PROBLEM_CODES } from '#api/problem.ts'
+import { requirementCircle } from '#api/requires.ts'
 import type { Validator } from '#api/validate.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
@@ -47,8 +50,16 @@ export function parseReview(value: unknown): AdmissionRequest | string {
   return request as unknown as AdmissionRequest
 }
 
-export function review(request: AdmissionRequest, validator: Validator): AdmissionAnswer {
-  const lines = problemLines(request, validator)
+/** A component version that the cluster has already; undefined when it has none, or not yet. */
+export type FindComponent = (component: string, version: string) => MachineComponentInput['spec'] | undefined
+
+export interface Judge {
+  readonly validator: Validator
+  readonly findComponent: FindComponent
+}
+
+export function review(request: AdmissionRequest, judge: Judge): AdmissionAnswer {
+  const lines = problemLines(request, judge)
   if (lines.length === 0) return answer(request.uid, { allowed: true })
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : []
   const message = [...lines.slice(0, MOST_LINES), ...more].join('\n')
@@ -63,7 +74,7 @@ const answer = (uid: string, response: Omit<AdmissionAnswer['response'], 'uid'>)
 
 function problemLines(
   { kind: asked, operation, subResource, object, oldObject }: AdmissionRequest,
-  validator: Validator,
+  { validator, findComponent }: Judge,
 ): readonly string[] {
   const kind = asked.group === API_GROUP ? kindNamed(asked.kind) : undefined
   // Statuses are ours to write and the schema's to hold; deletions take nothing to validate.
@@ -75,7 +86,19 @@ function problemLines(
     ...validator.problems(kind, object),
     ...(operation === 'UPDATE' ? validator.updateProblems(kind, oldObject, object) : []),
   ].map(formatProblem)
-  return problems.length > 0 ? problems : ruleLines(kind, object)
+  return problems.length > 0 ? problems : [...ruleLines(kind, object), ...circleLines(kind, object, findComponent)]
+}
+
+/** Requirements that run in a circle. Those that nothing here meets may be met by another set, and versions may come after their set: neither is refused. */
+function circleLines({ kind }: ApiKind, object: unknown, findComponent: FindComponent): readonly string[] {
+  if (kind !== machineComponentSet.kind) return []
+  const { spec } = object as MachineComponentSet
+  const known = spec.components.map(({ name, version }) => findComponent(name, version)).filter((c) => c !== undefined)
+  const circle = requirementCircle(known)
+  if (circle === undefined) return []
+  const at = spec.components.findIndex((c) => c.name === circle[0])
+  const message = `these versions require each other in a circle: ${circle.join(' → ')}; declare a version of one of them that requires none of the others`
+  return [formatProblem({ code: PROBLEM_CODES.rule, pointer: `/spec/components/${at}`, message })]
 }
 
 /** Rules of the right shape are compiled as their evaluators will: a word that nobody reports is a mistake here and not a rule that never fires. */

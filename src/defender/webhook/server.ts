@@ -4,9 +4,8 @@ import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import type { Validator } from '#api/validate.ts'
 import type { WebhookCertificate } from './certificate.ts'
-import { parseReview, review } from './review.ts'
+import { type Judge, parseReview, review } from './review.ts'
 
 export const WEBHOOK_PATH = '/admit'
 
@@ -19,7 +18,7 @@ const MOST_CONNECTIONS = 64
 
 export interface WebhookServerOptions {
   readonly certificate: WebhookCertificate
-  readonly validator: Validator
+  readonly judge: Judge
   readonly log: Logger
   readonly host: string
   /** 0 lets the system choose. */
@@ -92,7 +91,7 @@ export class WebhookServer {
     if (text === undefined) return { status: 413, body: { message: `at most ${MAX_BODY_BYTES} bytes` } }
     const asked = parseReview(parsed(text))
     if (typeof asked === 'string') return { status: 400, body: { message: asked } }
-    return { status: 200, body: review(asked, this.#options.validator) }
+    return { status: 200, body: review(asked, this.#options.judge) }
   }
 }
 

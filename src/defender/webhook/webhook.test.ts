@@ -2,6 +2,8 @@ import { request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createValidator } from '#api/validate.ts'
 import { KINDS } from '#api/kinds.ts'
+import { type MachineComponentInput, machineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -16,6 +18,13 @@ import { parseReview } from './review.ts'
 import { WEBHOOK_PATH, WebhookServer } from './server.ts'
 
 const NOW = Date.now()
+/** a needs b, b needs a; c needs nothing. */
+const REQUIREMENTS: Readonly<Record<string, string | undefined>> = { a: 'b', b: 'a', c: '' }
+const findComponent = (component: string, version: string): MachineComponentInput['spec'] | undefined => {
+  const needed = REQUIREMENTS[component]
+  const requires = needed === '' || needed === undefined ? [] : [{ component: needed, range: '^1' }]
+  return needed === undefined ? undefined : { ...machineComponent.example.spec, component, version, requires }
+}
 let certificate: WebhookCertificate
 let server: WebhookServer
 let port: number
@@ -24,7 +33,7 @@ beforeAll(async () => {
   certificate = await newCertificate('127.0.0.1', NOW)
   server = new WebhookServer({
     certificate,
-    validator: createValidator(),
+    judge: { validator: createValidator(), findComponent },
     log: silentLogger,
     host: '127.0.0.1',
     port: 0,
@@ -98,6 +107,18 @@ describe('reviews over HTTPS', () => {
     const rules = [{ name: 'x', when: { all: [{ fact: 'weather', operator: 'equal', value: 1 }] }, reason: 'Rain' }]
     const policy = { ...defenderPolicy.example, spec: { ...defenderPolicy.example.spec, rules } }
     expect(await answerTo(reviewOf(defenderPolicy, policy))).toMatchObject({ allowed: false })
+  })
+
+  test.each([
+    ['two that require each other are refused', ['c', 'a', 'b'], 'KN5007: /spec/components/1: these versions require'],
+    ['half of a circle is admitted: another set may declare the other half otherwise', ['a', 'c'], ''],
+    ['a version that is not there yet is admitted', ['a', 'later'], ''],
+  ])('of a set, %s', async (_, names, problem) => {
+    const components = names.map((name) => ({ name, version: '1.0.0' }))
+    const set = { ...machineComponentSet.example, spec: { ...machineComponentSet.example.spec, components } }
+    const { allowed, message } = await answerTo(reviewOf(machineComponentSet, set))
+    expect([allowed, message.slice(0, problem.length)]).toEqual([problem === '', problem])
+    if (problem !== '') expect(message).toContain('a → b → a')
   })
 
   test('a field that never changes is held on updates', async () => {
