@@ -69,11 +69,23 @@ async function untilEstablished(client: KubeClient, name: string, clock: Clock):
   }
 }
 
-export async function install(client: KubeClient, deploy: string, clock: Clock): Promise<void> {
-  const kinds = manifestsIn(join(deploy, 'crds'))
+/** What is installed into every cluster alike, read once. */
+export interface Manifests {
+  readonly kinds: readonly KubeObject[]
+  readonly rest: readonly KubeObject[]
+}
+
+export const manifestsOf = (deploy: string): Manifests => ({
+  kinds: manifestsIn(join(deploy, 'crds')),
+  rest: manifestsIn(join(deploy, 'install')),
+})
+
+export const install = (client: KubeClient, deploy: string, clock: Clock): Promise<void> =>
+  installManifests(client, manifestsOf(deploy), clock)
+
+export async function installManifests(client: KubeClient, { kinds, rest }: Manifests, clock: Clock): Promise<void> {
   await Promise.all(kinds.map((o) => apply(client, o)))
   await Promise.all(kinds.map((o) => untilEstablished(client, o.metadata.name ?? '', clock)))
-  const rest = manifestsIn(join(deploy, 'install'))
   // A namespace has to be there before what lives in it.
   for (const o of rest.filter((x) => x.kind === 'Namespace')) await apply(client, o)
   await Promise.all(rest.filter((x) => x.kind !== 'Namespace').map((o) => apply(client, o)))

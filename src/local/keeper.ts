@@ -8,6 +8,8 @@ import type { Clock } from '#lib/clock.ts'
 export interface Program {
   /** `test-controllers`: in messages, and the name of its log file. */
   readonly name: string
+  /** It ends rather than take the memory of the others; then it is started again. */
+  readonly heapMb: number
   readonly args: readonly string[]
 }
 
@@ -21,12 +23,19 @@ export interface KeeperOptions {
   readonly onEnd: (name: string, how: string, againInMs: number) => void
 }
 
+/** Young garbage is cleared often and in small pieces: a program that is mostly idle otherwise keeps tens of megabytes of it. */
+const SEMI_SPACE_MB = 8
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
 /** A process that ran for so long did well; its next end starts counting anew. */
 const GOOD_RUN_MS = 30_000
 /** What a program gets to drain before it is killed. Everything they write is safe against a kill; this only saves a lease its time. */
 const STOP_MS = 4_000
+
+const memoryLimits = (heapMb: number): readonly string[] => [
+  `--max-old-space-size=${heapMb}`,
+  `--max-semi-space-size=${SEMI_SPACE_MB}`,
+]
 
 interface Kept {
   readonly program: Program
@@ -64,10 +73,10 @@ export class Keeper {
 
   #spawn(kept: Kept): void {
     const { node, entry, logs, env, clock } = this.#o
-    const { name, args } = kept.program
+    const { name, args, heapMb } = kept.program
     const log = openSync(join(logs, `${name}.log`), 'a')
     // Standard input is a pipe that we never write to: its end tells the child that we are gone, also after a kill -9.
-    const child = spawn(node, [entry, ...args], {
+    const child = spawn(node, [...memoryLimits(heapMb), entry, ...args], {
       stdio: ['pipe', log, log],
       env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },
       detached: true,

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATA_FORMAT, layoutOf, readState, writeState } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
+import { newestCommit } from './repository.ts'
 import { createScreen } from './screen.ts'
 import { componentsLine, summaryLines, unmet } from './summary.ts'
 import type { ClusterSeen, FleetSeen } from './summary.ts'
@@ -34,6 +36,22 @@ describe('the data folder', () => {
     prepare(dir)
     expect(() => readState(layoutOf(dir))).toThrow(message)
   })
+})
+
+test('the newest commit is the same however git keeps the branch', async () => {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', dir, '-c', 'user.name=x', '-c', 'user.email=x@example.org', ...args])
+      .toString()
+      .trim()
+  git('init', '--quiet', '-b', 'main')
+  git('commit', '--quiet', '--allow-empty', '-m', 'one')
+  const commit = git('rev-parse', 'HEAD')
+  expect(await newestCommit(dir)).toBe(commit)
+  git('pack-refs', '--all')
+  expect(await newestCommit(dir)).toBe(commit)
+  git('checkout', '--quiet', '--detach')
+  git('commit', '--quiet', '--allow-empty', '-m', 'two')
+  expect(await newestCommit(dir)).toBe(git('rev-parse', 'HEAD'))
 })
 
 describe('the lock', () => {

@@ -9,7 +9,7 @@ import type { Pack } from './artifacts.ts'
 import { declareHub } from './hub.ts'
 import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
 import type { ProgramIdentity } from './identities.ts'
-import { install } from './install.ts'
+import { installManifests, manifestsOf } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
   ALL_CLUSTERS,
@@ -39,6 +39,8 @@ export interface UpOptions {
   /** Ends once the fleet is as git says, or could not become so in time. */
   readonly check: boolean
   readonly node: string
+  /** Folder where all programs keep what Node compiled. */
+  readonly compileCache: string
   readonly screen: Screen
   readonly pack: Pack
   /** A client of the cluster that this kubeconfig file names. */
@@ -52,6 +54,11 @@ const LOOK_EVERY_MS = 500
 const SERVER_WITHIN_MS = 20_000
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
 const CHECK_WITHIN_MS = 240_000
+
+/** Each server holds all objects of its cluster: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
+const API_SERVER_HEAP_MB = 768
+/** A tenfold of what each needs with fifty nodes a cluster; sync also holds what it renders, controllers every object of their cluster. */
+const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = { sync: 512, controllers: 512, defender: 256 }
 
 export interface UpResult {
   readonly isReady: boolean
@@ -68,7 +75,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     node: options.node,
     entry: join(options.root, 'src/cli/main.ts'),
     logs: layout.logs,
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', NODE_COMPILE_CACHE: options.compileCache },
     clock: systemClock,
     onEnd: (name, how, againInMs) =>
       options.screen.say(
@@ -109,7 +116,11 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
 
   for (const name of ALL_CLUSTERS) {
     const { apiserver } = layout.cluster(name)
-    keeper.start({ name: `${name}-apiserver`, args: ['apiserver', '--data', apiserver, '--port', String(ports[name])] })
+    keeper.start({
+      name: `${name}-apiserver`,
+      heapMb: API_SERVER_HEAP_MB,
+      args: ['apiserver', '--data', apiserver, '--port', String(ports[name])],
+    })
   }
   const { commit, notice } = await provideRepository(options.root, layout.repository)
   if (notice !== undefined) screen.say(`note: ${notice}`)
@@ -117,6 +128,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   const components = await provideArtifacts(join(layout.repository, 'fleet/components'), layout.artifacts, options.pack)
   screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
 
+  const manifests = manifestsOf(join(options.root, 'deploy'))
   const clients = new Map<string, KubeClient>()
   await Promise.all(
     ALL_CLUSTERS.map(async (name) => {
@@ -124,7 +136,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
       const { client, server, ca } = await serverUp(cluster.adminKubeconfig, options)
       clients.set(name, client)
       opened.push(client)
-      await install(client, join(options.root, 'deploy'), systemClock)
+      await installManifests(client, manifests, systemClock)
       await Promise.all(
         PROGRAM_IDENTITIES.map((identity) =>
           provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
@@ -182,6 +194,7 @@ function startPrograms(layout: Layout, keeper: Keeper): void {
   const role = (cluster: string, name: ProgramIdentity, more: readonly string[] = []) =>
     keeper.start({
       name: `${cluster}-${name}`,
+      heapMb: ROLE_HEAP_MB[name],
       args: [
         'run',
         '--roles',

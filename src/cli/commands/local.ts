@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
+import { COMPILE_CACHE } from '../compile-cache.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 
@@ -51,6 +52,7 @@ export function register(program: Command, io: Io): void {
         check: options.check ?? false,
         ...nodesOf(options.nodes),
         node: process.execPath,
+        compileCache: COMPILE_CACHE,
         screen: createScreen((t) => io.err(t), { isTerminal: io.isTerminal, columns: process.stderr.columns }),
         pack: packFolder,
         connect: connector,
