@@ -3,8 +3,10 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { messageOf } from '#lib/errors.ts'
 import { seededRandom } from '#lib/random.ts'
 import { shellBlocks } from '../../support/readme.ts'
 import { sleep, until } from '../../support/processes.ts'
@@ -161,6 +163,32 @@ describe('the whole way', () => {
   test('no budget was exceeded at any time', () => {
     // Three machines: the careful policy lets one of them be disrupted at a time.
     for (const cluster of ['test', 'prod']) expect(observer(cluster).mostSwitching(), cluster).toBeLessThanOrEqual(1)
+  })
+
+  test('an object that only its meaning makes wrong is refused by the Defender', async () => {
+    const broken = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'NodeRemedier',
+      metadata: { name: 'broken' },
+      spec: {
+        when: { all: [{ fact: 'conditionz', path: '/Ready/status', operator: 'equal', value: 'False' }] },
+        ladder: [{ operations: [{ cordon: {} }] }],
+      },
+    }
+    // The Defender was killed a moment ago; while it is away the server lets such an object pass, and the controller refuses it.
+    const refusal = await until(
+      'the Defender refuses it',
+      async () => {
+        const { client } = observer('test')
+        const said = await client.create(nodeRemedier, broken as never, { dryRun: true }).then(
+          () => undefined,
+          (e: unknown) => messageOf(e),
+        )
+        return said?.includes('KN4') === true ? said : undefined
+      },
+      60_000,
+    )
+    expect(refusal).toMatch(/KN4006: .*conditionz/)
   })
 
   test('a second start in the same folder is refused with a number', async () => {
