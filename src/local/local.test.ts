@@ -191,7 +191,8 @@ describe('the summary', () => {
 describe('the screen', () => {
   const recorder = (isTerminal: boolean) => {
     let text = ''
-    return { screen: createScreen((t) => (text += t), { isTerminal, columns: 20 }), text: () => text }
+    const size = { columns: 20, rows: 5 }
+    return { screen: createScreen((t) => (text += t), { isTerminal, size: () => size }), text: () => text, size }
   }
 
   test('without a terminal only what changed is printed, without escapes', () => {
@@ -202,10 +203,34 @@ describe('the screen', () => {
     expect(text()).toBe('a\nb\nc\n')
   })
 
-  test('on a terminal the picture is redrawn in place and never wraps', () => {
+  test('without a terminal a line that comes and goes is printed once', () => {
+    const { screen, text } = recorder(false)
+    for (const line of ['waits', 'works', 'waits', 'works']) screen.show([line])
+    expect(text()).toBe('waits\nworks\n')
+  })
+
+  test('on a terminal the picture is written over the one before, without blanking it, and never wraps', () => {
     const { screen, text } = recorder(true)
     screen.show(['x'.repeat(30), 'b'])
     screen.show(['c'])
-    expect(text()).toBe(`\r\u001b[J${'x'.repeat(18)}…\nb\n\u001b[2A\r\u001b[Jc\n`)
+    expect(text()).toBe(`\r${'x'.repeat(18)}…\u001b[K\nb\u001b[K\n\u001b[J\u001b[2A\rc\u001b[K\n\u001b[J`)
+  })
+
+  test('on a terminal what is said stands above the picture', () => {
+    const { screen, text } = recorder(true)
+    screen.show(['a'])
+    screen.say('ready')
+    screen.show(['b'])
+    expect(text()).toBe(
+      '\ra\u001b[K\n\u001b[J\u001b[1A\rready\u001b[K\na\u001b[K\n\u001b[J\u001b[1A\rb\u001b[K\n\u001b[J',
+    )
+  })
+
+  test('a picture higher than the window is cut, and a window may become smaller', () => {
+    const { screen, text, size } = recorder(true)
+    screen.show(['1', '2', '3', '4', '5', '6'])
+    size.columns = 4
+    screen.show(['long line'])
+    expect(text()).toBe('\r1\u001b[K\n2\u001b[K\n3\u001b[K\n…\u001b[K\n\u001b[J\u001b[4A\rlo…\u001b[K\n\u001b[J')
   })
 })

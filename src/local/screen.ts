@@ -9,36 +9,58 @@ export interface Screen {
   end(): void
 }
 
-const UP = (n: number): string => (n === 0 ? '' : `\u001b[${n}A`)
+export interface ScreenOptions {
+  readonly isTerminal: boolean
+  /** Asked at each picture: windows change. */
+  readonly size?: () => { readonly columns: number; readonly rows: number }
+}
+
+const up = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A`)
+const CLEAR_REST_OF_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
-const DEFAULT_COLUMNS = 100
+/** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
+const PICTURES_REMEMBERED = 8
 
 export function createScreen(
   write: (text: string) => void,
-  { isTerminal, columns = DEFAULT_COLUMNS }: { isTerminal: boolean; columns?: number },
+  { isTerminal, size = () => ({ columns: 100, rows: 50 }) }: ScreenOptions,
 ): Screen {
   let drawn = 0
-  let last = ''
-  // A line that wraps would break the count of lines to go back.
-  const fit = (line: string): string => (line.length < columns ? line : `${line.slice(0, columns - 2)}…`)
-  const erase = (): string => (isTerminal ? `${UP(drawn)}\r${CLEAR_BELOW}` : '')
+  let last: readonly string[] = []
+  const pictures: (readonly string[])[] = []
+
+  /** A line that wraps, or a picture that scrolls, would break the count of lines to go back. */
+  const fit = (lines: readonly string[]): readonly string[] => {
+    const { columns, rows } = size()
+    const short = lines.length < rows ? lines : [...lines.slice(0, Math.max(1, rows - 2)), '…']
+    return short.map((l) => (l.length < columns ? l : `${l.slice(0, Math.max(0, columns - 2))}…`))
+  }
+
+  /** Each line is written over the one before and never blanked first: nothing flickers. */
+  const redraw = (lines: readonly string[]): void => {
+    write(`${up(drawn)}\r${lines.map((l) => `${l}${CLEAR_REST_OF_LINE}\n`).join('')}${CLEAR_BELOW}`)
+  }
+
+  const print = (lines: readonly string[]): void => {
+    const known = new Set(pictures.flat())
+    for (const line of lines) if (!known.has(line)) write(`${line}\n`)
+    pictures.push(lines)
+    if (pictures.length > PICTURES_REMEMBERED) pictures.shift()
+  }
+
   return {
     say(line) {
-      write(`${erase()}${line}\n`)
-      drawn = 0
-      last = ''
+      // What is said goes above the picture, which follows it unchanged.
+      if (isTerminal && drawn > 0) redraw([...line.split('\n'), ...last])
+      else write(`${line}\n`)
     },
     show(lines) {
-      const text = lines.map((l) => (isTerminal ? fit(l) : l)).join('\n')
-      if (text === last) return
-      if (isTerminal) {
-        write(`${erase()}${text}\n`)
-        drawn = lines.length
-      } else {
-        const before = new Set(last.split('\n'))
-        for (const line of text.split('\n')) if (!before.has(line)) write(`${line}\n`)
-      }
-      last = text
+      const picture = isTerminal ? fit(lines) : lines
+      if (picture.join('\n') === last.join('\n')) return
+      if (isTerminal) redraw(picture)
+      else print(picture)
+      last = picture
+      drawn = isTerminal ? picture.length : 0
     },
     end() {
       drawn = 0

@@ -53,7 +53,7 @@ export function register(program: Command, io: Io): void {
         ...nodesOf(options.nodes),
         node: process.execPath,
         compileCache: COMPILE_CACHE,
-        screen: createScreen((t) => io.err(t), { isTerminal: io.isTerminal, columns: process.stderr.columns }),
+        screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
         pack: packFolder,
         connect: connector,
         signal: shutdown.signal,
@@ -91,6 +91,8 @@ export function register(program: Command, io: Io): void {
 }
 
 const root = resolve(import.meta.dirname, '../../..')
+
+const terminalSize = () => ({ columns: process.stderr.columns, rows: process.stderr.rows })
 
 const dataFolder = (given: string | undefined, io: Io): string =>
   given === undefined ? join(root, '.kubenode') : resolve(io.cwd, given)
