@@ -1,26 +1,15 @@
-// Deployments, replica sets, stateful sets, daemon sets and controller revisions.
+// Deployments, replica sets, stateful sets and daemon sets.
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { forbidden, invalid, notSupported, required } from './field-problem.ts'
+import { forbidden, invalid, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
-import { fields, number, shown, specOf, statusOf, text } from './fields.ts'
+import { fields, number, specOf, statusOf, text } from './fields.ts'
+import { controllerRevision } from './controller-revision.ts'
 import type { BuiltinKind, Column } from './kind.ts'
 import { podTemplate } from './pod-spec.ts'
 import { replicaCountProblems } from './status-counts.ts'
 import { claimSpec, templateMeta } from './pod-volumes.ts'
-import {
-  always,
-  anything,
-  bool,
-  int32,
-  int64,
-  intOrString,
-  listOf,
-  pointer,
-  str,
-  struct,
-  withDefault,
-} from './shape.ts'
+import { always, bool, int32, int64, intOrString, listOf, pointer, str, struct, withDefault } from './shape.ts'
 import {
   ageColumn,
   appCondition,
@@ -382,33 +371,6 @@ export const daemonSet: BuiltinKind = {
     status: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
   }),
   validate: (o, old) => workloadProblems(o, old, 'daemonset'),
-}
-
-export const controllerRevision: BuiltinKind = {
-  type: apps('ControllerRevision', 'controllerrevisions'),
-  singular: 'controllerrevision',
-  schema: { type: 'object', properties: { data: anything, revision: always(int64) } },
-  columns: [
-    nameColumn,
-    {
-      name: 'Controller',
-      type: 'string',
-      cell: (o) => {
-        const owner = o.metadata.ownerReferences?.find((r) => r.controller === true)
-        const group = owner?.apiVersion.includes('/') ? `.${owner.apiVersion.split('/')[0]}` : ''
-        return owner === undefined ? '<none>' : `${owner.kind.toLowerCase()}${group}/${owner.name}`
-      },
-    },
-    { name: 'Revision', type: 'string', cell: (o) => shown(String(o['revision'] ?? '')) },
-    ageColumn,
-  ],
-  validate: (o, old) => [
-    ...(number(o['revision']) < 0 ? [invalid('revision', o['revision'], 'must be greater than or equal to 0')] : []),
-    ...(o['data'] === undefined || o['data'] === null ? [required('data', 'data is mandatory')] : []),
-    ...(old !== undefined && !jsonEqual(o['data'], old['data'])
-      ? [invalid('data', o['data'], 'field is immutable')]
-      : []),
-  ],
 }
 
 export const appsKinds = [deployment, replicaSet, statefulSet, daemonSet, controllerRevision] as const
