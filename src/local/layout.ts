@@ -1,6 +1,6 @@
 // Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 
@@ -88,10 +88,17 @@ export function writeState(layout: Layout, state: FleetState): void {
   renameSync(`${layout.state}.partial`, layout.state)
 }
 
+/** One level after the other: the recursive mkdir of Node never returns below /proc. */
+export function makeFolders(path: string): void {
+  if (existsSync(path)) return
+  makeFolders(dirname(path))
+  mkdirSync(path)
+}
+
 export function prepareFolders(layout: Layout): void {
   try {
-    for (const folder of [layout.root, layout.logs, layout.artifacts]) mkdirSync(folder, { recursive: true })
-    for (const c of ALL_CLUSTERS) mkdirSync(layout.cluster(c).nodes, { recursive: true })
+    for (const folder of [layout.root, layout.logs, layout.artifacts]) makeFolders(folder)
+    for (const c of ALL_CLUSTERS) makeFolders(layout.cluster(c).nodes)
   } catch (cause) {
     throw new KubeNodeError(
       'KN1205',

@@ -54,6 +54,10 @@ test('the newest commit is the same however git keeps the branch', async () => {
   expect(await newestCommit(dir)).toBe(git('rev-parse', 'HEAD'))
 })
 
+test('a folder below /proc is refused, not tried for ever', () => {
+  expect(() => takeLock('/proc/kubenode/lock')).toThrow(/^KN1205: cannot write below/)
+})
+
 describe('the lock', () => {
   test('a second holder is refused with the pid of the first', () => {
     const path = join(dir, 'lock')

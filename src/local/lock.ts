@@ -1,7 +1,8 @@
 // One fleet a data folder: the first start holds a lock that ends with its process, however that ends.
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { makeFolders } from './layout.ts'
 
 /** Tells a process from a later one with the same pid. Empty where the system does not say. */
 function startTimeOf(pid: number): string {
@@ -42,7 +43,7 @@ export function takeLock(path: string): () => void {
       { cause },
     )
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolders(dirname(path))
   } catch (cause) {
     throw refused(cause)
   }
