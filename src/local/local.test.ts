@@ -187,7 +187,7 @@ describe('the summary', () => {
           },
         ],
       }),
-      'Rendered is False: KN7104: main.ts:3',
+      'refused: KN7104: main.ts:3',
     ],
   ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
 })

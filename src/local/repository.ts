@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 
 const run = promisify(execFile)
 
@@ -34,6 +34,9 @@ async function git(cwd: string, args: readonly string[]): Promise<string> {
   }
 }
 
+/** Before anything is written: without git there is no fleet to follow. */
+export const requireGit = async (): Promise<void> => void (await git('/', ['--version']))
+
 export interface Repository {
   readonly commit: string
   /** Set when the checkout has changes under fleet/ or rules/ that no commit holds: they are not used. */
@@ -47,7 +50,7 @@ async function head(source: string): Promise<string> {
     if (cause instanceof KubeNodeError) throw cause
     throw new KubeNodeError(
       'KN1209',
-      `cannot read the fleet from ${source}: it has no git commit (${messageOf(cause).split('\n').at(-1) ?? ''}); clone the repository with git, or run git init && git add -A && git commit there`,
+      `cannot read the fleet from ${source}: it has no git commit; clone the repository with git, or run git init && git add -A && git commit there`,
       { cause },
     )
   }
@@ -62,12 +65,21 @@ export async function provideRepository(source: string, target: string): Promise
     await git(target, ['remote', 'remove', 'origin'])
   }
   await nameForCommits(target)
-  const dirty = await git(source, ['status', '--porcelain', '--', 'fleet', 'rules'])
+  const dirty = [...(await uncommitted(source)), ...(await uncommitted(target))]
   const notice =
-    dirty === ''
+    dirty.length === 0
       ? undefined
-      : `changes under fleet/ and rules/ that are not committed are not used (${dirty.split('\n').length} files)`
+      : `not committed, so not used: ${dirty.slice(0, 3).join(', ')}${dirty.length > 3 ? ` and ${dirty.length - 3} more` : ''}`
   return { commit: await head(target), ...(notice === undefined ? {} : { notice }) }
+}
+
+/** Files of the fleet that no commit holds as they are. */
+async function uncommitted(folder: string): Promise<readonly string[]> {
+  const said = await git(folder, ['status', '--porcelain', '--', 'fleet', 'rules'])
+  return said
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => join(folder, line.trim().split(' ').at(-1) ?? ''))
 }
 
 /** What a branch is at, as long as git keeps it in a file of its own; asked twice a second, so without a process. */

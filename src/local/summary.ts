@@ -99,27 +99,34 @@ function releaseLine(hub: HubSeen): string {
   return `hub    commit ${release.spec.commit.slice(0, 8)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
+/** One line of the screen; `local status` tells the whole. */
+function refusalLines({ sources }: HubSeen): readonly string[] {
+  const refused = refusal(sources[0])
+  return refused === undefined ? [] : [`hub      refused  ${refused.split('\n')[0] ?? ''}`]
+}
+
 export const summaryLines = ({ hub, clusters }: FleetSeen): readonly string[] => [
   releaseLine(hub),
+  ...refusalLines(hub),
   ...clusters.flatMap(clusterLines),
 ]
+
+/** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
+function refusal(source: FleetSource | undefined): string | undefined {
+  const bad = source?.status?.conditions?.find(
+    (c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
+  )
+  if (bad === undefined) return undefined
+  return bad.type === 'Rendered' ? (source?.status?.renderErrors?.[0] ?? bad.message) : bad.message
+}
 
 function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string): readonly string[] {
   if (!isReachable) return ['the hub does not answer']
   const [source] = sources
   if (source === undefined) return ['the hub follows no repository yet']
-  if (source.status?.commit !== commit) {
-    const bad = source.status?.conditions?.find((c) => ['Fetched', 'Rendered'].includes(c.type) && c.status === 'False')
-    return [
-      bad === undefined
-        ? `commit ${commit.slice(0, 8)} was not seen yet`
-        : `commit ${commit.slice(0, 8)}: ${bad.message}`,
-    ]
-  }
-  const bad = source.status.conditions?.find(
-    (c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
-  )
-  if (bad !== undefined) return [`${bad.type} is False: ${bad.message}`]
+  const refused = refusal(source)
+  if (refused !== undefined) return [`refused: ${refused}`]
+  if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} was not seen yet`]
   const release = newest(releases)
   if (release === undefined) return ['no release was made yet']
   return release.status?.phase === 'Succeeded'

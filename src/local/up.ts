@@ -1,5 +1,5 @@
 // The one-command local fleet: a hub and two business clusters on this machine, made of the same programs that production runs.
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -25,7 +25,7 @@ import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
-import { commitSize, newestCommit, provideRepository } from './repository.ts'
+import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unmet } from './summary.ts'
@@ -87,7 +87,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     return await run(layout, keeper, options, clients)
   } finally {
     options.screen.end()
-    options.screen.say('stopping every process')
+    if (keeper.pids().size > 0) options.screen.say('stopping every process')
     for (const client of clients) client.close()
     // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
     const names = [...keeper.pids().keys()]
@@ -107,6 +107,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   const { screen, signal } = options
   const began = systemClock.monotonic()
   const since = () => seconds(systemClock.monotonic() - began)
+  await requireGit()
   if (options.reset) await reset(layout)
   const state = readState(layout)
   const ports = await portsFor(state?.ports)
@@ -161,7 +162,8 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
 /** An agent's own folder must not be deleted under it. */
 async function reset(layout: Layout): Promise<void> {
   await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
-  readState(layout) // refuses a folder that is not ours
+  // A folder with our file is ours, whatever version wrote it; any other is refused.
+  if (!existsSync(layout.state)) readState(layout)
   for (const name of ALL_CLUSTERS) rmSync(join(layout.root, name), { recursive: true, force: true })
   for (const path of [layout.state, layout.logs, layout.artifacts, layout.repository])
     rmSync(path, { recursive: true, force: true })

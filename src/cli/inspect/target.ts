@@ -27,7 +27,7 @@ export function kindCalled(word: string): ResourceType {
   )
   throw new KubeNodeError(
     'KN1310',
-    `no kind is called ${JSON.stringify(word)}${near === undefined ? '' : `; did you mean ${near}?`} kubectl knows the kinds that are not ours`,
+    `no kind is called ${JSON.stringify(word)}${near === undefined ? '' : `; did you mean ${near}?`}; kubectl knows the kinds that are not ours`,
   )
 }
 
