@@ -1,41 +1,18 @@
 #!/usr/bin/env node
-// beacon 1.0.0: answers on a socket under its node's root which version runs there. `beacon check` asks it and compares.
+// beacon 1.0.0: tells over HTTP, at the address of its node, which version runs there.
 import http from 'node:http'
-import fs from 'node:fs'
 
 const VERSION = '1.0.0'
-// A relative path: the limit for a socket's name is short, a node's root may be deep.
-process.chdir(process.env.KUBENODE_ROOT ?? '/')
-const SOCKET = 'run/beacon.sock'
+const PORT = 18181
+// Many nodes share a machine here; each has an address of its own.
+const ADDRESS = process.env.KUBENODE_ADDRESS ?? '127.0.0.1'
 
-function serve() {
-  fs.mkdirSync('run', { recursive: true })
-  fs.rmSync(SOCKET, { force: true })
-  const server = http.createServer((request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ component: 'beacon', version: VERSION, pid: process.pid }))
-  })
-  server.listen(SOCKET, () => console.log(`beacon ${VERSION} listens on ${SOCKET}`))
-  process.on('SIGTERM', () => process.exit(0))
-}
-
-function check() {
-  const fail = (why) => {
-    console.error(why)
-    process.exit(1)
-  }
-  const request = http.get({ socketPath: SOCKET, path: '/healthz', timeout: 2000 }, (response) => {
-    let text = ''
-    response.on('data', (part) => (text += part))
-    response.on('end', () => {
-      if (response.statusCode !== 200) fail(`answered ${response.statusCode}: ${text}`)
-      if (JSON.parse(text).version !== VERSION) fail(`another version answers: ${text}`)
-      process.exit(0)
-    })
-  })
-  request.on('timeout', () => fail('no answer within 2 s'))
-  request.on('error', (e) => fail(e.message))
-}
-
-if (process.argv[2] === 'check') check()
-else serve()
+const server = http.createServer((request, response) => {
+  // The probe names the version that should answer: another one is not healthy, whoever it is.
+  const { searchParams } = new URL(request.url ?? '/', 'http://beacon')
+  const wanted = searchParams.get('version') ?? VERSION
+  response.writeHead(wanted === VERSION ? 200 : 409, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ component: 'beacon', version: VERSION, pid: process.pid }))
+})
+server.listen(PORT, ADDRESS, () => console.log(`beacon ${VERSION} listens on ${ADDRESS}:${PORT}`))
+process.on('SIGTERM', () => process.exit(0))
