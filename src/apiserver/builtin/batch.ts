@@ -9,10 +9,21 @@ import type { BuiltinKind, BuiltinSchema, Draft, StrategyContext } from './kind.
 import { podTemplate, templateDefaults } from './pod-spec.ts'
 import { templateMeta } from './pod-volumes.ts'
 import { templateProblems } from './pod-validate.ts'
-import { always, bool, int32, int64, labelSelector, listOf, pointer, str, struct, time, withDefault } from './shape.ts'
+import {
+  always,
+  bool,
+  int32,
+  int64,
+  labelSelector,
+  listOf,
+  nullTime,
+  pointer,
+  str,
+  struct,
+  time,
+  withDefault,
+} from './shape.ts'
 import { ageColumn, nameColumn, templateColumns } from './workload.ts'
-
-const nullTime = always({ type: 'string', format: 'date-time' })
 
 const jobSpec: BuiltinSchema = struct('JobSpec', {
   parallelism: pointer(int32),

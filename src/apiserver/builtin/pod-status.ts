@@ -1,11 +1,23 @@
 // The status of a pod as kubelets report it, and the class that its resources give it.
 import { isObject } from '#lib/json.ts'
-import { always, bool, int32, int64, listOf, mapList, mapOf, pointer, quantity, str, struct, time } from './shape.ts'
+import {
+  always,
+  bool,
+  int32,
+  int64,
+  listOf,
+  mapList,
+  mapOf,
+  nullTime,
+  pointer,
+  quantity,
+  str,
+  struct,
+  time,
+} from './shape.ts'
 import type { BuiltinSchema } from './kind.ts'
 import { resources } from './pod-container.ts'
 import { listAt } from './fields.ts'
-
-const nullTime = always({ type: 'string', format: 'date-time' })
 
 const containerState = struct('ContainerState', {
   waiting: pointer(struct('ContainerStateWaiting', { reason: str, message: str })),

@@ -8,9 +8,7 @@ import type { Fields } from './fields.ts'
 import type { Column, Draft } from './kind.ts'
 import { templateDefaults } from './pod-spec.ts'
 import { templateProblems } from './pod-validate.ts'
-import { always, labelSelector, mapList, str, struct } from './shape.ts'
-
-const nullTime = always({ type: 'string', format: 'date-time' })
+import { always, labelSelector, mapList, nullTime, str, struct } from './shape.ts'
 
 /** Conditions of the apps kinds: older than metav1.Condition. */
 export const appCondition = (goName: string, withUpdateTime = false) =>
