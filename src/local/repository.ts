@@ -60,7 +60,8 @@ async function head(source: string): Promise<string> {
 export async function provideRepository(source: string, target: string): Promise<Repository> {
   if (!existsSync(join(target, '.git'))) {
     const commit = await head(source)
-    await git(source, ['clone', '--quiet', '--no-local', '--depth', '1', '--no-tags', `file://${source}`, target])
+    // Objects never change, so they are linked where they lie; what is committed in the clone stays in the clone.
+    await git(source, ['clone', '--quiet', '--local', '--no-tags', '--no-checkout', '--single-branch', source, target])
     await git(target, ['checkout', '--quiet', '-B', BRANCH, commit])
     await git(target, ['remote', 'remove', 'origin'])
   }

@@ -123,11 +123,9 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
       args: ['apiserver', '--data', apiserver, '--port', String(ports[name])],
     })
   }
-  const { commit, notice } = await provideRepository(options.root, layout.repository)
-  if (notice !== undefined) screen.say(`note: ${notice}`)
-  if (options.nodes !== undefined) await commitSize(layout.repository, options.nodes)
-  const components = await provideArtifacts(join(layout.repository, 'fleet/components'), layout.artifacts, options.pack)
-  screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
+  // What is declared is made ready while the servers come up.
+  const declared = provideFleet(layout, options)
+  declared.catch(() => undefined)
 
   const manifests = manifestsOf(join(options.root, 'deploy'))
   const clients = new Map<string, KubeClient>()
@@ -146,6 +144,8 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
     }),
   )
   screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
+  const { commit, components } = await declared
+  screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
 
   const hub = clients.get(HUB)
   if (hub === undefined) throw new Error('unreachable')
@@ -157,6 +157,20 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
     BUSINESS_CLUSTERS.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
   )
   return await watch({ hub, business, layout, options, began, signal })
+}
+
+interface Declared {
+  readonly commit: string
+  readonly components: number
+}
+
+/** The repository that the fleet follows, and the components it names. */
+async function provideFleet(layout: Layout, { root, nodes, pack, screen }: UpOptions): Promise<Declared> {
+  const { commit, notice } = await provideRepository(root, layout.repository)
+  if (notice !== undefined) screen.say(`note: ${notice}`)
+  if (nodes !== undefined) await commitSize(layout.repository, nodes)
+  const components = await provideArtifacts(join(layout.repository, 'fleet/components'), layout.artifacts, pack)
+  return { commit: nodes === undefined ? commit : await newestCommit(layout.repository), components }
 }
 
 /** An agent's own folder must not be deleted under it. */
