@@ -1,10 +1,11 @@
 // Fetches bytes from the places that the agent is configured to trust with a connection, never more than was promised. Whether they are the
 // right bytes is for the digest to say.
 import { createReadStream } from 'node:fs'
-import http from 'node:http'
+import type http from 'node:http'
 import https from 'node:https'
 import { fileURLToPath } from 'node:url'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 
 export interface Fetcher {
   /** `place` is absolute, or below the artifact base. The stream ends with an error when more than `maxBytes` come. */
@@ -78,7 +79,7 @@ const isBelow = (url: URL, root: URL): boolean =>
 
 function send(url: URL, signal: AbortSignal, idleMs: number): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const client = url.protocol === 'https:' ? https : http
+    const client = url.protocol === 'https:' ? https : nodeHttp
     const request = client.get(url, { signal, headers: { 'accept-encoding': 'identity' } }, resolve)
     request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)))
     request.on('error', reject)

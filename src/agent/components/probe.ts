@@ -2,11 +2,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import http from 'node:http'
+import type http from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
 
@@ -51,7 +52,7 @@ const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: numbe
     // The certificate of a component on loopback proves nothing that the loopback does not.
     const request = tls
       ? https.get({ ...options, rejectUnauthorized: false }, onResponse)
-      : http.get(options, onResponse)
+      : nodeHttp.get(options, onResponse)
     request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)))
     request.on('error', (e) => resolve({ kind: 'NoAnswer', message: `${path}: ${messageOf(e)}` }))
   })

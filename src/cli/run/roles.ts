@@ -6,6 +6,7 @@ import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-documen
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
+import { COMPILE_CACHE } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import type { Role, RoleContext } from './role.ts'
 
@@ -66,6 +67,7 @@ async function processNodes(
     agent: ({ dir }) => [node, ...AGENT_MEMORY, entry, '--root', dir],
     clock,
     log,
+    compileCache: COMPILE_CACHE,
     ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
   })
   const stop = new AbortController()

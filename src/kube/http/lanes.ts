@@ -1,7 +1,8 @@
 // Which requests share sockets. Each lane has its own, so ten thousand queued writes never make a lease renewal or a status wait.
-import http from 'node:http'
+import type http from 'node:http'
 import https from 'node:https'
 import { KubeNodeError } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import type { TlsMaterial } from './credentials.ts'
 
 export type Lane = 'lease' | 'prompt' | 'bulk' | 'watch'
@@ -91,7 +92,7 @@ export class Lanes {
       timeout: IDLE_SOCKET_MS,
       scheduling: 'lifo' as const,
     }
-    if (!this.#options.isTls) return new http.Agent(sockets)
+    if (!this.#options.isTls) return new nodeHttp.Agent(sockets)
     const { tlsServerName, insecureSkipTlsVerify } = this.#options
     return new https.Agent({
       ...sockets,

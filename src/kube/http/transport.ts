@@ -1,9 +1,10 @@
 // Sends one request over one socket and answers with its response: deadlines, credentials, and what a broken connection means for a write.
 import { randomUUID } from 'node:crypto'
-import http from 'node:http'
+import type http from 'node:http'
 import https from 'node:https'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
 import { ConnectionError } from '../errors.ts'
 import { parseServer, type ConnectionConfig } from './connection.ts'
 import { Credentials } from './credentials.ts'
@@ -169,7 +170,7 @@ export class Transport {
   }
 
   #open(request: WireRequest, agent: http.Agent, headers: http.OutgoingHttpHeaders): http.ClientRequest {
-    const send = this.#url.protocol === 'https:' ? https.request : http.request
+    const send = this.#url.protocol === 'https:' ? https.request : nodeHttp.request
     return send({
       host: this.#url.hostname.replaceAll(/^\[|\]$/g, ''),
       port: this.#url.port === '' ? undefined : Number(this.#url.port),

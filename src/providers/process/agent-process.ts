@@ -9,20 +9,21 @@ import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, process
 export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args: string[]]
 
 /** All that an agent gets of an environment; nothing of ours. */
-const environment = (node: NodeLayout): Record<string, string> => ({
+const environment = (node: NodeLayout, compileCache: string | undefined): Record<string, string> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
   [NODE_MARK]: node.dir,
+  ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }),
 })
 
-export async function startAgent(node: NodeLayout, command: AgentCommand): Promise<ProcessId> {
+export async function startAgent(node: NodeLayout, command: AgentCommand, compileCache?: string): Promise<ProcessId> {
   const [file, ...args] = command(node)
   const log = await open(node.agentLog, 'a', 0o600)
   try {
     // A session of its own: signals meant for us, and the end of our terminal, do not reach it.
     const child = spawn(file, args, {
       cwd: node.root,
-      env: environment(node),
+      env: environment(node, compileCache),
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
     })

@@ -21,6 +21,8 @@ export interface ProcessProviderOptions {
   readonly newBootId?: () => string
   /** The text of agent.json for new nodes; agents go by their defaults without it. */
   readonly agentConfig?: string
+  /** Folder in which Node keeps what it compiled; from their environment it also serves the entry file of agents, which saves a third of their start. */
+  readonly compileCache?: string
 }
 
 export const PROCESS_SCHEME = 'process://'
@@ -168,10 +170,10 @@ class ProcessProvider implements Provider {
   }
 
   async #ensureAgent(node: NodeLayout, record: NodeRecord): Promise<NodeRecord> {
-    const { agent, clock } = this.#options
+    const { agent, clock, compileCache } = this.#options
     const alive = await findAgent(node, agent, record.agent)
     if (alive !== undefined && alive.startTime === record.agent?.startTime) return record
-    const started = alive ?? (await startAgent(node, agent))
+    const started = alive ?? (await startAgent(node, agent, compileCache))
     const next: NodeRecord = { ...record, agent: started }
     await writeRecord(node, next)
     await writeWhole(node.pid, `${started.pid} ${started.startTime}\n`)
