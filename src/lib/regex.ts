@@ -37,10 +37,28 @@ export class RegexError extends KubeNodeError {
 
 const shorten = (pattern: string): string => (pattern.length <= 120 ? pattern : `${pattern.slice(0, 120)}…`)
 
+/** Names and durations: the same few patterns stand at hundreds of places of a schema, and compiling one takes as long as matching it a thousand times. */
+const SHARED_LENGTH = 256
+const SHARED_PATTERNS = 512
+
+/** What somebody still holds or held a moment ago. A Regex has no state, so that sharing it cannot be seen. */
+const shared = new Map<string, WeakRef<Regex>>()
+
 /** Throws RegexError. */
 export function compileRegex(pattern: string, { maxLength = MAX_PATTERN_LENGTH } = {}): Regex {
   if (pattern.length > maxLength)
     throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
+  const kept = pattern.length <= SHARED_LENGTH ? shared.get(pattern)?.deref() : undefined
+  if (kept !== undefined) return kept
+  const regex = fresh(pattern)
+  if (pattern.length <= SHARED_LENGTH) {
+    if (shared.size >= SHARED_PATTERNS) shared.clear()
+    shared.set(pattern, new WeakRef(regex))
+  }
+  return regex
+}
+
+function fresh(pattern: string): Regex {
   const re = compiled(pattern)
   return {
     pattern,

@@ -140,5 +140,5 @@ export const customResourceDefinition: BuiltinKind = {
       ? o
       : { ...o, status: { ...status, storedVersions: [...stored, storage] } }
   },
-  validate: (o, old) => [...definitionProblems(o), ...(old === undefined ? [] : definitionUpdateProblems(o, old))],
+  validate: (o, old) => [...definitionProblems(o, old), ...(old === undefined ? [] : definitionUpdateProblems(o, old))],
 }

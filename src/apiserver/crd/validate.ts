@@ -19,7 +19,8 @@ import {
   type Fields,
 } from './definition.ts'
 
-export function definitionProblems(o: KubeObject): readonly FieldError[] {
+/** `old`: what was found good before is not looked at again; a definition is applied far more often than it changes. */
+export function definitionProblems(o: KubeObject, old?: KubeObject): readonly FieldError[] {
   const spec = specOf(o)
   const out: FieldError[] = []
   const group = word(spec['group'])
@@ -36,7 +37,7 @@ export function definitionProblems(o: KubeObject): readonly FieldError[] {
   if (group !== '' && plural !== '' && o.metadata.name !== `${plural}.${group}`)
     out.push(invalid('metadata.name', o.metadata.name, 'must be spec.names.plural+"."+spec.group'))
   out.push(...nameProblems(namesOf(o), 'spec.names'))
-  out.push(...versionProblems(o))
+  out.push(...versionProblems(o, old))
   out.push(...conversionProblems(fields(spec['conversion'])))
   return out
 }
@@ -98,8 +99,9 @@ const goVersion = (v: Fields, hoisted: Hoisted): unknown => ({
   SelectableFields: hoisted.selectable ? null : (v['selectableFields'] ?? null),
 })
 
-function versionProblems(o: KubeObject): FieldError[] {
+function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError[] {
   const versions = versionsOf(o)
+  const before = old === undefined ? [] : versionsOf(old)
   const out: FieldError[] = []
   const hoisted = hoistedOf(versions)
   const shown = () => new StructValue(versions.map((v) => goVersion(v, hoisted)))
@@ -136,20 +138,25 @@ function versionProblems(o: KubeObject): FieldError[] {
       seen.add(key)
       out.push(...problems)
     }
-    once(
-      schemaProblems(
-        v,
-        hoisted.schema ? 'spec.validation.openAPIV3Schema' : `spec.versions[${i}].schema.openAPIV3Schema`,
-        i,
-      ),
-      'schema',
-    )
+    if (!before.some((b) => sameSchema(b, v)))
+      once(
+        schemaProblems(
+          v,
+          hoisted.schema ? 'spec.validation.openAPIV3Schema' : `spec.versions[${i}].schema.openAPIV3Schema`,
+          i,
+        ),
+        'schema',
+      )
     once(scaleProblems(v, at('subresources', 'subresources', 'subresources')), 'subresources')
     once(columnProblems(v, at('columns', 'additionalPrinterColumns', 'additionalPrinterColumns')), 'columns')
     once(selectableProblems(v, at('selectable', 'selectableFields', 'selectableFields')), 'selectable')
   }
   return out
 }
+
+/** Whether a schema is judged is decided by these two alone. */
+const sameSchema = (a: Fields, b: Fields): boolean =>
+  jsonEqual(a['schema'], b['schema']) && jsonEqual(a['subresources'], b['subresources'])
 
 function storedProblems(o: KubeObject, stored: readonly string[]): FieldError[] {
   const recorded = statusOf(o)['storedVersions']
