@@ -45,20 +45,21 @@ const SHARED_PATTERNS = 512
 const shared = new Map<string, WeakRef<Regex>>()
 
 /** Throws RegexError. */
-export function compileRegex(pattern: string, { maxLength = MAX_PATTERN_LENGTH } = {}): Regex {
-  if (pattern.length > maxLength)
-    throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
-  const kept = pattern.length <= SHARED_LENGTH ? shared.get(pattern)?.deref() : undefined
+export function compileRegex(pattern: string, options: { readonly maxLength?: number } = {}): Regex {
+  const isShared = pattern.length <= Math.min(SHARED_LENGTH, options.maxLength ?? SHARED_LENGTH)
+  const kept = isShared ? shared.get(pattern)?.deref() : undefined
   if (kept !== undefined) return kept
-  const regex = fresh(pattern)
-  if (pattern.length <= SHARED_LENGTH) {
+  const regex = fresh(pattern, options)
+  if (isShared) {
     if (shared.size >= SHARED_PATTERNS) shared.clear()
     shared.set(pattern, new WeakRef(regex))
   }
   return regex
 }
 
-function fresh(pattern: string): Regex {
+function fresh(pattern: string, { maxLength = MAX_PATTERN_LENGTH }: { readonly maxLength?: number } = {}): Regex {
+  if (pattern.length > maxLength)
+    throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
   const re = compiled(pattern)
   return {
     pattern,
@@ -110,7 +111,7 @@ export function createRegexCache(size = DEFAULT_CACHE_SIZE): RegexCache {
   const kept = new Map<string, Regex>()
   return {
     get(pattern) {
-      const regex = kept.get(pattern) ?? compileRegex(pattern)
+      const regex = kept.get(pattern) ?? fresh(pattern)
       kept.delete(pattern)
       kept.set(pattern, regex)
       const oldest = kept.keys().next()
