@@ -145,6 +145,8 @@ export const REASONS = {
   SetConflict: because('rollout', 'Two sets of equal priority want the same component.'),
   OvershootFreeze: because('rollout', 'More machines exist than replicas and surge allow; making more is frozen.'),
   ZoneOutage: because('rollout', 'A large share of a domain is silent at once; treated as a network problem.'),
+  HostsGone: because('rollout', 'The provider does not know a large share of the machines any more; none is replaced.'),
+  ActionRefused: because('rollout', 'The API server refuses what has to be done; the message has its words.'),
   ReplicasShort: because('rollout', 'Fewer machines are Ready than declared.'),
   ReplicasReached: because('rollout', 'As many machines are Ready as declared.'),
   CanaryRunning: because('rollout', 'The canary marks machines and watches them.'),
@@ -171,6 +173,8 @@ export const REASONS = {
   CertificateDenied: because('join', 'The approver refused the request; the message says why.'),
   CertificateExpiring: because('join', "The agent's certificate was not renewed in time."),
   Importing: because('join', 'An existing node is being taken over without restarts.'),
+  JoinCommandMissing: because('join', 'An existing host has to run its join command; the message says how to get it.'),
+  ObservedOnly: because('join', 'The machine is only looked at; nothing of it is changed.'),
   HostUnsuitable: because('join', 'The host lacks something that is needed; the message names it.'),
   JoinComplete: because('join', 'The agent reports with its own certificate.'),
   // machine-lost
@@ -206,6 +210,7 @@ export const REASONS = {
   ProviderThrottled: because('infrastructure', 'The provider asks us to slow down.'),
   MachineExists: because('infrastructure', 'The provider knows the machine and it runs.'),
   MachineGone: because('infrastructure', 'The provider no longer knows the machine.'),
+  HostStopped: because('infrastructure', 'The provider says that the machine is switched off.'),
   MaintenancePlanned: because('infrastructure', 'The provider announced maintenance of the host.'),
   // clusters
   ApiServerDown: because('clusters', 'The API server does not answer.'),

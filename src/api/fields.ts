@@ -163,6 +163,26 @@ export const labels = (doc: string, max = 64): Field<{ readonly [key: string]: s
     },
   )
 
+/** A server takes 256 KiB of annotations an object; 32 of these are half of it, and other people write there too. */
+const MAX_ANNOTATION_CHARS = 4_096
+
+export const annotations = (doc: string, max = 32): Field<{ readonly [key: string]: string }> =>
+  refine(
+    map(doc, str('Value of the annotation.', { max: MAX_ANNOTATION_CHARS }), { max }),
+    {},
+    {
+      checks: [
+        {
+          name: 'annotation keys',
+          findings: (value) =>
+            Object.keys(Object(value))
+              .filter((k) => !isLabelKey(k))
+              .map((k) => ({ pointer: '', message: `has the key ${JSON.stringify(k)}, which is no annotation key` })),
+        },
+      ],
+    },
+  )
+
 const requirement = rule(
   obj('One requirement on a label.', {
     key: labelKey('The label.'),

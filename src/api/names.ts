@@ -40,8 +40,12 @@ export const ANNOTATIONS = {
   cordon: 'kubenode.io/cordon-owners',
   /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */
   machine: 'kubenode.io/machine',
-  /** On a Node: keys of labels and taints that the machine controller put there, as JSON. */
+  /** On a Node: keys of labels, annotations and taints that the machine controller put there, as JSON. */
   owned: 'kubenode.io/owned-by-machine',
+  /** On the pod template of a DaemonSet that is a component: the version that its pods are. Without it the newest template counts. */
+  componentVersion: 'kubenode.io/component-version',
+  /** On a Machine that `kubenode import` made: undoing an import takes back these and no others. */
+  imported: 'kubenode.io/imported',
 } as const
 
 export const TAINTS = {

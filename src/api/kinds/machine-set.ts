@@ -43,6 +43,9 @@ const status = obj('The group as it is.', {
   readyReplicas: optional(count('Machines that are Ready.')),
   availableReplicas: optional(count('Machines that stayed Ready for a while.')),
   deletingReplicas: optional(count('Machines on their way out.')),
+  outdatedReplicas: optional(
+    count('Machines that differ from the present template. A change of the template is for new machines only.'),
+  ),
   selector: optional(str('The selector as text, for the scale subresource.', { max: 4096 })),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
@@ -66,6 +69,7 @@ export const machineSet = defineKind({
     { name: 'Current', type: 'integer', jsonPath: '.status.replicas' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Outdated', type: 'integer', jsonPath: '.status.outdatedReplicas', priority: 1 },
     { name: 'Provider', type: 'string', jsonPath: '.spec.template.spec.provider.name', priority: 1 },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },

@@ -1,7 +1,8 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
-import { choice, fallback, int, list, map, mapList, obj, optional, rule, setOf, str, time } from '../build.ts'
+import { bool, choice, fallback, int, list, map, mapList, obj, optional, rule, setOf, str, time } from '../build.ts'
 import {
   absolutePath,
+  annotations,
   commitId,
   componentName,
   componentVersion,
@@ -18,6 +19,7 @@ import {
   sha256,
   taints,
   uid,
+  waitingFor,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
 
@@ -53,6 +55,7 @@ export const machineTemplateProps = {
   rack: optional(labelValue('Rack; a domain of budgets and of spreading.')),
   class: optional(labelValue('Hardware class; new versions are tried on each class before the bulk.')),
   labels: optional(labels('Labels that the Node shall carry.')),
+  annotations: optional(annotations('Annotations that the Node shall carry.')),
   taints: optional(taints('Taints that the Node shall carry.')),
 }
 
@@ -62,6 +65,9 @@ const componentOrder = obj('One component at one version on this machine.', {
   config: optional(objectName('The ComponentConfig to render files from.')),
   setRef: optional(objectName('The MachineComponentSet that this came from.')),
   canaryRef: optional(objectName('The ComponentCanary that this came from.')),
+  workload: optional(
+    bool('It runs as pods of a DaemonSet: the machine controller switches it and reports it; agents leave it alone.'),
+  ),
   attempt: fallback(
     int('Counts tries; an agent that went back does not try the same again within one attempt.', {
       min: 1,
@@ -152,6 +158,7 @@ const status = obj('The machine as it is.', {
     mapList('What the agent reports about each component.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
   ),
   commit: optional(commitId('The commit that the current spec came from.')),
+  waitingFor: optional(waitingFor()),
   foreignFiles: optional(
     list(
       'Files in the way of a component that somebody else put there; at most the first ones.',
