@@ -1,7 +1,7 @@
 // The journal of one component: what was told, what is in use, what is staged, and the switch that is open. Written before and after each step.
 import { isObject } from '#lib/json.ts'
 import { PHASES } from '#api/catalogue.ts'
-import type { ComponentState } from '#api/protocol/switch.ts'
+import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
 /** What the machine says: which version, with which configuration, and which try it is. */
 export interface Target {
@@ -60,6 +60,8 @@ export function parseRecord(value: unknown): ComponentRecord | undefined {
     isTarget(value['target']) &&
     typeof value['since'] === 'number' &&
     [value['current'], value['previous'], value['staged']].every((s) => s === undefined || isSlot(s)) &&
+    // Both are written together and end together.
+    isSwitching(value['state'] as ComponentState) === (value['open'] !== undefined) &&
     (value['open'] === undefined || isOpen(value['open'])) &&
     Array.isArray(value['pins']) &&
     value['pins'].every((p) => isObject(p) && typeof p['digest'] === 'string' && isTarget(p))

@@ -58,10 +58,11 @@ export class Switcher {
   /** A repair puts a fresh copy of the same version into use; its permit was checked by whoever asked. */
   async beginAgain(to: Slot): Promise<void> {
     const { current } = this.#demand()
-    await this.#journal.write({
-      state: 'Switching',
-      open: { to, phase: 'Switching', ...(current === undefined ? {} : { from: current }) },
-    })
+    await this.#journal.step(
+      'reinstall',
+      { reinstallPermitted: true, sameVersion: current?.digest === to.digest },
+      { open: { to, phase: 'Switching', ...(current === undefined ? {} : { from: current }) } },
+    )
     await this.go()
   }
 
@@ -120,7 +121,8 @@ export class Switcher {
     const pins = isSame ? record.pins : withPin(record, open.to)
     const change = { open: undefined, staged: undefined, current: open.from, message: reason, pins }
     const problem = await this.#restore(open.to, open.from)
-    if (isSame && problem === undefined) await this.#journal.write({ ...change, state: 'Degraded' })
+    if (isSame && problem === undefined)
+      await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if (open.from !== undefined && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)
     else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? reason })

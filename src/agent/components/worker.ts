@@ -28,7 +28,7 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly readPermit: (permit: string) => Promise<PermitReading>
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
-  readonly look: (probe: Probe) => Promise<ProbeAnswer>
+  readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
   /** The first requirement that other components do not meet. */
   readonly missingRequirement: (spec: MachineComponentSpec) => string | undefined
   /** Something that others may want to know has changed. */
@@ -220,7 +220,7 @@ export class ComponentWorker {
       {
         clock,
         random,
-        look,
+        look: (probe) => look(probe, this.component),
         onChange: () => {
           this.wake()
           onChange()
@@ -289,7 +289,7 @@ export class ComponentWorker {
 
   /** What was told comes back to what is in use, for example after a revert: there is nothing to switch. */
   async #useInPlace(): Promise<void> {
-    await this.#journal.write({ state: 'Healthy', staged: undefined })
+    await this.#journal.step('useInPlace', { sameAsInUse: true }, { staged: undefined })
     await this.#switcher.dropOldSlots()
   }
 

@@ -25,6 +25,9 @@ export const switchTable = defineTable({
     probesPass: 'every probe passes',
     probeFails: 'a probe failed as often as it may',
     previousRuns: 'the version before was put back and runs',
+    sameVersion: 'what was being switched to is another copy of the version that was in use',
+    sameAsInUse: 'what is staged is, to the last byte, what is in use',
+    reinstallPermitted: 'a repair asks for it whose permit was read right now and is Granted for this machine',
     nothingRuns: 'neither the new nor the old version can be run',
   },
   rows: [
@@ -32,11 +35,22 @@ export const switchTable = defineTable({
     { from: 'Fetching', event: 'giveUp', to: 'Failed', when: ['fetchGaveUp'] },
     { from: 'Staged', event: 'switch', to: 'Switching', when: ['orderForAttempt', 'permitGrantedNow'] },
     { from: 'Staged', event: 'firstInstall', to: 'Switching', when: ['neverInstalled', 'nodePendingTaint'] },
+    { from: 'Staged', event: 'useInPlace', to: 'Healthy', when: ['sameAsInUse'] },
+    ...rowsFrom(['Healthy', 'Degraded', 'RolledBack', 'Failed'], {
+      event: 'reinstall',
+      to: 'Switching',
+      when: ['reinstallPermitted', 'sameVersion'],
+    }),
     { from: 'Switching', event: 'started', to: 'Probing', when: ['versionRuns'] },
     { from: 'Probing', event: 'commit', to: 'Healthy', when: ['probesHeld'] },
     { from: 'Healthy', event: 'degrade', to: 'Degraded', when: ['probeFails'] },
     { from: 'Degraded', event: 'recover', to: 'Healthy', when: ['probesPass'] },
     ...rowsFrom(['Switching', 'Probing'], { event: 'rollBack', to: 'RolledBack', when: ['previousRuns'] }),
+    ...rowsFrom(['Switching', 'Probing'], {
+      event: 'putBack',
+      to: 'Degraded',
+      when: ['previousRuns', 'sameVersion'],
+    }),
     ...rowsFrom(['Switching', 'Probing'], { event: 'break', to: 'Failed', when: ['nothingRuns'] }),
     ...rowsFrom(['Fetching', 'Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'], {
       event: 'retarget',

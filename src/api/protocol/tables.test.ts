@@ -68,11 +68,17 @@ describe.each(TABLES.map((t) => [t.name, t] as const))('the table of the %s', (_
   )
 })
 
-test('a switch begins under a permit that is Granted now, or on a node that pods cannot reach yet', () => {
+test('a switch, also to another copy of the same, begins under a permit that is Granted now, or on a node that pods cannot reach yet', () => {
   const ways = switchTable.rows.filter((r) => r.to === 'Switching')
   expect(ways).toEqual([
     { from: 'Staged', event: 'switch', to: 'Switching', when: ['orderForAttempt', 'permitGrantedNow'] },
     { from: 'Staged', event: 'firstInstall', to: 'Switching', when: ['neverInstalled', 'nodePendingTaint'] },
+    ...['Healthy', 'Degraded', 'RolledBack', 'Failed'].map((from) => ({
+      from,
+      event: 'reinstall',
+      to: 'Switching',
+      when: ['reinstallPermitted', 'sameVersion'],
+    })),
   ])
 })
 
