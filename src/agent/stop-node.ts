@@ -7,6 +7,8 @@ import { realFiles } from './files/real.ts'
 import { takeNodeLock } from './join/lock.ts'
 import { componentsFolder, nodeDir } from './node-dir.ts'
 import { readBootId } from './node/facts.ts'
+import { processesOfNode } from './supervise/mark.ts'
+import { send } from './supervise/proc.ts'
 import { Supervisor } from './supervise/supervisor.ts'
 
 export interface StopOptions {
@@ -27,5 +29,7 @@ export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): P
   const components = await files.list(componentsFolder(dir))
   await Promise.all(components.map((component) => supervisor.stop(component)))
   supervisor.close()
+  // What was meant to outlive its component does not outlive the node.
+  for (const { process } of processesOfNode(dir.path)) send(process.pid, 'SIGKILL')
   await lock.release()
 }

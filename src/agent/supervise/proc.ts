@@ -1,5 +1,6 @@
 // What the kernel says about a process: whether it lives, since when, and whether it is stopped. A pid alone names nobody; pid and start time do.
 import { readFileSync, readdirSync } from 'node:fs'
+import { kill } from 'node:process'
 
 export interface ProcessId {
   readonly pid: number
@@ -11,6 +12,7 @@ export interface ProcStat extends ProcessId {
   /** R, S, D, T, t, Z … */
   readonly state: string
   readonly group: number
+  readonly session: number
 }
 
 /** The name in parentheses may hold anything, also spaces and parentheses: fields are counted from the last one. */
@@ -18,23 +20,24 @@ export function parseStat(text: string): ProcStat | undefined {
   const end = text.lastIndexOf(')')
   const pid = Number.parseInt(text, 10)
   const fields = text.slice(end + 2).split(' ')
-  const [state, , group] = fields
+  const [state, , group, session] = fields
   const startTime = fields[19]
   if (end === -1 || !Number.isSafeInteger(pid) || state === undefined || startTime === undefined) return undefined
-  return { pid, state, group: Number(group), startTime }
+  return { pid, state, group: Number(group), session: Number(session), startTime }
 }
 
-export function readStat(pid: number): ProcStat | undefined {
+/** `proc` is another one than /proc for processes of a container. */
+export function readStat(pid: number, proc = '/proc'): ProcStat | undefined {
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+    return parseStat(readFileSync(`${proc}/${pid}/stat`, 'latin1'))
   } catch {
     return undefined
   }
 }
 
 /** Undefined when that process is gone; one that waits to be reaped is gone too. */
-export function livingStat({ pid, startTime }: ProcessId): ProcStat | undefined {
-  const stat = readStat(pid)
+export function livingStat({ pid, startTime }: ProcessId, proc?: string): ProcStat | undefined {
+  const stat = readStat(pid, proc)
   return stat === undefined || stat.startTime !== startTime || stat.state === 'Z' || stat.state === 'X'
     ? undefined
     : stat
@@ -42,11 +45,11 @@ export function livingStat({ pid, startTime }: ProcessId): ProcStat | undefined 
 
 export const isFrozenState = (state: string): boolean => state === 'T' || state === 't'
 
-export interface MarkedProcess extends ProcessId {
+export interface MarkedProcess extends ProcStat {
   readonly mark: string
 }
 
-/** Leaders of process groups whose environment carries the variable, as far as we may look. */
+/** Processes whose environment carries the variable, as far as we may look; those that wait to be reaped are gone. */
 export function processesMarked(variable: string): readonly MarkedProcess[] {
   const found: MarkedProcess[] = []
   for (const name of readdirSync('/proc')) {
@@ -56,8 +59,7 @@ export function processesMarked(variable: string): readonly MarkedProcess[] {
       .find((e) => e.startsWith(`${variable}=`))
     if (mark === undefined) continue
     const stat = readStat(Number(name))
-    if (stat !== undefined && stat.group === stat.pid && stat.state !== 'Z')
-      found.push({ pid: stat.pid, startTime: stat.startTime, mark: mark.slice(variable.length + 1) })
+    if (stat !== undefined && stat.state !== 'Z') found.push({ ...stat, mark: mark.slice(variable.length + 1) })
   }
   return found
 }
@@ -68,5 +70,13 @@ function environmentOf(pid: string): string {
   } catch {
     // Somebody else's, or gone in between.
     return ''
+  }
+}
+
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    kill(pid, signal)
+  } catch {
+    // Gone already, which is what a signal is for.
   }
 }

@@ -1,14 +1,14 @@
 // The supervisor with real small processes.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { execPath, kill } from 'node:process'
+import { execPath, geteuid, kill } from 'node:process'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { realFiles } from '../files/real.ts'
 import { nodeDir, processFile, type NodeDir } from '../node-dir.ts'
-import { livingStat, parseStat, type ProcessId } from './proc.ts'
+import { livingStat, parseStat, readStat, type ProcessId } from './proc.ts'
 import type { StartRequest } from './port.ts'
 import { Supervisor } from './supervisor.ts'
 
@@ -168,6 +168,54 @@ test.each([
   expect([livingStat(id), s.reading('c')]).toEqual([undefined, 'Stopped'])
 })
 
+const childIds = (): readonly number[] => readFileSync(join(dir.logs, 'c.log'), 'utf8').trim().split(/\s+/).map(Number)
+
+test.each([
+  ['Process', 'stays in its group', 'sleep 60 & echo $!', false],
+  ['Process', 'moved to a group of its own', 'setsid sh -c "echo \\$\\$; exec sleep 60" &', true],
+  ['Group', 'stays in its group', 'sleep 60 & echo $!', false],
+  ['Group', 'moved to a group of its own', 'setsid sh -c "echo \\$\\$; exec sleep 60" &', false],
+] as const)('F33 with killMode %s a child that %s lives on: %#', async (killMode, _what, script, livesOn) => {
+  const s = await supervisor()
+  await s.start(program(`${script}\nwait; sleep 60`, { killMode }))
+  await until('the child', () => childIds()[0] !== undefined && childIds()[0] !== 0)
+  const [pid = 0] = childIds()
+  const child = readStat(pid)
+  if (child === undefined) throw new Error('the child is gone')
+  // The next agent must not take it for a stray either.
+  s.close()
+  await (await supervisor()).stop('c')
+  expect(livingStat(child) !== undefined).toBe(livesOn)
+  if (livesOn) kill(pid, 'SIGKILL')
+})
+
+test('F33 what a crashed component left behind in its group is gone before it is started again', async () => {
+  const s = await supervisor()
+  await s.start(program('sleep 60 & echo $!; exit 1', { killMode: 'Process' }))
+  await until('the crash', () => s.reading('c') === 'Crashed')
+  const [pid = 0] = childIds()
+  const child = readStat(pid)
+  await s.start(sleeper())
+  expect([child !== undefined, child !== undefined && livingStat(child) !== undefined]).toEqual([true, false])
+})
+
+test('a user that the node does not have is refused, never replaced by root', async () => {
+  const s = await supervisor()
+  await expect(s.start(sleeper({ user: 'nobody-knows' }))).rejects.toThrow(/^KN8034: .*no user nobody-knows/)
+})
+
+test('a component runs as its user', async (context) => {
+  if (geteuid?.() !== 0) return context.skip('only root may change users')
+  mkdirSync(join(dir.root, 'etc'))
+  writeFileSync(join(dir.root, 'etc/passwd'), 'worker:x:4711:4712::/:/bin/sh\n')
+  chmodSync(dir.path, 0o755)
+  const s = await supervisor()
+  await s.start(program('id -u; id -g; id -G; exec sleep 60', { user: 'worker' }))
+  const log = join(dir.logs, 'c.log')
+  await until('the lines', () => readFileSync(log, 'utf8').split('\n').length === 4)
+  expect(readFileSync(log, 'utf8')).toBe('4711\n4712\n4712\n')
+})
+
 test('another process with the pid of an old one is not taken for it', async () => {
   const s = await supervisor()
   await s.start(sleeper())
@@ -184,5 +232,11 @@ test('a program that is not there is refused with the place of its log', async (
 
 test('a name with spaces and parentheses does not shift the fields of a process', () => {
   const fields = Array.from({ length: 40 }, (_, n) => String(n + 4)).join(' ')
-  expect(parseStat(`42 (a) b (c) S 1 ${fields}`)).toEqual({ pid: 42, state: 'S', group: 4, startTime: '21' })
+  expect(parseStat(`42 (a) b (c) S 1 ${fields}`)).toEqual({
+    pid: 42,
+    state: 'S',
+    group: 4,
+    session: 5,
+    startTime: '21',
+  })
 })

@@ -1,9 +1,9 @@
 // Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
 // again by pid and start time, or by the mark in their environment, and go on undisturbed.
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { kill } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -15,7 +15,9 @@ import { componentsFolder, onNode, processFile, type NodeDir } from '../node-dir
 import { Brake, LOOP_CRASHES, type BrakeLimits } from './brake.ts'
 import { rotateLog } from './log-file.ts'
 import type { Processes, Service, StartRequest } from './port.ts'
-import { isFrozenState, livingStat, processesMarked, readStat, type ProcessId } from './proc.ts'
+import { MARK, familyOf, mainOf, markText, processesOfNode } from './mark.ts'
+import { isFrozenState, livingStat, readStat, send, type ProcessId } from './proc.ts'
+import { userIds } from './user.ts'
 
 export interface SupervisorOptions {
   readonly files: Files
@@ -37,9 +39,6 @@ export interface SupervisorOptions {
   readonly frozenGraceMs?: number
 }
 
-/** In the environment of everything that we start: which node folder, component and slot. */
-const MARK = 'KUBENODE_INSTANCE'
-
 const LOOK_EVERY_MS = 500
 const ROTATE_EVERY_MS = 10_000
 const FROZEN_AFTER_MS = 2_000
@@ -56,6 +55,7 @@ interface Entry {
   readonly restart: Service['restart']
   readonly killMode: Service['killMode']
   readonly startedAt: number
+  readonly start: string
   reading: ProcessReading
   why: string | undefined
   stoppedSince: number | undefined
@@ -80,34 +80,51 @@ export class Supervisor implements Processes {
 
   async adopt(): Promise<void> {
     const { files, dir, log, bootId, clock } = this.#o
-    const marked = processesMarked(MARK).filter((p) => p.mark.startsWith(`${dir.path}#`))
+    const marked = processesOfNode(dir.path)
+    const known = new Set<string>()
     for (const component of await files.list(componentsFolder(dir))) {
-      const known = parseProcess(await files.read(processFile(dir, component)))
-      if (known === undefined) continue
-      const isAlive = livingStat(known.id) !== undefined
-      const entry = entryOf(component, known, clock.monotonic())
+      known.add(component)
+      const process =
+        parseProcess(await files.read(processFile(dir, component))) ?? (await this.#unwritten(component, marked))
+      if (process === undefined) continue
+      const isAlive = livingStat(process.id) !== undefined
+      const entry = entryOf(component, process, clock.monotonic())
       this.#entries.set(component, entry)
       if (!isAlive) entry.reading = 'Stopped'
       // Its end in this boot was nobody's wish: the agent was away, not the node.
-      if (!isAlive && known.bootId === bootId) this.#died(entry, null, null)
-      log.info('component found', { component, pid: known.id.pid, running: isAlive })
+      if (!isAlive && process.bootId === bootId) this.#died(entry, null, null)
+      log.info('component found', { component, pid: process.id.pid, running: isAlive })
     }
-    for (const { mark, pid, startTime } of marked) {
-      const [, component = '', slot = ''] = mark.slice(dir.path.length).split('#')
-      const entry = this.#entries.get(component)
-      if (entry?.id.pid === pid && entry.id.startTime === startTime) continue
-      // Started right before a crash, so not written down: it is ours, and the only one of its kind may stay.
-      const isWanted = component !== '' && (entry === undefined || entry.reading !== 'Running')
-      if (!isWanted) {
-        send(pid, 'SIGKILL', 'Group')
-        log.warn('stray process of a component killed', { component, pid })
+    for (const { mark, process } of marked) {
+      const entry = this.#entries.get(mark.component)
+      // Of a start that is over, and nothing of it was to live on.
+      if (
+        mark.killMode !== 'Group' ||
+        (entry !== undefined && (entry.start === mark.start || entry.id.pid === process.pid))
+      )
         continue
-      }
-      const process: KnownProcess = { id: { pid, startTime }, slot, bootId, restart: 'Always', killMode: 'Process' }
-      this.#entries.set(component, entryOf(component, process, this.#o.clock.monotonic()))
-      await this.#write(component, process)
+      if (entry === undefined && known.has(mark.component)) continue
+      send(process.pid, 'SIGKILL')
+      log.warn('stray process of a component killed', { component: mark.component, pid: process.pid })
     }
     this.#look()
+  }
+
+  /** Started right before a crash, so not written down. */
+  async #unwritten(component: string, marked: ReturnType<typeof processesOfNode>): Promise<KnownProcess | undefined> {
+    const main = mainOf(marked, component)
+    if (main === undefined) return undefined
+    const { mark, process } = main
+    const found: KnownProcess = {
+      id: { pid: process.pid, startTime: process.startTime },
+      slot: mark.slot,
+      bootId: this.#o.bootId,
+      restart: 'Always',
+      killMode: mark.killMode,
+      start: mark.start,
+    }
+    await this.#write(component, found)
+    return found
   }
 
   async start(request: StartRequest): Promise<void> {
@@ -115,51 +132,66 @@ export class Supervisor implements Processes {
     const old = this.#entries.get(component)
     if (old !== undefined && old.slot === slot && old.reading === 'Running' && livingStat(old.id) !== undefined) return
     if (old !== undefined) await this.stop(component)
-    const id = await this.#spawn(request)
+    const start = randomUUID()
+    const id = await this.#spawn(request, start)
     const { bootId } = this.#o
-    const process: KnownProcess = { id, slot, bootId, restart: service.restart, killMode: service.killMode }
+    const { restart, killMode } = service
+    const process: KnownProcess = { id, slot, bootId, restart, killMode, start }
     this.#entries.set(component, { ...entryOf(component, process, this.#o.clock.monotonic()), isOurChild: true })
     await this.#write(component, process)
     this.#changed(component)
   }
 
   async stop(component: string): Promise<void> {
-    const { clock, files, dir, graceMs = GRACE_MS } = this.#o
+    const { files, dir } = this.#o
     const entry = this.#entries.get(component)
     if (entry === undefined) return
     entry.isStopping = true
-    const { id, killMode } = entry
-    if (livingStat(id) !== undefined) {
-      send(id.pid, 'SIGTERM', killMode)
-      // What is stopped by a signal cannot obey TERM before it is continued.
-      send(id.pid, 'SIGCONT', killMode)
-      if (!(await this.#isGoneWithin(id, graceMs))) {
-        send(id.pid, 'SIGKILL', killMode)
-        if (!(await this.#isGoneWithin(id, KILL_WAIT_MS))) {
-          entry.isStopping = false
-          throw new KubeNodeError(
-            'KN8031',
-            `cannot stop ${component}: process ${id.pid} hangs in the kernel; the node may need a reboot`,
-            {
-              retry: 'later',
-            },
-          )
-        }
-      }
-      this.#o.log.info('component stopped', {
-        component,
-        pid: id.pid,
-        afterMs: Math.round(clock.monotonic() - entry.startedAt),
-      })
+    try {
+      await this.#end(entry)
+    } catch (e) {
+      entry.isStopping = false
+      throw e
     }
     this.#entries.delete(component)
     await removeDurably(files, processFile(dir, component))
     this.#changed(component)
   }
 
+  /** The process itself first, so that it can end what is its own in order; then what is left of its family. */
+  async #end(entry: Entry): Promise<void> {
+    const { clock, log, graceMs = GRACE_MS } = this.#o
+    const { id, component, killMode, startedAt } = entry
+    if (livingStat(id) !== undefined) {
+      if (!(await this.#terminate([id], graceMs))) throw hangs(component, id.pid)
+      log.info('component stopped', { component, pid: id.pid, afterMs: Math.round(clock.monotonic() - startedAt) })
+    }
+    const family = (): readonly ProcessId[] =>
+      familyOf(processesOfNode(this.#o.dir.path), { component, group: id.pid, killMode })
+    const left = family()
+    if (left.length === 0) return
+    log.info('processes of a component are left', { component, count: left.length })
+    if (await this.#terminate(left, graceMs)) return
+    const [first] = family()
+    if (first !== undefined) throw hangs(component, first.pid)
+  }
+
+  /** TERM, patience, KILL. False when something is left even then. */
+  async #terminate(processes: readonly ProcessId[], graceMs: number): Promise<boolean> {
+    const all = (signal: NodeJS.Signals): void => {
+      for (const p of processes) if (livingStat(p) !== undefined) send(p.pid, signal)
+    }
+    all('SIGTERM')
+    // What is stopped by a signal cannot obey TERM before it is continued.
+    all('SIGCONT')
+    if (await this.#areGoneWithin(processes, graceMs)) return true
+    all('SIGKILL')
+    return this.#areGoneWithin(processes, KILL_WAIT_MS)
+  }
+
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
     const entry = this.#entries.get(component)
-    if (entry !== undefined && livingStat(entry.id) !== undefined) send(entry.id.pid, signal, 'Process')
+    if (entry !== undefined && livingStat(entry.id) !== undefined) send(entry.id.pid, signal)
   }
 
   reading(component: string): ProcessReading {
@@ -188,13 +220,14 @@ export class Supervisor implements Processes {
     this.#timer?.cancel()
   }
 
-  async #spawn({ component, slot, service }: StartRequest): Promise<ProcessId> {
+  async #spawn({ component, slot, service }: StartRequest, start: string): Promise<ProcessId> {
     const { dir, binFolder, environment, log } = this.#o
     if (service.exec === undefined)
       throw new KubeNodeError(
         'KN8032',
         `cannot start ${component}: its service names a systemd unit, and there is no systemd here`,
       )
+    const user = userIds(component, service.user, dir.root)
     const logPath = join(dir.logs, `${component}.log`)
     mkdirSync(dirname(logPath), { recursive: true })
     const output = openSync(logPath, 'a', 0o640)
@@ -204,13 +237,14 @@ export class Supervisor implements Processes {
         cwd: dir.root,
         detached: true,
         stdio: ['ignore', output, output],
+        ...user,
         env: {
           PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
           ...environment,
           ...service.env,
           KUBENODE_COMPONENT: component,
           KUBENODE_ROOT: dir.root,
-          [MARK]: `${dir.path}#${component}#${slot}`,
+          [MARK]: markText(dir.path, { component, slot, killMode: service.killMode, start }),
         },
       })
       const pid = await new Promise<number>((resolve, reject) => {
@@ -302,10 +336,10 @@ export class Supervisor implements Processes {
     }
   }
 
-  async #isGoneWithin(id: ProcessId, ms: number): Promise<boolean> {
+  async #areGoneWithin(processes: readonly ProcessId[], ms: number): Promise<boolean> {
     const { clock } = this.#o
     const until = clock.monotonic() + ms
-    while (livingStat(id) !== undefined) {
+    while (processes.some((p) => livingStat(p) !== undefined)) {
       if (clock.monotonic() >= until) return false
       await clock.sleep(STOP_LOOK_MS)
     }
@@ -327,6 +361,8 @@ interface KnownProcess {
   readonly slot: string
   readonly restart: Service['restart']
   readonly killMode: Service['killMode']
+  /** Names this start of it; empty when an older agent started it. */
+  readonly start: string
 }
 
 function parseProcess(bytes: Buffer | undefined): KnownProcess | undefined {
@@ -341,7 +377,7 @@ function parseProcess(bytes: Buffer | undefined): KnownProcess | undefined {
       typeof value['id']['startTime'] === 'string' &&
       typeof value['slot'] === 'string' &&
       typeof value['bootId'] === 'string'
-    return isGood ? (value as unknown as KnownProcess) : undefined
+    return isGood ? ({ start: '', ...value } as unknown as KnownProcess) : undefined
   } catch {
     // Written durably, so this is foreign: the mark in the environment finds the process if there is one.
     return undefined
@@ -366,10 +402,9 @@ function endText(code: number | null, signal: string | null): string {
   return code === null ? 'ended' : `exited with ${code}`
 }
 
-function send(pid: number, signal: NodeJS.Signals, mode: Service['killMode']): void {
-  try {
-    kill(mode === 'Group' ? -pid : pid, signal)
-  } catch {
-    // Gone already, which is what a signal is for.
-  }
-}
+const hangs = (component: string, pid: number) =>
+  new KubeNodeError(
+    'KN8031',
+    `cannot stop ${component}: process ${pid} hangs in the kernel; the node may need a reboot`,
+    { retry: 'later' },
+  )

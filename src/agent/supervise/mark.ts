@@ -1,0 +1,58 @@
+// The mark in the environment of everything that the supervisor starts, which is also in that of everything started by those: it tells whose a process is
+// after the agent that started it has ended.
+import { processesMarked, type ProcStat } from './proc.ts'
+import type { Service } from './port.ts'
+
+export const MARK = 'KUBENODE_INSTANCE'
+
+export interface Mark {
+  readonly component: string
+  readonly slot: string
+  readonly killMode: Service['killMode']
+  /** One start of one component. */
+  readonly start: string
+}
+
+export const markText = (node: string, m: Mark): string => [node, m.component, m.slot, m.killMode, m.start].join('#')
+
+/** Undefined for marks of other nodes. */
+export function parseMark(node: string, text: string): Mark | undefined {
+  if (!text.startsWith(`${node}#`)) return undefined
+  const [component = '', slot = '', killMode, start = ''] = text.slice(node.length + 1).split('#')
+  return component === ''
+    ? undefined
+    : { component, slot, killMode: killMode === 'Process' ? 'Process' : 'Group', start }
+}
+
+export interface Marked {
+  readonly mark: Mark
+  readonly process: ProcStat
+}
+
+/** Everything that runs for one node, the oldest first. */
+export const processesOfNode = (node: string): readonly Marked[] =>
+  processesMarked(MARK)
+    .flatMap((process) => {
+      const mark = parseMark(node, process.mark)
+      return mark === undefined ? [] : [{ mark, process }]
+    })
+    .sort((a, b) => Number(a.process.startTime) - Number(b.process.startTime) || a.process.pid - b.process.pid)
+
+/**
+ * Which one an agent that knows nothing of it may take for the component itself: we start each in a session of its own. Their helpers are not in
+ * sessions of their own as a rule, and are younger.
+ */
+export const mainOf = (marked: readonly Marked[], component: string): Marked | undefined =>
+  marked.find((m) => m.mark.component === component && m.process.session === m.process.pid)
+
+/**
+ * What ends together with a component. Group: all that it started, wherever that went. Process: those that stayed in its process group; what moved to a
+ * group of its own, as the shims of containers do, is meant to live on.
+ */
+export const familyOf = (
+  marked: readonly Marked[],
+  { component, group, killMode }: { component: string; group: number; killMode: Service['killMode'] },
+): readonly ProcStat[] =>
+  marked
+    .filter((m) => m.mark.component === component && (killMode === 'Group' || m.process.group === group))
+    .map((m) => m.process)

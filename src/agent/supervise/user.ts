@@ -1,0 +1,51 @@
+// Which numbers a component's user has on this node, and whether we may become it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { geteuid } from 'node:process'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface UserIds {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** One line of passwd: name, password, uid, gid. */
+export function userIn(passwd: string, name: string): UserIds | undefined {
+  for (const line of passwd.split('\n')) {
+    const [user, , uid, gid] = line.split(':')
+    if (user === name && /^\d+$/.test(uid ?? '') && /^\d+$/.test(gid ?? ''))
+      return { uid: Number(uid), gid: Number(gid) }
+  }
+  return undefined
+}
+
+const passwdOf = (root: string): string => {
+  for (const path of [join(root, 'etc/passwd'), '/etc/passwd']) {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {
+      // A node that is a folder has none of its own.
+    }
+  }
+  return ''
+}
+
+/** Undefined: as we are. A component never runs as somebody else than declared, least of all as root. */
+export function userIds(component: string, user: string | undefined, root: string): UserIds | undefined {
+  if (user === undefined) return undefined
+  const ids = userIn(passwdOf(root), user)
+  if (ids === undefined)
+    throw new KubeNodeError(
+      'KN8034',
+      `cannot start ${component}: there is no user ${user} on this node; make it in the preInstall hook`,
+      { retry: 'later' },
+    )
+  const self = geteuid?.() ?? 0
+  if (self === ids.uid) return undefined
+  if (self !== 0)
+    throw new KubeNodeError(
+      'KN8035',
+      `cannot start ${component}: it shall run as ${user}, and an agent that is not root (it has uid ${self}) cannot change users`,
+    )
+  return ids
+}
