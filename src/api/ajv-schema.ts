@@ -72,7 +72,18 @@ export function duplicateIndex({ keys, defaults }: ListMap, items: readonly unkn
 }
 
 export function createAjv(): Ajv {
-  const ajv = new Ajv({ allErrors: true, strict: true, strictTypes: false, strictRequired: false, verbose: true })
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    verbose: true,
+    // Every program compiles a few kinds while it starts: our own schemas are held to the meta schema by a test, and code that runs
+    // a few times is not worth four times the work of making it.
+    meta: false,
+    validateSchema: false,
+    code: { optimize: false },
+  })
   ajv.addKeyword({ keyword: 'says', schemaType: 'string' })
   ajv.addKeyword({
     keyword: 'listMapKeys',

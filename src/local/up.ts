@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { provideArtifacts, TRUST_FILE } from './artifacts.ts'
+import { provideArtifacts } from './artifacts.ts'
 import type { Pack } from './artifacts.ts'
 import { declareHub } from './hub.ts'
 import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
-import type { ProgramIdentity } from './identities.ts'
 import { installManifests, manifestsOf } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
@@ -25,6 +24,7 @@ import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
+import { isLed, Programs } from './programs.ts'
 import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -57,9 +57,6 @@ const CHECK_WITHIN_MS = 240_000
 
 /** Each server holds all objects of its cluster: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
 const API_SERVER_HEAP_MB = 768
-/** A tenfold of what each needs with fifty nodes a cluster; sync also holds what it renders, controllers every object of their cluster. */
-const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = { sync: 512, controllers: 512, defender: 256 }
-
 export interface UpResult {
   readonly isReady: boolean
   readonly readyMs: number | undefined
@@ -129,6 +126,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
 
   const manifests = manifestsOf(join(options.root, 'deploy'))
   const clients = new Map<string, KubeClient>()
+  const programs = new Programs(layout, keeper)
   await Promise.all(
     ALL_CLUSTERS.map(async (name) => {
       const cluster = layout.cluster(name)
@@ -141,6 +139,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
           provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
         ),
       )
+      if (name === HUB) programs.startHub()
     }),
   )
   screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
@@ -150,12 +149,15 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   const hub = clients.get(HUB)
   if (hub === undefined) throw new Error('unreachable')
   await declareHub(hub, layout, (name) => layout.cluster(name).kubeconfig('sync'))
-  startPrograms(layout, keeper)
-  screen.say(`${since()}  sync, controllers and defenders are started`)
-
   const business = new Map(
     BUSINESS_CLUSTERS.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
   )
+  // One cluster after the other, in the order of the stages: programs that load at once hinder each other on a small machine.
+  for (const [name, client] of business) {
+    programs.startBusiness(name)
+    await isLed(client, signal)
+  }
+  screen.say(`${since()}  sync, controllers and defenders are started`)
   return await watch({ hub, business, layout, options, began, signal })
 }
 
@@ -200,42 +202,6 @@ async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
       }
     }
     await systemClock.sleep(50, signal)
-  }
-}
-
-/** All of it is on this machine; a free port, since several defenders are. */
-const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
-
-function startPrograms(layout: Layout, keeper: Keeper): void {
-  const role = (cluster: string, name: ProgramIdentity, more: readonly string[] = []) =>
-    keeper.start({
-      name: `${cluster}-${name}`,
-      heapMb: ROLE_HEAP_MB[name],
-      args: [
-        'run',
-        '--roles',
-        name,
-        '--kubeconfig',
-        layout.cluster(cluster).kubeconfig(name),
-        '--cluster',
-        cluster,
-        ...more,
-      ],
-    })
-  role(HUB, 'sync', ['--cache', join(layout.root, 'git-cache'), '--weak-cage', 'allow'])
-  role(HUB, 'defender', ['--hub', ...WEBHOOK])
-  for (const name of BUSINESS_CLUSTERS) {
-    role(name, 'defender', WEBHOOK)
-    role(name, 'controllers', [
-      '--nodes',
-      layout.cluster(name).nodes,
-      '--artifact-base',
-      `file://${layout.artifacts}/`,
-      '--agent-config',
-      join(layout.repository, 'fleet/machines/agent.json'),
-      '--trust',
-      join(layout.artifacts, TRUST_FILE),
-    ])
   }
 }
 

@@ -107,7 +107,10 @@ function localWatch(parts: HubParts, sources: Controller): Part {
   }
   return {
     name: 'local-repositories',
-    start: () => void look(),
+    start: () => {
+      parts.renders.prepare()
+      void look()
+    },
     stop: () => {
       isStopped = true
       timer?.cancel()

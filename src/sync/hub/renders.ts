@@ -55,12 +55,21 @@ export class Renders {
     return made
   }
 
-  async #render(repository: GitRepository, commit: string, path: string): Promise<Rendered> {
-    this.#cage ??= findCage(this.#config.weakCage)
-    const cage = await this.#cage.catch((error: unknown) => {
+  /** Trying a cage takes a tenth of a second, so it is done before the first commit waits for it. A failure is told by the render that needs it. */
+  prepare(): void {
+    this.#findCage().catch(() => undefined)
+  }
+
+  #findCage(): Promise<Cage> {
+    this.#cage ??= findCage(this.#config.weakCage).catch((error: unknown) => {
       this.#cage = undefined
       throw error
     })
+    return this.#cage
+  }
+
+  async #render(repository: GitRepository, commit: string, path: string): Promise<Rendered> {
+    const cage = await this.#findCage()
     const { renderLimits } = this.#config
     return renderCommit(commit, {
       repository,

@@ -1,0 +1,74 @@
+// Which programs each cluster of the local fleet has, what each of them is told, and when they lead there.
+import { join } from 'node:path'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { TRUST_FILE } from './artifacts.ts'
+import type { ProgramIdentity } from './identities.ts'
+import type { Keeper } from './keeper.ts'
+import { HUB } from './layout.ts'
+import type { Layout } from './layout.ts'
+
+/** A tenfold of what each needs with fifty nodes a cluster; sync also holds what it renders, controllers every object of their cluster. */
+const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = { sync: 512, controllers: 512, defender: 256 }
+
+/** All of it is on this machine; a free port, since several defenders are. */
+const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
+
+/** Which programs each cluster has, and what each of them is told. */
+export class Programs {
+  readonly #layout: Layout
+  readonly #keeper: Keeper
+
+  constructor(layout: Layout, keeper: Keeper) {
+    this.#layout = layout
+    this.#keeper = keeper
+  }
+
+  startHub(): void {
+    this.#start(HUB, 'sync', ['--cache', join(this.#layout.root, 'git-cache'), '--weak-cage', 'allow'])
+    this.#start(HUB, 'defender', ['--hub', ...WEBHOOK])
+  }
+
+  startBusiness(name: string): void {
+    const { artifacts, repository, cluster } = this.#layout
+    this.#start(name, 'controllers', [
+      '--nodes',
+      cluster(name).nodes,
+      '--artifact-base',
+      `file://${artifacts}/`,
+      '--agent-config',
+      join(repository, 'fleet/machines/agent.json'),
+      '--trust',
+      join(artifacts, TRUST_FILE),
+    ])
+    this.#start(name, 'defender', WEBHOOK)
+  }
+
+  #start(cluster: string, name: ProgramIdentity, more: readonly string[]): void {
+    const kubeconfig = this.#layout.cluster(cluster).kubeconfig(name)
+    this.#keeper.start({
+      name: `${cluster}-${name}`,
+      heapMb: ROLE_HEAP_MB[name],
+      args: ['run', '--roles', name, '--kubeconfig', kubeconfig, '--cluster', cluster, ...more],
+    })
+  }
+}
+
+const LED_BY: readonly ProgramIdentity[] = ['controllers', 'defender']
+/** A guess at when a slow machine has loaded them; nothing depends on it. */
+const LED_WITHIN_MS = 4_000
+const LOOK_EVERY_MS = 100
+
+/** Answers once both programs of a cluster lead there. */
+export async function isLed(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const until = systemClock.monotonic() + LED_WITHIN_MS
+  const isHeld = async (name: ProgramIdentity) =>
+    (await client.get(leaseType, { name: `kubenode-${name}`, namespace: SYSTEM_NAMESPACE })) !== undefined
+  while (systemClock.monotonic() < until && !signal.aborted) {
+    const held = await Promise.all(LED_BY.map(isHeld)).catch(() => [false])
+    if (held.every(Boolean)) return
+    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+  }
+}
