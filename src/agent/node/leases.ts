@@ -30,7 +30,7 @@ export async function keepLease(deps: LeaseDeps, lease: LeaseName, signal: Abort
   let isFailing = false
   while (!signal.aborted) {
     try {
-      await renew(deps, lease, signal)
+      await renewLease(deps, lease, signal)
       if (isFailing) log.info('lease renewed again', { lease: lease.name })
       isFailing = false
     } catch (error) {
@@ -43,10 +43,19 @@ export async function keepLease(deps: LeaseDeps, lease: LeaseName, signal: Abort
   }
 }
 
-async function renew({ client, clock, everyMs }: LeaseDeps, lease: LeaseName, signal: AbortSignal): Promise<void> {
+/** Once; makes the Lease where there is none. */
+export async function renewLease(
+  { client, clock, everyMs }: Pick<LeaseDeps, 'client' | 'clock' | 'everyMs'>,
+  lease: LeaseName,
+  signal?: AbortSignal,
+): Promise<void> {
   const { namespace, name, holder } = lease
   const renewTime = microTimestamp(clock.now())
-  const options = { fieldManager: FIELD_MANAGERS.agent, signal, timeoutMs: everyMs }
+  const options = {
+    fieldManager: FIELD_MANAGERS.agent,
+    timeoutMs: everyMs,
+    ...(signal === undefined ? {} : { signal }),
+  }
   const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil((everyMs * MISSED) / 1_000), renewTime }
   try {
     await client.patch(leaseType, { namespace, name }, { type: 'merge', value: { spec } }, options)

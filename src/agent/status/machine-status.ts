@@ -43,7 +43,13 @@ export function componentStatus({ record, order, waiting }: ComponentReport): Co
   }
 }
 
-export const machineStatus = ({ name, facts, version, components }: MachineLook): KubeObject => ({
+export const machineStatus = ({ components, ...look }: MachineLook): KubeObject =>
+  machineStatusWith(look, components.map(componentStatus))
+
+export const machineStatusWith = (
+  { name, facts, version }: Omit<MachineLook, 'components'>,
+  components: readonly ComponentStatus[],
+): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'Machine',
   metadata: { name },
@@ -51,6 +57,6 @@ export const machineStatus = ({ name, facts, version, components }: MachineLook)
     bootID: facts.bootId,
     agent: { version },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
-    components: [...components].sort((a, b) => (a.record.component < b.record.component ? -1 : 1)).map(componentStatus),
+    components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   },
 })

@@ -1,0 +1,73 @@
+// What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status is taken for one. Pure.
+import { assertNever } from '#lib/errors.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentRecord, Slot, Target } from '../components/record.ts'
+import type { ComponentStatus } from '../status/machine-status.ts'
+
+type Told = NonNullable<Machine['spec']['components']>[number]
+
+/** What was in use, and what was on its way to be used. */
+export interface AdoptWish {
+  readonly report: ComponentStatus
+  readonly inUse: Target | undefined
+  readonly wanted: Target | undefined
+}
+
+export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
+  (status?.components ?? []).map((report) => {
+    const told = spec.components?.find((c) => c.name === report.name)
+    const at = (version: string | undefined) => version && targetOf(version, report, told)
+    return { report, inUse: at(report.version) || undefined, wanted: at(report.desired) || undefined }
+  })
+
+/** A report does not name the configuration; where it speaks of what is told now, it is that one's. */
+function targetOf(version: string, { attempt }: ComponentStatus, told: Told | undefined): Target {
+  const config = told?.version === version ? told.config : undefined
+  return { version, attempt: attempt ?? told?.attempt ?? 1, ...(config === undefined ? {} : { config }) }
+}
+
+/** Undefined: nothing is known that is worth keeping; it is installed as on a new node. */
+export function recordOf(
+  { report, inUse, wanted }: AdoptWish,
+  current: Slot | undefined,
+  next: Slot | undefined,
+): ComponentRecord | undefined {
+  const target = wanted ?? inUse
+  if (target === undefined) return undefined
+  const base: Omit<ComponentRecord, 'state'> = {
+    format: 1,
+    component: report.name,
+    since: Date.parse(report.since ?? '') || 0,
+    target,
+    pins: [],
+    ...(report.message === undefined ? {} : { message: report.message }),
+    ...(current === undefined ? {} : { current }),
+  }
+  switch (report.state) {
+    case 'Switching':
+    case 'Probing':
+      // Cut off in between: the agent goes on from its journal, which says where from.
+      if (next === undefined) return { ...base, state: 'Fetching' }
+      return {
+        ...base,
+        state: 'Switching',
+        open: { to: next, phase: 'Switching', ...(current === undefined ? {} : { from: current }) },
+      }
+    case 'RolledBack':
+    case 'Failed':
+      return {
+        ...base,
+        state: report.state,
+        pins: next === undefined ? [] : [{ ...target, digest: next.digest }],
+      }
+    case 'Fetching':
+    case 'Staged':
+      // Staging again costs nothing here.
+      return { ...base, state: 'Fetching' }
+    case 'Healthy':
+    case 'Degraded':
+      return current === undefined ? undefined : { ...base, state: report.state }
+    default:
+      return assertNever(report.state)
+  }
+}

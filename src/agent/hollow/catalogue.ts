@@ -1,0 +1,62 @@
+// What all hollow nodes of a process know of components together: each statement and configuration is read once and never changes.
+import { KubeNodeError } from '#lib/errors.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { componentConfig } from '#api/kinds/component-config.ts'
+import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { applyDefaults } from '#schema/default.ts'
+import type { Slot, Target } from '../components/record.ts'
+import { installedDigest, slotId } from '../components/slot.ts'
+import type { StageRequest, Staged } from '../components/stage.ts'
+
+export class Catalogue {
+  readonly #client: Pick<KubeClient, 'get'>
+  readonly #staged = new Map<string, Promise<Staged>>()
+  readonly #slots = new Map<string, Staged>()
+
+  constructor(client: Pick<KubeClient, 'get'>) {
+    this.#client = client
+  }
+
+  /** As the agent stages, but for the artifact and the trust in it: there are none. */
+  stage({ component, target, generation = 0 }: StageRequest): Promise<Staged> {
+    const key = JSON.stringify([component, target.version, target.config, generation])
+    const known = this.#staged.get(key)
+    if (known !== undefined) return known
+    const fresh = this.#read(component, target, generation)
+    this.#staged.set(key, fresh)
+    // What was not there may come.
+    fresh.catch(() => this.#staged.delete(key))
+    return fresh
+  }
+
+  specOf(slot: string): MachineComponentSpec | undefined {
+    return this.#slots.get(slot)?.spec
+  }
+
+  slot(id: string): Slot | undefined {
+    return this.#slots.get(id)?.slot
+  }
+
+  async #read(component: string, target: Target, generation: number): Promise<Staged> {
+    const { version, config } = target
+    const name = componentObjectName(component, version)
+    const found = await this.#client.get(machineComponent, { name })
+    if (found === undefined) throw missing(`install ${component} ${version}`, `MachineComponent ${name}`)
+    const filled: unknown = applyDefaults(machineComponent.schema, found)
+    const { spec } = filled as typeof found
+    const configured = config === undefined ? undefined : await this.#client.get(componentConfig, { name: config })
+    if (config !== undefined && configured === undefined)
+      throw missing(`configure ${component}`, `ComponentConfig ${config}`)
+    const digest = installedDigest(spec, configured?.spec.digest)
+    const id = slotId(digest, generation)
+    const staged: Staged = { slot: { id, digest, version, ...(config === undefined ? {} : { config }) }, spec }
+    this.#slots.set(id, staged)
+    return staged
+  }
+}
+
+const missing = (what: string, which: string): KubeNodeError =>
+  new KubeNodeError('KN8060', `cannot ${what}: there is no ${which}; commit it to the fleet`, { retry: 'later' })
+
+export const isMissing = (e: unknown): boolean => e instanceof KubeNodeError && e.code === 'KN8060'

@@ -1,0 +1,95 @@
+// Thousands of hollow nodes in one process. One list-watch of all Machines serves them all, over one client and one identity: ten thousand named watches
+// would be ten thousand streams, and a hollow fleet is there to load the other side, not to prove the rights of single agents (real agents do that).
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createInformer, type Informer } from '#kube/informer.ts'
+import { withoutManagedFields } from '#kube/trim.ts'
+import { Catalogue } from './catalogue.ts'
+import { noFaults, type HollowFaults } from './faults.ts'
+import { HollowNode } from './node.ts'
+
+export interface HollowFleetOptions {
+  /** May read and write everything that agents may, of every node of the fleet. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly version: string
+  readonly faults?: HollowFaults
+  /** Undefined: somebody else renews the Leases. */
+  readonly leaseMs?: number
+  /** False where somebody else makes the Nodes. */
+  readonly registerNodes?: boolean
+}
+
+export class HollowFleet {
+  readonly #o: HollowFleetOptions
+  readonly #nodes = new Map<string, HollowNode>()
+  readonly #informer: Informer<Machine>
+  readonly #catalogue: Catalogue
+
+  constructor(o: HollowFleetOptions) {
+    const { client, clock, random, log } = o
+    this.#o = o
+    this.#catalogue = new Catalogue(client)
+    this.#informer = createInformer({
+      client,
+      type: machineType,
+      clock,
+      random,
+      startSpreadMs: 0,
+      transform: withoutManagedFields,
+      notice: (notice) => {
+        if (notice.kind === 'Failed') log.warn('watch of machines failed', { error: notice.error })
+        else if (notice.kind === 'HandlerFailed') log.error('hollow node failed', { error: notice.error })
+      },
+    })
+    this.#informer.addHandler((_, now) => {
+      if (now !== undefined) this.#nodes.get(now.metadata.name ?? '')?.obey(now)
+    })
+  }
+
+  /** A host begins to run; its Machine may come later. */
+  add(machine: string, bootId: string): HollowNode {
+    const known = this.#nodes.get(machine)
+    if (known !== undefined) return known
+    const { client, clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
+    const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
+    const node = new HollowNode({ ...own, machine, bootId, registerNode: registerNodes })
+    this.#nodes.set(machine, node)
+    node.start()
+    const seen = this.#informer.store.get({ name: machine })
+    if (seen !== undefined) node.obey(seen)
+    return node
+  }
+
+  /** The host is gone, with all that ran on it. */
+  async remove(machine: string): Promise<void> {
+    const node = this.#nodes.get(machine)
+    this.#nodes.delete(machine)
+    await node?.close()
+  }
+
+  /** The host restarts: another boot, the same disk. */
+  async reboot(machine: string, bootId: string): Promise<void> {
+    await this.remove(machine)
+    this.add(machine, bootId)
+  }
+
+  node(machine: string): HollowNode | undefined {
+    return this.#nodes.get(machine)
+  }
+
+  get nodes(): readonly HollowNode[] {
+    return [...this.#nodes.values()]
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#informer.run(signal)
+    await Promise.all(this.nodes.map((n) => n.close()))
+  }
+}

@@ -1,0 +1,99 @@
+// Keeps a fleet equal to the provider's folder: a file that comes is a host that starts, one that goes is a host that ends, another boot id is a restart.
+import { type FSWatcher, watch } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { hostsFolder, machineOfFile, readHost } from '#providers/hollow/hosts.ts'
+import { type HollowParams, parseParams } from '#providers/hollow/params.ts'
+import type { HollowFaults } from './faults.ts'
+import type { HollowFleet } from './fleet.ts'
+
+/** Notices of the kernel may be lost when very many come at once. */
+const LOOK_AT_ALL_MS = 10_000
+/** Files read at the same time. */
+const AT_ONCE = 32
+
+interface Known {
+  readonly bootId: string
+  readonly params: HollowParams
+}
+
+export class HostFollower {
+  readonly #dir: string
+  readonly #known = new Map<string, Known>()
+  readonly #dirty = new Set<string>()
+  #working: Promise<void> | undefined
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** What the hosts' parameters make of them. */
+  get faults(): HollowFaults {
+    const of = (machine: string) => this.#known.get(machine)?.params
+    return {
+      fate: (machine, component, version) => {
+        const key = `${component}@${version}`
+        if (of(machine)?.crashes.has(key) === true) return 'Crashes'
+        return of(machine)?.fails.has(key) === true ? 'ProbeFails' : 'Works'
+      },
+      stageMs: (machine) => of(machine)?.stageMs ?? 0,
+      say: (machine, truth) => {
+        const isLie = of(machine)?.lies.has(`${truth.name}@${truth.desired ?? ''}`) === true
+        return isLie && truth.desired !== undefined ? { ...truth, version: truth.desired, state: 'Healthy' } : truth
+      },
+    }
+  }
+
+  /** Until the signal aborts. */
+  async run(fleet: HollowFleet, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
+    const folder = hostsFolder(this.#dir)
+    const watcher: FSWatcher = watch(folder, (_, file) => {
+      const machine = file === null ? undefined : machineOfFile(file)
+      if (machine === undefined) return
+      this.#dirty.add(machine)
+      this.#working ??= this.#work(fleet, log).finally(() => (this.#working = undefined))
+    })
+    try {
+      while (!signal.aborted) {
+        const there = (await readdir(folder)).flatMap((file) => machineOfFile(file) ?? [])
+        for (const machine of [...there, ...this.#known.keys()]) this.#dirty.add(machine)
+        await (this.#working ??= this.#work(fleet, log).finally(() => (this.#working = undefined)))
+        await clock.sleep(LOOK_AT_ALL_MS, signal).catch(() => undefined)
+      }
+    } finally {
+      watcher.close()
+    }
+  }
+
+  async #work(fleet: HollowFleet, log: Logger): Promise<void> {
+    while (this.#dirty.size > 0) {
+      const some = [...this.#dirty].slice(0, AT_ONCE)
+      for (const machine of some) this.#dirty.delete(machine)
+      await Promise.all(
+        some.map((machine) =>
+          this.#look(fleet, machine).catch((error: unknown) =>
+            log.warn('host not followed', { machine, error: messageOf(error) }),
+          ),
+        ),
+      )
+    }
+  }
+
+  async #look(fleet: HollowFleet, machine: string): Promise<void> {
+    const host = await readHost(this.#dir, machine)
+    const known = this.#known.get(machine)
+    if (host === undefined) {
+      this.#known.delete(machine)
+      return known && fleet.remove(machine)
+    }
+    if (known?.bootId === host.bootId) return undefined
+    const parsed = parseParams(host.params)
+    if (parsed.kind === 'Refused') return undefined
+    this.#known.set(machine, { bootId: host.bootId, params: parsed.params })
+    await (known === undefined ? fleet.add(machine, host.bootId) : fleet.reboot(machine, host.bootId))
+    if (parsed.params.isSilent) fleet.node(machine)?.silence()
+    return undefined
+  }
+}

@@ -1,0 +1,301 @@
+// One hollow node: the agent's own component loops, status and Node report, on a null disk and null processes. Never a promise that rejects.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { AllComponents } from '../components/all-components.ts'
+import type { PermitReading } from '../components/plan.ts'
+import type { ProbeAnswer } from '../components/probe.ts'
+import type { ComponentRecord } from '../components/record.ts'
+import type { Staged, StageRequest } from '../components/stage.ts'
+import { orderOf } from '../machine-order.ts'
+import { nodeDir } from '../node-dir.ts'
+import { loopbackAddress } from '../node/address.ts'
+import type { HostFacts } from '../node/facts.ts'
+import { renewLease } from '../node/leases.ts'
+import { NodeObject } from '../node/node-object.ts'
+import { isSameStatus, nodeStatus } from '../node/node-status.ts'
+import { StatusWriter } from '../node/writer.ts'
+import { readPermit } from '../permits.ts'
+import { componentStatus, machineStatusWith } from '../status/machine-status.ts'
+import { adoptWishes, recordOf } from './adopt.ts'
+import { type Catalogue, isMissing } from './catalogue.ts'
+import type { HollowFaults } from './faults.ts'
+import { nullFiles } from './null-files.ts'
+import { NullProcesses } from './null-processes.ts'
+
+export interface HollowNodeOptions {
+  readonly machine: string
+  readonly bootId: string
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly version: string
+  readonly catalogue: Catalogue
+  readonly faults: HollowFaults
+  /** Undefined: somebody else beats for it. */
+  readonly leaseMs: number | undefined
+  /** False: its Node is somebody else's. */
+  readonly registerNode: boolean
+}
+
+const NODE_STATUS_MS = 300_000
+const ADOPT_AGAIN_MS = 2_000
+const SILENT: PermitReading = { kind: 'Unknown', permit: '', why: 'the network is away' }
+/** The frame of a host that is none: small, and the same everywhere. */
+const FACTS: Omit<HostFacts, 'bootId' | 'hostname'> = {
+  os: 'linux',
+  arch: 'amd64',
+  kernel: '6.0.0-hollow',
+  cpus: 1,
+  memoryBytes: 2 ** 30,
+}
+
+export class HollowNode {
+  readonly machine: string
+  readonly #o: HollowNodeOptions
+  readonly #dir
+  readonly #facts: HostFacts
+  readonly #node: NodeObject
+  readonly #machineWriter: StatusWriter<KubeObject>
+  readonly #nodeWriter: StatusWriter<KubeObject> | undefined
+  readonly #readySince: number
+  #components: AllComponents | undefined
+  #processes: NullProcesses | undefined
+  #seen: Machine | undefined
+  #isAdopting = false
+  #isSilent = false
+  #isClosed = false
+  #beat: { cancel(): void } | undefined
+
+  constructor(o: HollowNodeOptions) {
+    const { machine, client, clock, random, log } = o
+    this.machine = machine
+    this.#o = o
+    this.#dir = nodeDir(`/hollow/${machine}`)
+    this.#facts = { ...FACTS, hostname: machine, bootId: o.bootId }
+    this.#readySince = clock.now()
+    this.#node = new NodeObject({ client, log, name: machine, facts: this.#facts, register: o.registerNode })
+    const own = { clock, random, log }
+    this.#machineWriter = new StatusWriter<KubeObject>({
+      ...own,
+      name: 'Machine',
+      compute: () => this.#machineStatus(),
+      isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
+      write: async (object) => {
+        const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
+        await client.apply(machineType, object, options)
+      },
+    })
+    this.#nodeWriter = o.registerNode
+      ? new StatusWriter<KubeObject>({
+          ...own,
+          name: 'Node',
+          heartbeatMs: NODE_STATUS_MS,
+          compute: () => this.#nodeStatus(),
+          isSame: isSameStatus,
+          write: (object) => this.#node.applyStatus(object),
+        })
+      : undefined
+  }
+
+  start(): void {
+    this.#nodeWriter?.touch()
+    const { leaseMs, random, clock } = this.#o
+    if (leaseMs !== undefined) this.#beat = clock.after(random.next() * leaseMs, () => void this.#renew(leaseMs))
+  }
+
+  /** What its Machine says now. */
+  obey(machine: Machine): void {
+    const before = this.#seen
+    this.#seen = machine
+    if (this.#isSilent || this.#isClosed) return
+    if (this.#components === undefined) return void this.#adopt()
+    const isOther = before?.metadata.uid !== machine.metadata.uid
+    if (isOther) this.#machineWriter.again()
+    if (isOther || before?.metadata.generation !== machine.metadata.generation) this.#obeySeen()
+    return undefined
+  }
+
+  /** The network goes: nothing is heard, read, written or renewed; what runs goes on running. */
+  silence(): void {
+    this.#isSilent = true
+  }
+
+  hear(): void {
+    this.#isSilent = false
+    if (this.#components === undefined) return void (this.#seen && this.#adopt())
+    this.#obeySeen()
+    this.#machineWriter.touch()
+    this.#nodeWriter?.touch()
+    return undefined
+  }
+
+  get isSilent(): boolean {
+    return this.#isSilent
+  }
+
+  /** The agent dies and starts again with what its journal has. */
+  async crash(): Promise<void> {
+    const records = this.records()
+    await this.#components?.close()
+    if (this.#components === undefined) return
+    await this.#begin(records)
+    this.#obeySeen()
+  }
+
+  /** A component's process ends by itself. */
+  crashComponent(component: string): void {
+    this.#processes?.crash(component)
+  }
+
+  records(): readonly ComponentRecord[] {
+    return (this.#components?.workers ?? []).flatMap((w) => w.record ?? [])
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#beat?.cancel()
+    this.#machineWriter.close()
+    this.#nodeWriter?.close()
+    await this.#components?.close()
+  }
+
+  async #adopt(): Promise<void> {
+    if (this.#isAdopting) return
+    this.#isAdopting = true
+    while (!this.#isClosed && this.#components === undefined) {
+      try {
+        await this.#begin(await this.#recordsOf(this.#seen))
+      } catch (error) {
+        this.#o.log.warn('hollow node not taken up', { machine: this.machine, error })
+        await this.#o.clock.sleep(ADOPT_AGAIN_MS)
+      }
+    }
+    this.#isAdopting = false
+    if (!this.#isSilent && !this.#isClosed) this.#obeySeen()
+  }
+
+  async #recordsOf(machine: Machine | undefined): Promise<readonly ComponentRecord[]> {
+    const records: ComponentRecord[] = []
+    for (const wish of machine === undefined ? [] : adoptWishes(machine)) {
+      const [current, next] = [
+        await this.#slotOf(wish.report.name, wish.inUse),
+        await this.#slotOf(wish.report.name, wish.wanted),
+      ]
+      const record = recordOf(wish, current, next)
+      if (record !== undefined) records.push(record)
+    }
+    return records
+  }
+
+  async #slotOf(component: string, target: StageRequest['target'] | undefined) {
+    if (target === undefined) return undefined
+    try {
+      return (await this.#o.catalogue.stage({ component, target })).slot
+    } catch (e) {
+      if (isMissing(e)) return undefined
+      throw e
+    }
+  }
+
+  async #begin(records: readonly ComponentRecord[]): Promise<void> {
+    const { clock, random, log, client, catalogue, faults } = this.#o
+    const versionIn = (slot: string) => catalogue.slot(slot)?.version ?? ''
+    const processes = new NullProcesses(
+      (component, slot) => faults.fate(this.machine, component, versionIn(slot)) === 'Crashes',
+    )
+    const components: AllComponents = new AllComponents({
+      files: nullFiles({ dir: this.#dir, records, specOf: (slot) => catalogue.specOf(slot) }),
+      dir: this.#dir,
+      clock,
+      random,
+      log,
+      processes,
+      runHook: () => Promise.resolve(),
+      stage: (request, signal) => this.#stage(request, signal),
+      readPermit: (component, wanted, permit) =>
+        this.#isSilent
+          ? Promise.resolve({ ...SILENT, permit })
+          : readPermit(client, permit, {
+              operation: 'SwitchComponent',
+              targets: this.#targets(),
+              component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
+            }),
+      readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
+      look: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
+      onChange: () => this.#machineWriter.touch(),
+    })
+    this.#processes = processes
+    this.#components = components
+    // What ran when the agent died runs still.
+    for (const { component, current } of records) {
+      const service = current && catalogue.specOf(current.id)?.service
+      if (current !== undefined && service !== undefined)
+        await processes.start({ component, slot: current.id, service })
+    }
+    await components.load()
+  }
+
+  async #stage(request: StageRequest, signal: AbortSignal): Promise<Staged> {
+    const { clock, faults, catalogue } = this.#o
+    const ms = faults.stageMs(this.machine, request.component, request.target.version)
+    if (ms > 0) await clock.sleep(ms, signal)
+    const staged = await catalogue.stage(request)
+    signal.throwIfAborted()
+    return staged
+  }
+
+  #answerOf(probe: string, component: string): ProbeAnswer {
+    const { version = '' } = this.records().find((r) => r.component === component)?.current ?? {}
+    const isBad = this.#o.faults.fate(this.machine, component, version) === 'ProbeFails'
+    return isBad ? { kind: 'Fail', message: `${probe} is not well in ${version}` } : PASS
+  }
+
+  #obeySeen(): void {
+    if (this.#seen === undefined || this.#components === undefined) return
+    this.#components.obey(orderOf(this.#seen))
+    this.#machineWriter.touch()
+  }
+
+  #targets(): readonly string[] {
+    return [this.#seen?.metadata.uid, this.#node.knownUid].flatMap((u) => u ?? [])
+  }
+
+  #machineStatus(): KubeObject | undefined {
+    if (this.#isSilent || this.#components === undefined || this.#seen === undefined) return undefined
+    const { faults, version } = this.#o
+    const components = this.#components.reports().map((r) => faults.say(this.machine, componentStatus(r)))
+    return machineStatusWith({ name: this.machine, facts: this.#facts, version }, components)
+  }
+
+  #nodeStatus(): KubeObject | undefined {
+    if (this.#isSilent) return undefined
+    const look = {
+      name: this.machine,
+      facts: this.#facts,
+      address: loopbackAddress('hollow', this.machine),
+      version: this.#o.version,
+      problems: [],
+      readySince: this.#readySince,
+    }
+    return nodeStatus(look, this.#o.clock.now(), { ready: true })
+  }
+
+  async #renew(leaseMs: number): Promise<void> {
+    const { client, clock, random, log } = this.#o
+    const name = agentLeaseName(this.machine)
+    const lease = { namespace: SYSTEM_NAMESPACE, name, holder: this.machine }
+    if (!this.#isSilent)
+      await renewLease({ client, clock, everyMs: leaseMs }, lease).catch((error: unknown) =>
+        log.warn('lease not renewed', { lease: name, error }),
+      )
+    if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
+  }
+}
+
+const PASS: ProbeAnswer = { kind: 'Pass' }

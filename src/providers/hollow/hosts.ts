@@ -1,0 +1,42 @@
+// The folder between the provider and the process of its hollow agents: one small file a host, whole or not there. Its presence is the host.
+import { join } from 'node:path'
+import { isObject } from '#lib/json.ts'
+import { isMachineName } from '../process/layout.ts'
+import { readText } from '../process/record.ts'
+
+export interface HollowHost {
+  readonly clientToken: string
+  readonly machine: string
+  readonly createdAt: string
+  /** Changes with every boot. */
+  readonly bootId: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+const ENDING = '.json'
+
+export const hostsFolder = (dir: string): string => join(dir, 'hosts')
+export const hostFile = (dir: string, machine: string): string => join(hostsFolder(dir), machine + ENDING)
+
+/** Undefined for files that are none, such as one that is being written. */
+export function machineOfFile(file: string): string | undefined {
+  const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : ''
+  return isMachineName(name) ? name : undefined
+}
+
+/** Undefined when there is no such host. One that cannot be understood is none: nobody could have made it but a person. */
+export async function readHost(dir: string, machine: string): Promise<HollowHost | undefined> {
+  const text = await readText(hostFile(dir, machine))
+  try {
+    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isHost(value) && value.machine === machine ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isHost = (v: unknown): v is HollowHost =>
+  isObject(v) &&
+  ['clientToken', 'machine', 'createdAt', 'bootId'].every((name) => typeof v[name] === 'string') &&
+  isObject(v['params']) &&
+  Object.values(v['params']).every((p) => typeof p === 'string')

@@ -1,0 +1,189 @@
+// Hosts that are none, for scale: each is one small file, and one process runs the agents of all of them. It finds its hosts in the folder, so neither
+// side needs the other to be up. The files are the truth; what is in memory is read from them once, by the one provider that leads.
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import { findAgent, startAgent } from '../process/agent-process.ts'
+import { endAll } from '../process/end.ts'
+import { type Crashes, needOf } from '../process/keeper.ts'
+import { type NodeLayout, isMachineName, nodeLayout } from '../process/layout.ts'
+import type { ProcessId } from '../process/proc.ts'
+import { writeWhole } from '../process/record.ts'
+import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost } from './hosts.ts'
+import { parseParams } from './params.ts'
+
+export interface HollowProviderOptions {
+  /** Holds the hosts, and the log of their process. */
+  readonly dir: string
+  /** Runs the agents of all hosts of the folder. It needs an identity that may write for all of them: never on a cluster with nodes that count. */
+  readonly agents: (dir: string) => readonly [file: string, ...args: string[]]
+  readonly clock: Clock
+  readonly log: Logger
+  readonly newBootId?: () => string
+}
+
+export const HOLLOW_SCHEME = 'hollow://'
+const LOOK_EVERY_MS = 500
+
+/** Where the process of the agents lives; its log is in there. */
+export const agentsLayout = (dir: string): NodeLayout => nodeLayout(dir, 'agents')
+
+export async function createHollowProvider(options: HollowProviderOptions): Promise<Provider> {
+  await mkdir(hostsFolder(options.dir), { recursive: true, mode: 0o700 })
+  const dir = await realpath(options.dir)
+  const layout = agentsLayout(dir)
+  for (const folder of [layout.root, layout.logs]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  const names = (await readdir(hostsFolder(dir))).flatMap((file) => machineOfFile(file) ?? [])
+  const hosts = await Promise.all(names.map((machine) => readHost(dir, machine)))
+  return new HollowProvider(
+    { ...options, dir },
+    hosts.flatMap((h) => h ?? []),
+  )
+}
+
+class HollowProvider implements Provider {
+  readonly name = 'hollow'
+  readonly #options: HollowProviderOptions
+  readonly #hosts: Map<string, HollowHost>
+  readonly #listeners = new Set<(event: HostEvent) => void>()
+  /** One thing at a time for each host. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  #agents: ProcessId | undefined
+  #crashes: Crashes = { inARow: 0 }
+
+  constructor(options: HollowProviderOptions, hosts: readonly HollowHost[]) {
+    this.#options = options
+    this.#hosts = new Map(hosts.map((h) => [h.machine, h]))
+  }
+
+  async create({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
+    if (!isMachineName(machine)) return refused(`${JSON.stringify(machine)} cannot be the name of a host`)
+    const parsed = parseParams(params)
+    if (parsed.kind === 'Refused') return refused(parsed.reason)
+    return this.#inTurn(machine, async (): Promise<CreateResult> => {
+      const known = this.#hosts.get(machine)
+      if (known !== undefined && known.clientToken !== clientToken)
+        return refused(`${HOLLOW_SCHEME}${machine} belongs to another machine of this name; it has to be deleted first`)
+      if (known !== undefined) return { kind: 'Host', host: plain(known) }
+      const createdAt = timestamp(this.#options.clock.now())
+      const host = await this.#write({ clientToken, machine, createdAt, bootId: this.#newBootId(), params })
+      this.#tell(machine, 'Started')
+      return { kind: 'Host', host: plain(host) }
+    })
+  }
+
+  get(providerID: string): Promise<Host | undefined> {
+    const host = this.#hosts.get(machineOf(providerID))
+    return Promise.resolve(host && plain(host))
+  }
+
+  list(): Promise<readonly Host[]> {
+    return Promise.resolve([...this.#hosts.values()].map(plain))
+  }
+
+  delete(providerID: string): Promise<DeleteResult> {
+    const machine = machineOf(providerID)
+    return this.#inTurn(machine, async (): Promise<DeleteResult> => {
+      if (!this.#hosts.has(machine)) return 'Gone'
+      await rm(hostFile(this.#options.dir, machine), { force: true })
+      this.#hosts.delete(machine)
+      this.#tell(machine, 'Deleted')
+      return 'Deleted'
+    })
+  }
+
+  reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+    const machine = machineOf(providerID)
+    return this.#inTurn(machine, async (): Promise<'Ordered' | 'Gone'> => {
+      const host = this.#hosts.get(machine)
+      if (host === undefined) return 'Gone'
+      await this.#write({ ...host, bootId: this.#newBootId() })
+      this.#tell(machine, 'Rebooted')
+      return 'Ordered'
+    })
+  }
+
+  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    this.#listeners.add(heard)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    this.#listeners.delete(heard)
+  }
+
+  /** Keeps the process of the agents alive while there are hosts; it outlives us, as agents do. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    while (!signal.aborted) {
+      await this.#keep().catch((error: unknown) => log.warn('cannot keep hollow agents', { error: messageOf(error) }))
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const { dir, agents, clock } = this.#options
+    const layout = agentsLayout(dir)
+    const command = () => agents(dir)
+    this.#agents = await findAgent(layout, command, this.#agents)
+    if (this.#hosts.size === 0) {
+      if (this.#agents !== undefined) await endAll(layout, this.#agents.pid, clock)
+      return
+    }
+    const seen = { state: 'Running', isAgentAlive: this.#agents !== undefined, rebootRequested: false } as const
+    const need = needOf({ ...seen, crashes: this.#crashes }, clock.monotonic())
+    switch (need.kind) {
+      case 'Start':
+        this.#crashes = need.crashes
+        this.#agents = await startAgent(layout, command)
+        return
+      case 'Nothing':
+      case 'Wait':
+      case 'Reboot':
+      case 'FinishDelete':
+        return
+      default:
+        assertNever(need)
+    }
+  }
+
+  async #write(host: HollowHost): Promise<HollowHost> {
+    await writeWhole(hostFile(this.#options.dir, host.machine), `${JSON.stringify(host)}\n`)
+    this.#hosts.set(host.machine, host)
+    return host
+  }
+
+  #newBootId(): string {
+    return this.#options.newBootId?.() ?? randomUUID()
+  }
+
+  #tell(machine: string, kind: HostEvent['kind']): void {
+    const event: HostEvent = { providerID: HOLLOW_SCHEME + machine, machine, kind, message: kind }
+    for (const heard of this.#listeners) heard(event)
+  }
+
+  #inTurn<T>(machine: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#turns.get(machine) ?? Promise.resolve()).then(work, work)
+    this.#turns.set(machine, mine)
+    const forget = () => {
+      if (this.#turns.get(machine) === mine) this.#turns.delete(machine)
+    }
+    mine.then(forget, forget)
+    return mine
+  }
+}
+
+const refused = (reason: string): CreateResult => ({ kind: 'Refused', reason })
+
+const machineOf = (providerID: string): string =>
+  providerID.startsWith(HOLLOW_SCHEME) ? providerID.slice(HOLLOW_SCHEME.length) : ''
+
+const plain = ({ machine, clientToken, createdAt, bootId }: HollowHost): Host => ({
+  providerID: HOLLOW_SCHEME + machine,
+  clientToken,
+  machine,
+  state: 'Running',
+  address: '127.0.0.1',
+  bootID: bootId,
+  createdAt,
+})
