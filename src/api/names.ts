@@ -40,6 +40,8 @@ export const ANNOTATIONS = {
   cordon: 'kubenode.io/cordon-owners',
   /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */
   machine: 'kubenode.io/machine',
+  /** On a ControllerRevision of a set: which of its components failed, and what was seen, as JSON. */
+  blocked: 'kubenode.io/blocked',
   /** On a Node: keys of labels, annotations and taints that the machine controller put there, as JSON. */
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version that its pods are. Without it the newest template counts. */
