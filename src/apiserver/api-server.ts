@@ -25,6 +25,7 @@ import { bootstrap } from './bootstrap/objects.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
+import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
 import { startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
@@ -50,6 +51,8 @@ export interface ApiServerOptions {
   /** The loops of a controller manager: all of them, none, or those named. */
   readonly loops?: LoopChoice
   readonly log?: Logger
+  /** What clients may take of the server; the defaults where absent. */
+  readonly limits?: Partial<Limits>
   /** Where the services of webhooks are reached from here; without it they are not found. */
   readonly resolveService?: ResolveService
 }
@@ -60,6 +63,8 @@ export interface ApiServer {
   close(): Promise<void>
   /** https://127.0.0.1:port; known after listen. */
   readonly url: string
+  /** Resolves when nothing can be stored any more; connections have been cut by then, for nothing may be acknowledged. */
+  readonly failed: Promise<unknown>
   /** PEM of the authority. */
   readonly ca: string
   readonly credentials: Credentials
@@ -109,14 +114,22 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     parts,
     authenticate,
     tls: { key: serving.key, cert: serving.certificate, ca: authority.certificate },
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
     log,
   })
   const definitions = new DefinitionController(parts, log)
   await bootstrap(store, { now: clock.now(), uid: randomUUID })
   definitions.start()
   const loops = startLoops(parts, options.loops ?? 'all', log)
+  const failed = store.failed.then((e) => {
+    log.error('storage failed, no more requests are answered', { reason: messageOf(e) })
+    http.close()
+    http.closeAllConnections()
+    return e
+  })
   let url = ''
   return {
+    failed,
     async listen() {
       await new Promise<void>((resolve, reject) => {
         http.once('error', (e) =>

@@ -21,7 +21,7 @@ export interface Running {
   readonly url: string
   /** The file that was written. */
   readonly kubeconfig: string
-  /** Resolves when the server has ended. */
+  /** Resolves when the server has ended; rejects when its disk made it end: the process should not go on. */
   readonly ended: Promise<void>
 }
 
@@ -56,6 +56,8 @@ export async function runApiServer({
   writeFileSync(kubeconfig, server.adminKubeconfig(), { mode: 0o600 })
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
+    // the end is not orderly then: whoever waits for a write must not hold it up
+    void server.failed.then(reject)
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })

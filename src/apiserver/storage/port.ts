@@ -29,7 +29,12 @@ export interface Loaded {
 export interface StorageBackend {
   /** Everything that was committed; called once, before anything else. */
   load(): Loaded
-  /** Resolves when all changes are durable, all or none. Calls do not overlap. A rejection means: stop serving writes. */
+  /**
+   * Resolves when all changes are durable, all or none. Calls do not overlap. Rejected with a KubeNodeError of retry `later`, none of
+   * them is stored and the next ones may be; with any other error it is not known what is stored: stop serving.
+   */
   commit(changes: readonly Change[]): Promise<void>
+  /** Resolves when nothing can be stored any more, also when nobody waits for a commit. */
+  readonly failed?: Promise<Error>
   close(): Promise<void>
 }

@@ -70,12 +70,24 @@ describe('a folder that cannot be used is refused with a number', () => {
   })
 
   test.each([
-    ['no database at all', () => writeFileSync((file = join(dir, 'x.db')), 'these are not the objects'.repeat(100))],
-    ['the database of another program', () => plantDatabase('CREATE TABLE songs (title TEXT)')],
-    ['the format of a later server', () => plantDatabase('CREATE TABLE object (a); PRAGMA user_version = 99')],
-  ])('%s', (_, plant) => {
+    [
+      'no database at all',
+      /^KN6102: cannot read the data in .* choose another folder with --data/,
+      () => writeFileSync((file = join(dir, 'x.db')), 'these are not the objects'.repeat(100)),
+    ],
+    [
+      'the database of another program',
+      /^KN6109: .* of another program, .* choose another folder with --data/,
+      () => plantDatabase('CREATE TABLE songs (title TEXT)'),
+    ],
+    [
+      'the format of a later server',
+      /^KN6110: .* its format is 99, .* start a newer kubenode/,
+      () => plantDatabase('CREATE TABLE object (a); PRAGMA user_version = 99'),
+    ],
+  ])('%s', (_, message, plant) => {
     plant()
-    expect(() => sqliteStorage(file)).toThrow(/^KN6102: cannot read the data in .* choose another with --data/)
+    expect(() => sqliteStorage(file)).toThrow(message)
   })
 
   test('a truncated database, at the latest when its objects are read', async () => {
@@ -86,7 +98,7 @@ describe('a folder that cannot be used is refused with a number', () => {
 
   test('and the files of another program are left as they were', () => {
     plantDatabase('CREATE TABLE songs (title TEXT)')
-    expect(() => sqliteStorage(file)).toThrow('KN6102')
+    expect(() => sqliteStorage(file)).toThrow('KN6109')
     const db = new DatabaseSync(file)
     expect(db.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'songs' }])
     db.close()

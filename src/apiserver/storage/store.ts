@@ -1,5 +1,6 @@
 // The one logical clock and the one order of all changes: takes compare-and-swap writes, makes them durable in groups, and only
 // then shows them to readers and watchers. Invariant: what a reader has seen is never lost.
+import { isKubeNodeError } from '#lib/errors.ts'
 import { Collection } from './collection.ts'
 import { type Change, type StorageBackend } from './port.ts'
 import { Stored, type ChangeType, type StoreEvent } from './stored.ts'
@@ -37,6 +38,9 @@ export class Store {
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
   #failure: unknown
+  readonly #isFailed: (e: unknown) => void
+  /** Resolves when nothing can be stored any more: what is answered from then on cannot be trusted. */
+  readonly failed: Promise<unknown>
   /** Changes before it are not remembered. */
   readonly #started: number
   #issued: number
@@ -46,6 +50,10 @@ export class Store {
 
   constructor(backend: StorageBackend) {
     this.#backend = backend
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.failed = promise
+    this.#isFailed = resolve
+    void backend.failed?.then((e) => this.#fail(e))
     const { revision, objects } = backend.load()
     this.#started = revision
     this.#issued = revision
@@ -147,15 +155,29 @@ export class Store {
       try {
         await this.#backend.commit(batch.map((p) => p.change))
       } catch (e) {
-        this.#failure = e
-        for (const p of [...batch, ...this.#queue]) p.reject(e)
-        this.#queue = []
-        break
+        this.#refuse(batch, e)
+        continue
       }
       for (const p of batch) this.#publish(p)
       for (const listener of this.#onCommit) listener()
     }
     this.#committing = undefined
+  }
+
+  /** What is queued builds on what was refused, and goes with it. Revisions that were given out are not given out again. */
+  #refuse(batch: readonly Pending[], e: unknown): void {
+    const refused = [...batch, ...this.#queue]
+    this.#queue = []
+    this.#inFlight.clear()
+    for (const p of refused) p.reject(e)
+    if (!(isKubeNodeError(e) && e.retry === 'later')) this.#fail(e)
+  }
+
+  #fail(e: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = e
+    this.#refuse([], e)
+    this.#isFailed(e)
   }
 
   #publish({ event, resolve }: Pending): void {

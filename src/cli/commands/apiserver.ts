@@ -1,6 +1,8 @@
 // `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
+import { registerDataCommands } from './apiserver-data.ts'
+import { reportError } from '../exit.ts'
 import type { Io } from '../io.ts'
 
 interface Options {
@@ -13,7 +15,7 @@ interface Options {
 const DEFAULT_PORT = '6443'
 
 export function register(program: Command, io: Io): void {
-  program
+  const apiserver = program
     .command('apiserver')
     .description('run the embedded Kubernetes API server and print where its kubeconfig is')
     .addOption(new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver'))
@@ -35,8 +37,14 @@ export function register(program: Command, io: Io): void {
       })
       io.out(`${kubeconfig}\n`)
       io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
-      await ended
+      try {
+        await ended
+      } catch (e) {
+        // the disk failed: what is still open must not keep the process from ending
+        process.exit(reportError(io, e))
+      }
     })
+  registerDataCommands(apiserver, io)
 }
 
 function portOf(text: string): number {

@@ -1,0 +1,70 @@
+// `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of one that runs.
+import { Option, type Command } from 'commander'
+import type { DataReport } from '#apiserver/storage/check-data.ts'
+import { Exit, EXIT_DIFFERENT, printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+
+const dataOption = () => new Option('--data <dir>', 'data folder of the server').default('.kubenode/apiserver')
+
+interface Given {
+  readonly data: string
+  readonly out?: string
+  readonly from?: string
+}
+
+/** The server has an option of the same name, and takes it also when it comes after the name of the command. */
+const given = (command: Command): Given => command.optsWithGlobals<Given>()
+
+export function registerDataCommands(apiserver: Command, io: Io): void {
+  apiserver
+    .command('backup')
+    .description('write all objects of one moment, and the keys, into one file; the server may run')
+    .addOption(dataOption())
+    .requiredOption('--out <file>', 'file to write; it holds every Secret and the key of the authority')
+    .action(async (_, command: Command) => {
+      const { data, out = '' } = given(command)
+      const { backupData } = await import('#apiserver/storage/backup.ts')
+      const report = backupData(data, out)
+      io.out(`${out}\n`)
+      io.err(`backed up ${report.objects} objects at revision ${report.revision}\n`)
+    })
+  apiserver
+    .command('restore')
+    .description('put a backup into an empty data folder')
+    .addOption(dataOption())
+    .requiredOption('--from <file>', 'file that backup made')
+    .action(async (_, command: Command) => {
+      const { data, from = '' } = given(command)
+      const { restoreData } = await import('#apiserver/storage/restore.ts')
+      const report = restoreData(from, data)
+      io.out(`${data}\n`)
+      io.err(`restored ${report.objects} objects; revisions go on from ${report.revision}, so clients list again\n`)
+    })
+  apiserver
+    .command('check')
+    .description('look for damage in a data folder or a backup; ends with 1 when there is some, 2 when it cannot look')
+    .addOption(dataOption())
+    .option('--from <file>', 'look at this backup instead')
+    .action(async (_, command: Command) => {
+      const { data, from } = given(command)
+      const [{ checkData }, { OBJECTS }, { join }] = await Promise.all([
+        import('#apiserver/storage/check-data.ts'),
+        import('#apiserver/storage/backup.ts'),
+        import('node:path'),
+      ])
+      const file = from ?? join(data, OBJECTS)
+      print(io, file, checkData(file))
+    })
+}
+
+function print(io: Io, file: string, { format, revision, objects, counts, problems }: DataReport): void {
+  io.out(`format    ${format}\nrevision  ${revision}\nobjects   ${objects}\n`)
+  for (const [resource, n] of counts) io.out(`  ${String(n).padStart(7)}  ${printable(resource.replace(/^\//, ''))}\n`)
+  if (problems.length === 0) {
+    io.err(`${file} is sound\n`)
+    return
+  }
+  for (const problem of problems) io.err(`${printable(problem)}\n`)
+  io.err(`${file} is damaged; restore a backup into an empty folder with kubenode apiserver restore\n`)
+  throw new Exit(EXIT_DIFFERENT)
+}
