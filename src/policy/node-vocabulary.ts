@@ -7,6 +7,10 @@ import type { Shape, Vocabulary } from './vocabulary.ts'
 const text = (doc: string): Shape => ({ type: 'string', doc })
 const time = (doc: string): Shape => ({ type: 'time', doc })
 const version = (doc: string): Shape => ({ type: 'version', doc })
+const number = (doc: string): Shape => ({ type: 'number', doc })
+
+/** As a repair job writes them. */
+const JOB_OUTCOMES = ['Succeeded', 'Escalated', 'Transient', 'Permanent', 'Superseded', 'Cancelled'] as const
 
 const condition: Shape = {
   type: 'object',
@@ -61,6 +65,13 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
         zone: text('Its zone.'),
         rack: text('Its rack.'),
         class: text('Its hardware class.'),
+        agentReachable: {
+          type: 'string',
+          values: ['True', 'False', 'Unknown'],
+          since: 'agentReachableSince',
+          doc: 'Whether its agent renews its lease.',
+        },
+        agentReachableSince: time('Since when.'),
       },
     },
     components: {
@@ -74,6 +85,27 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
         },
       },
     },
+    repairs: {
+      type: 'object',
+      doc: 'What was done to this node before, by any rule; dry runs do not count.',
+      fields: {
+        lastDay: number('Repairs that began in the last 24 hours.'),
+        lastRule: text('The rule of the last one that ended.'),
+        lastOutcome: { type: 'string', values: JOB_OUTCOMES, doc: 'How it ended.' },
+        lastEndedAt: time('When it ended.'),
+      },
+    },
+    cluster: {
+      type: 'object',
+      doc: 'How well the whole cluster is.',
+      fields: {
+        nodes: number('All nodes.'),
+        ready: number('Nodes that are Ready.'),
+        notReady: number('Nodes that say that they are not Ready.'),
+        silent: number('Nodes of which nobody has heard lately.'),
+        readyPercent: number('Nodes that are Ready, of all, rounded down.'),
+      },
+    },
     peers: {
       type: 'object',
       doc: 'The other nodes of the same group, by condition type.',
@@ -85,7 +117,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
 const objectOf = (v: unknown): Record<string, unknown> => (isObject(v) ? v : {})
 const own = (o: Record<string, unknown>, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
-/** What a Node object itself says; a controller adds `machine`, `components` and `peers`. */
+/** What a Node object itself says; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
 export function nodeFacts(node: unknown): Facts {
   const metadata = objectOf(own(objectOf(node), 'metadata'))
   const spec = objectOf(own(objectOf(node), 'spec'))

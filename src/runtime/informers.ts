@@ -1,7 +1,7 @@
 // The caches of one process: one list-watch a kind, whoever asks for it, and an honest word on whether a cache may be decided upon.
 import type { Clock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -198,3 +198,13 @@ export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = S
       )
   }
 }
+
+/** How soon to look again after `requireFresh` refused; undefined for any other error. It is no failure of the key, and must not count as one. */
+export function blindFor(error: unknown): number | undefined {
+  if (!isKubeNodeError(error)) return undefined
+  return error.code === 'KN3050' ? SYNC_LOOK_MS : error.code === 'KN3051' ? STALE_LOOK_MS : undefined
+}
+
+/** A first list takes a moment, and every key that is awake asks for it. */
+const SYNC_LOOK_MS = 250
+const STALE_LOOK_MS = 5_000

@@ -12,33 +12,53 @@ import {
   REMEDIER_ANNOTATION,
   controllerRevisionType,
 } from '#nodeops/rules/active-rule.ts'
-import { deleteExactly } from '#runtime/preconditions.ts'
+import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
+import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import type { RemedyAction, WantedJob } from './plan.ts'
 
 const fieldManager = FIELD_MANAGERS.remedy
 
-export function act(client: KubeClient, action: RemedyAction, signal: AbortSignal): Promise<WriteOutcome<unknown>> {
+export function act(
+  client: KubeClient,
+  action: RemedyAction,
+  signal: AbortSignal,
+): Promise<WriteOutcome<RemedyOperationJob | undefined>> {
   const options = { fieldManager, signal }
   switch (action.kind) {
     case 'KeepRevision':
       return outcomeOf(() =>
         client.create(controllerRevisionType, revisionOf(action.remedier, action.active), options),
-      ).then(existsIsDone)
+      ).then(keptIsDone)
     case 'DropRevision':
       return deleteExactly(client, controllerRevisionType, action.revision, { signal }).then(goneIsDone)
     case 'CreateJob':
       return outcomeOf(() => client.create(remedyOperationJob, jobOf(action.job), options)).then(existsIsDone)
+    case 'SupersedeJob':
+      return updateExactly(client, remedyOperationJob, superseded(action.job, action.by), options).then(movedIsDone)
     default:
       return assertNever(action)
   }
 }
 
 /** The name follows from the content: what is there already is what was wanted. */
-const existsIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<unknown> =>
-  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+const existsIsDone = <T>(outcome: WriteOutcome<T>): WriteOutcome<T | undefined> =>
+  outcome.kind === 'Exists' ? DONE : outcome
 
-const goneIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<unknown> =>
-  outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome
+const keptIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
+  outcome.kind === 'Exists' || outcome.kind === 'Applied' ? DONE : outcome
+
+const DONE = { kind: 'Applied', object: undefined } as const
+const goneIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
+  outcome.kind === 'Stale' || outcome.kind === 'Applied' ? DONE : outcome
+
+/** It moved on: the next look sees whether it still waits. */
+const movedIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
+  outcome.kind === 'Conflict' ? DONE : goneIsDone(outcome)
+
+const superseded = (job: RemedyOperationJob, by: string): RemedyOperationJob => ({
+  ...job,
+  metadata: { ...job.metadata, annotations: { ...job.metadata.annotations, [SUPERSEDED_BY]: by } },
+})
 
 function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevision {
   const { name = '', uid = '' } = remedier.metadata
@@ -56,6 +76,21 @@ function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevis
   }
 }
 
+type Operations = RemedyOperationJob['spec']['operations']
+
+const DESTROYS = (o: Operations[number]): boolean =>
+  o.reboot !== undefined || o.fence !== undefined || o.replace !== undefined
+/** What a step list may hold. */
+const MOST_STEPS = 16
+
+/** What a reboot or a new machine wipes out is kept first, also where the author of the rule did not think of it. */
+export function withEvidence(operations: Operations, hasAgent: boolean): Operations {
+  const first = operations.findIndex(DESTROYS)
+  const isKept = operations.slice(0, first).some((o) => o.collectEvidence !== undefined)
+  if (first < 0 || isKept || !hasAgent || operations.length >= MOST_STEPS) return operations
+  return [{ collectEvidence: { kinds: ['KernelLog', 'Journal'] } }, ...operations]
+}
+
 function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJob): RemedyOperationJob {
   const step = active.spec.ladder[rung]
   if (step === undefined) throw new Error(`rule ${active.name} has no rung ${rung}`)
@@ -71,7 +106,7 @@ function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJo
       incident,
       rung,
       attempt,
-      operations: step.operations,
+      operations: withEvidence(step.operations, node.machine !== undefined),
       timeout: step.timeout,
       stableFor: step.verify.stableFor,
       dryRun,

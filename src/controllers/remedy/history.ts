@@ -1,5 +1,6 @@
 // What the jobs of a rule and of a node say about the past. Jobs are kept for a day after they closed, so that this needs no memory.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Facts } from '#policy/reading.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
@@ -14,6 +15,9 @@ export const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadat
 export const finishedAt = (job: RemedyOperationJob): number => timeOf(job.status?.finishedAt) ?? createdAt(job)
 export const hasStarted = (job: RemedyOperationJob): boolean => job.status?.startedAt !== undefined
 export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.name
+/** Nothing was asked for or done yet that could not be left undone. */
+export const isWaiting = (job: RemedyOperationJob): boolean =>
+  job.status?.phase === undefined || job.status.phase === 'Pending' || job.status.phase === 'AwaitingPermit'
 
 /** Later first; within one second (stamps have no more) the higher rung and attempt are later. */
 const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
@@ -25,11 +29,15 @@ const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
 
 export const lastJob = (jobs: readonly RemedyOperationJob[]): RemedyOperationJob | undefined => jobs.toSorted(later)[0]
 
+/** When it counts as a repair: from its start; a dry run never starts. */
+const countsFrom = (job: RemedyOperationJob): number | undefined =>
+  timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
+
 /** Counts what started in the last `windowMs`, and all that still may. A stamp in the future is a wrong clock and counts. */
 export function countRepairs(jobs: readonly RemedyOperationJob[], windowMs: number, now: number): number {
   return jobs.filter((job) => {
     if (isOpen(job)) return true
-    const at = timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
+    const at = countsFrom(job)
     return at !== undefined && now - at < windowMs
   }).length
 }
@@ -37,10 +45,67 @@ export function countRepairs(jobs: readonly RemedyOperationJob[], windowMs: numb
 /** When the first of what is counted leaves the window; undefined while nothing will by itself. */
 export function untilOneLeaves(jobs: readonly RemedyOperationJob[], windowMs: number, now: number): number | undefined {
   const ends = jobs.flatMap((job) => {
-    const at = isOpen(job)
-      ? undefined
-      : timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
+    const at = isOpen(job) ? undefined : countsFrom(job)
     return at !== undefined && now - at < windowMs ? [at + windowMs - now] : []
   })
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
+
+export interface Tally {
+  readonly jobs: readonly RemedyOperationJob[]
+  readonly open: number
+  readonly lastHour: number
+  readonly lastDay: number
+  readonly hourLeavesInMs: number | undefined
+  readonly dayLeavesInMs: number | undefined
+}
+
+/** The jobs of one look, sorted once and counted once, however many nodes ask. */
+export class History {
+  readonly #now: number
+  readonly #byNode: ReadonlyMap<string, readonly RemedyOperationJob[]>
+  readonly #byRule: ReadonlyMap<string, readonly RemedyOperationJob[]>
+  readonly #tallies = new Map<string, Tally>()
+
+  constructor(jobs: readonly RemedyOperationJob[], now: number) {
+    this.#now = now
+    this.#byNode = Map.groupBy(jobs, (j) => j.spec.node.uid)
+    this.#byRule = Map.groupBy(jobs, (j) => sortOf(ruleOf(j), j.spec.dryRun))
+  }
+
+  ofNode(uid: string): readonly RemedyOperationJob[] {
+    return this.#byNode.get(uid) ?? []
+  }
+
+  /** Of repairs, or of dry runs. */
+  ofRule(rule: string, dryRun: boolean): Tally {
+    const sort = sortOf(rule, dryRun)
+    const known = this.#tallies.get(sort)
+    if (known !== undefined) return known
+    const jobs = this.#byRule.get(sort) ?? []
+    const tally = {
+      jobs,
+      open: jobs.filter(isOpen).length,
+      lastHour: countRepairs(jobs, HOUR_MS, this.#now),
+      lastDay: countRepairs(jobs, DAY_MS, this.#now),
+      hourLeavesInMs: untilOneLeaves(jobs, HOUR_MS, this.#now),
+      dayLeavesInMs: untilOneLeaves(jobs, DAY_MS, this.#now),
+    }
+    this.#tallies.set(sort, tally)
+    return tally
+  }
+
+  /** The fact `repairs` of a node. */
+  facts(uid: string): Facts {
+    const jobs = this.ofNode(uid).filter((j) => !j.spec.dryRun)
+    const last = lastJob(jobs.filter((j) => !isOpen(j)))
+    return {
+      lastDay: countRepairs(jobs.filter(hasStarted), DAY_MS, this.#now),
+      lastRule: last && ruleOf(last),
+      lastOutcome: last?.status?.outcome,
+      lastEndedAt: last?.status?.finishedAt,
+    }
+  }
+}
+
+const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`

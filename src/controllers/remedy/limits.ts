@@ -2,7 +2,7 @@
 import type { NodeRemedierSpec } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Reason } from '#api/catalogue.ts'
-import { DAY_MS, HOUR_MS, countRepairs, isOpen, untilOneLeaves } from './history.ts'
+import { DAY_MS, type Tally, countRepairs, untilOneLeaves } from './history.ts'
 
 export interface LimitHit {
   readonly reason: Extract<Reason, 'PerNodeLimit' | 'HourlyLimit' | 'DailyLimit' | 'InFlightLimit'>
@@ -14,8 +14,9 @@ export interface LimitHit {
 export interface LimitQuestion {
   readonly limits: NodeRemedierSpec['limits']
   /** All jobs of the rule of the same sort: repairs, or dry runs. */
-  readonly ofRule: readonly RemedyOperationJob[]
-  readonly nodeUid: string
+  readonly ofRule: Tally
+  /** Those of them that concern the node. */
+  readonly ofNode: readonly RemedyOperationJob[]
   /** Nodes that the rule is asked about. */
   readonly nodes: number
   /** Jobs that the same plan makes already. */
@@ -30,22 +31,28 @@ export function inFlightLimit(max: NodeRemedierSpec['limits']['maxInFlight'], no
   return Number.isFinite(share) ? Math.max(1, Math.floor((share * nodes) / 100)) : 1
 }
 
-export function limitHit({ limits, ofRule, nodeUid, nodes, planned, now }: LimitQuestion): LimitHit | undefined {
+export function limitHit({ limits, ofRule, ofNode, nodes, planned, now }: LimitQuestion): LimitHit | undefined {
   const { perNodePerDay, perHour, perDay, maxInFlight } = limits
-  const ofNode = ofRule.filter((j) => j.spec.node.uid === nodeUid)
-  const counts = (
-    [
-      ['PerNodeLimit', ofNode, DAY_MS, perNodePerDay, 0, 'repairs of this node in 24h'],
-      ['HourlyLimit', ofRule, HOUR_MS, perHour, planned, 'repairs in 1h'],
-      ['DailyLimit', ofRule, DAY_MS, perDay, planned, 'repairs in 24h'],
-    ] as const
-  ).map(([reason, jobs, windowMs, limit, more, what]) => ({ reason, jobs, windowMs, limit, more, what }))
-  for (const { reason, jobs, windowMs, limit, more, what } of counts) {
-    const count = countRepairs(jobs, windowMs, now) + more
-    if (count >= limit)
-      return { reason, message: `${count} of ${limit} ${what}`, afterMs: untilOneLeaves(jobs, windowMs, now) }
-  }
-  const open = ofRule.filter(isOpen).length + planned
+  const mine = countRepairs(ofNode, DAY_MS, now)
+  if (mine >= perNodePerDay)
+    return {
+      reason: 'PerNodeLimit',
+      message: `${mine} of ${perNodePerDay} repairs of this node in 24h`,
+      afterMs: untilOneLeaves(ofNode, DAY_MS, now),
+    }
+  if (ofRule.lastHour + planned >= perHour)
+    return {
+      reason: 'HourlyLimit',
+      message: `${ofRule.lastHour + planned} of ${perHour} repairs in 1h`,
+      afterMs: ofRule.hourLeavesInMs,
+    }
+  if (ofRule.lastDay + planned >= perDay)
+    return {
+      reason: 'DailyLimit',
+      message: `${ofRule.lastDay + planned} of ${perDay} repairs in 24h`,
+      afterMs: ofRule.dayLeavesInMs,
+    }
+  const open = ofRule.open + planned
   const most = inFlightLimit(maxInFlight, nodes)
   return open >= most
     ? { reason: 'InFlightLimit', message: `${open} of ${most} repairs at the same time`, afterMs: undefined }

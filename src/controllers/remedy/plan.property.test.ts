@@ -111,12 +111,25 @@ const job = fc
     } as unknown as RemedyOperationJob
   })
 
+const countsOf = (seen: readonly NodeSeen[]): Seen['counts'] =>
+  new Map(
+    RULES.map((rule) => [
+      rule,
+      {
+        selected: seen.length,
+        silent: seen.filter((n) => n.standing.kind === 'Silent').length,
+        bad: seen.filter((n) => n.matches.has(rule)).length,
+      },
+    ]),
+  )
+
 const world = fc
   .record({ specs: fc.tuple(spec, spec), nodes, jobs: fc.array(job, { maxLength: 8 }) })
   .map(({ specs, nodes: seenNodes, jobs }): Seen => ({
     rules: RULES.map((name, n) => book.read(remedierOf(name, specs[n] ?? {}), [])),
     revisions: [],
     nodes: seenNodes,
+    counts: countsOf(seenNodes),
     jobs,
     holds: [],
     isTimed: false,

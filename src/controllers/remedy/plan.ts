@@ -2,17 +2,19 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf } from '#nodeops/rules/active-rule.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
-import { DAY_MS, HOUR_MS, countRepairs, isOpen, lastJob, ruleOf } from './history.ts'
+import { History, isOpen, isWaiting, lastJob, ruleOf } from './history.ts'
 import { type JobIdentity, isInShare, jobName } from './incident.ts'
-import { ladderStep } from './ladder.ts'
+import { type LadderStep, ladderStep } from './ladder.ts'
 import { limitHit } from './limits.ts'
-import type { NodeSeen, Seen } from './seen.ts'
+import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
+import { TICK_MS } from './rule-needs.ts'
 
 export interface WantedJob extends JobIdentity {
   readonly name: string
@@ -29,6 +31,13 @@ export type RemedyAction =
     }
   | { readonly kind: 'DropRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateJob'; readonly reason: string; readonly job: WantedJob }
+  /** Tells the job controller that a job which waits shall end, for a rule of a higher priority. */
+  | {
+      readonly kind: 'SupersedeJob'
+      readonly reason: string
+      readonly job: RemedyOperationJob
+      readonly by: string
+    }
 
 /** One fault of one node under one rule, and what comes of it. */
 export interface Fault {
@@ -56,8 +65,6 @@ export interface RemedyPlan extends Plan<RemedyAction> {
   readonly verdicts: readonly RuleVerdict[]
 }
 
-/** Rules with ages in them turn true without an event. */
-const TICK_MS = 5_000
 /** A limit that waits for others to finish is looked at again when they do; this is the fallback. */
 const LOOK_AGAIN_MS = 60_000
 
@@ -66,14 +73,15 @@ export function plan(seen: Seen, now: number): RemedyPlan {
   const scene: Scene = {
     seen,
     now,
-    jobs: sortJobs(seen.jobs),
+    history: new History(seen.jobs, now),
     planned: new Map(),
     waits: [],
     actions: [],
     rules: new Map(),
   }
   for (const reading of rules) scene.rules.set(nameOf(reading), ruleScene(scene, reading))
-  for (const node of seen.nodes.toSorted(byFirstFault)) planNode(scene, node, rules)
+  const firstFault = new Map(seen.nodes.map((n) => [n, Math.min(...n.matches.values())]))
+  for (const node of seen.nodes.toSorted(byFirstFault(firstFault))) planNode(scene, node, rules)
   const verdicts = rules.map((reading) => verdictOf(scene, reading))
   const keep = rules.flatMap((reading) => revisionActions(reading, seen.revisions))
   const waits = [...scene.waits, ...(seen.isTimed ? [TICK_MS] : [])]
@@ -94,14 +102,15 @@ const inOrder = (rules: readonly RuleReading[]): readonly RuleReading[] =>
   )
 
 /** Who has waited longest comes first when a limit lets only some through. */
-const byFirstFault = (a: NodeSeen, b: NodeSeen): number =>
-  firstFault(a) - firstFault(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.uid < b.uid ? -1 : 1)
-const firstFault = ({ matches }: NodeSeen): number => Math.min(Number.MAX_SAFE_INTEGER, ...matches.values())
+const byFirstFault =
+  (first: ReadonlyMap<NodeSeen, number>) =>
+  (a: NodeSeen, b: NodeSeen): number =>
+    (first.get(a) ?? 0) - (first.get(b) ?? 0) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.uid < b.uid ? -1 : 1)
 
 interface Scene {
   readonly seen: Seen
   readonly now: number
-  readonly jobs: SortedJobs
+  readonly history: History
   /** Jobs that this plan makes, by rule. */
   readonly planned: Map<string, number>
   readonly waits: number[]
@@ -110,37 +119,27 @@ interface Scene {
 }
 
 interface RuleScene {
-  readonly selected: readonly NodeSeen[]
+  readonly counts: RuleCounts
   readonly faults: Fault[]
   readonly inhibited: RuleVerdict['inhibited']
   readonly paused: string | undefined
 }
 
-interface SortedJobs {
-  readonly byNode: ReadonlyMap<string, readonly RemedyOperationJob[]>
-  readonly byRule: ReadonlyMap<string, readonly RemedyOperationJob[]>
-}
-
-const sortJobs = (jobs: readonly RemedyOperationJob[]): SortedJobs => ({
-  byNode: Map.groupBy(jobs, (j) => j.spec.node.uid),
-  byRule: Map.groupBy(jobs, (j) => `${ruleOf(j)}\n${j.spec.dryRun}`),
-})
+const NO_NODES: RuleCounts = { selected: 0, silent: 0, bad: 0 }
 
 function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
   const { active, remedier } = reading
-  const selected = active === undefined ? [] : seen.nodes.filter((n) => active.selects(n.labels))
-  const silent = selected.filter((n) => n.standing.kind === 'Silent').length
-  const bad = selected.filter((n) => n.matches.has(nameOf(reading))).length
+  const counts = (active && seen.counts.get(active.name)) ?? NO_NODES
   const hold = holdOver(seen.holds, ['Pause', 'Freeze'], [['NodeRemedier', remedier]], now)
   return {
-    selected,
+    counts,
     faults: [],
-    inhibited: inhibition(silent, bad, selected.length),
+    inhibited: inhibition(counts),
     paused: hold === undefined ? undefined : `hold ${hold.metadata.name}: ${hold.spec.reason}`,
   }
 }
 
-function inhibition(silent: number, bad: number, total: number): RuleVerdict['inhibited'] {
+function inhibition({ silent, bad, selected: total }: RuleCounts): RuleVerdict['inhibited'] {
   if (isMass(silent, total))
     return { reason: 'ZoneOutage', message: `${silent} of ${total} nodes are silent: taken for a network problem` }
   if (isMass(bad, total))
@@ -153,12 +152,12 @@ function inhibition(silent: number, bad: number, total: number): RuleVerdict['in
 
 /** The highest rule that means to act has the node; lower ones wait for it. One open job a node. */
 function planNode(scene: Scene, node: NodeSeen, rules: readonly RuleReading[]): void {
-  const open = scene.jobs.byNode.get(node.uid)?.find((j) => isOpen(j) && !j.spec.dryRun)
+  const open = scene.history.ofNode(node.uid).find((j) => isOpen(j) && !j.spec.dryRun)
   let owner: string | undefined
   for (const { active } of rules) {
     const since = active === undefined ? undefined : node.matches.get(active.name)
     if (active === undefined || since === undefined) continue
-    const decision = decide(scene, node, active, since, { open, owner })
+    const decision = decide({ scene, node, active, since, open, owner })
     scene.rules.get(active.name)?.faults.push({ node: node.name, since, ...decision.fault })
     if (decision.claims) owner ??= active.name
   }
@@ -170,64 +169,118 @@ interface Decision {
   readonly claims: boolean
 }
 
-interface Others {
+interface Case {
+  readonly scene: Scene
+  readonly node: NodeSeen
+  readonly active: ActiveRule
+  readonly since: number
   readonly open: RemedyOperationJob | undefined
   readonly owner: string | undefined
 }
 
-function decide(scene: Scene, node: NodeSeen, active: ActiveRule, since: number, { open, owner }: Others): Decision {
-  const { seen, now, jobs, planned } = scene
-  const { spec, name } = active
-  const rule = scene.rules.get(name)
-  const waits = (reason: Reason, waitingFor: string, afterMs?: number): Decision => {
-    if (afterMs !== undefined) scene.waits.push(afterMs)
-    return { fault: { reason, waitingFor }, claims: true }
-  }
-  const passes = (reason: Reason, waitingFor: string): Decision => ({ fault: { reason, waitingFor }, claims: false })
+const passes = (reason: Reason, waitingFor: string): Decision => ({ fault: { reason, waitingFor }, claims: false })
 
+function decide(given: Case): Decision {
+  const { scene, node, active, since, open } = given
+  const { spec, name } = active
   if (open !== undefined && ruleOf(open) === name) return { fault: { job: open.metadata.name ?? '' }, claims: true }
-  if (spec.mode === 'Shadow') return passes('ShadowOnly', 'nothing: the rule only counts')
+  const dryRun = spec.mode === 'DryRun'
+  const ofNode = scene.history.ofNode(node.uid).filter((j) => ruleOf(j) === name && j.spec.dryRun === dryRun)
+  const step = ladderStep({ rule: name, nodeUid: node.uid, spec, since, last: lastJob(ofNode) })
+  const paused = scene.rules.get(name)?.paused
+  // What only looks on says what it would do, so that it can be judged before it is let loose.
+  if (spec.mode === 'Shadow')
+    return passes('ShadowOnly', `nothing, the rule only counts; it would ${wouldDo(step, given)}`)
   if (!isInShare(node.uid, name, spec.share))
     return passes('ShadowOnly', `the node is not among the ${spec.share} % that the rule acts on`)
-  if (rule?.paused !== undefined) return passes('HoldPause', rule.paused)
-  if (rule?.inhibited !== undefined) return waits(rule.inhibited.reason, rule.inhibited.message)
-  const hold = holdOver(seen.holds, ['Pause', 'Freeze'], heldThings(node), now)
-  if (hold !== undefined)
-    return waits('HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, Date.parse(hold.spec.until) - now)
-
-  const dryRun = spec.mode === 'DryRun'
-  const last = lastJob((jobs.byNode.get(node.uid) ?? []).filter((j) => ruleOf(j) === name && j.spec.dryRun === dryRun))
-  const step = ladderStep({ rule: name, nodeUid: node.uid, spec, since, last })
-  if (step.kind === 'Open') return { fault: { job: step.job }, claims: !dryRun }
+  if (paused !== undefined) return passes('HoldPause', `${paused}; it would ${wouldDo(step, given)}`)
   if (step.kind === 'Over') return passes(step.reason, step.message)
+  const blocked = heldBack(given)
+  if (blocked !== undefined) return blocked
+  if (step.kind === 'Open') return { fault: { job: step.job }, claims: !dryRun }
+  return waitsForTurn(given, step, ofNode) ?? opens(given, step)
+}
 
+function wouldDo(step: LadderStep, { scene, active: { spec }, since }: Case): string {
+  if (step.kind !== 'Try') return 'do nothing more'
+  const holdDown = parseDuration(spec.for)
+  const names = (spec.ladder[step.rung]?.operations ?? []).map((o) => Object.keys(o)[0] ?? '').join(', ')
+  const wait = Math.max(holdDown - (scene.now - since), step.notBefore - scene.now)
+  return `begin rung ${step.rung} (${names}) ${wait > 0 ? `in ${formatDuration(wait)}` : 'now'}`
+}
+
+const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: number): Decision => {
+  if (afterMs !== undefined) scene.waits.push(afterMs)
+  return { fault: { reason, waitingFor }, claims: true }
+}
+
+/** What is not about this rule and this node alone: a mass fault, a silenced rack, a hold. */
+function heldBack(given: Case): Decision | undefined {
+  const { scene, node, active } = given
+  const inhibited = scene.rules.get(active.name)?.inhibited
+  if (inhibited !== undefined) return waits(given, inhibited.reason, inhibited.message)
+  const { silence } = node
+  if (silence !== undefined)
+    return waits(
+      given,
+      'ZoneOutage',
+      `${silence.silent} of ${silence.total} nodes of ${silence.group} are silent: taken for a network problem`,
+      LOOK_AGAIN_MS,
+    )
+  const hold = holdOver(scene.seen.holds, ['Pause', 'Freeze'], heldThings(node), scene.now)
+  return (
+    hold &&
+    waits(
+      given,
+      'HoldPause',
+      `hold ${hold.metadata.name}: ${hold.spec.reason}`,
+      Date.parse(hold.spec.until) - scene.now,
+    )
+  )
+}
+
+type Try = Extract<LadderStep, { kind: 'Try' }>
+
+function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJob[]): Decision | undefined {
+  const { scene, active, since, open, owner } = given
+  const { history, now, planned } = scene
+  const { spec, name } = active
+  const dryRun = spec.mode === 'DryRun'
   const held = now - since
   const holdDown = parseDuration(spec.for)
-  if (held < holdDown) return waits('WaitingForOther', `the rule must hold for ${spec.for}`, holdDown - held)
-  if (!dryRun && owner !== undefined) return waits('WaitingForOther', `rule ${owner} acts on this node first`)
-  if (!dryRun && open !== undefined) return waits('JobRunning', `job ${open.metadata.name} is at work on this node`)
+  if (held < holdDown) return waits(given, 'WaitingForOther', `the rule must hold for ${spec.for}`, holdDown - held)
+  if (!dryRun && owner !== undefined) return waits(given, 'WaitingForOther', `rule ${owner} acts on this node first`)
   if (step.notBefore > now)
     return waits(
+      given,
       'Cooldown',
       `left alone until ${new Date(step.notBefore).toISOString().slice(0, 19)}Z`,
       step.notBefore - now,
     )
-  const ofRule = jobs.byRule.get(`${name}\n${dryRun}`) ?? []
   const hit = limitHit({
     limits: spec.limits,
-    ofRule,
-    nodeUid: node.uid,
-    nodes: rule?.selected.length ?? 0,
+    ofRule: history.ofRule(name, dryRun),
+    ofNode,
+    nodes: scene.rules.get(name)?.counts.selected ?? 0,
     planned: planned.get(name) ?? 0,
     now,
   })
-  if (hit !== undefined) return waits(hit.reason, hit.message, hit.afterMs ?? LOOK_AGAIN_MS)
+  if (hit !== undefined) return waits(given, hit.reason, hit.message, hit.afterMs ?? LOOK_AGAIN_MS)
+  if (dryRun || open === undefined) return undefined
+  // A repair of a lower rule that has not begun gives way; one that has is let finish.
+  if (isWaiting(open) && open.metadata.annotations?.[SUPERSEDED_BY] === undefined)
+    scene.actions.push({ kind: 'SupersedeJob', reason: `rule ${name} acts on this node first`, job: open, by: name })
+  return waits(given, 'JobRunning', `job ${open.metadata.name} is at work on this node`)
+}
 
-  const { incident, rung, attempt } = step
+function opens({ scene, node, active, since }: Case, { incident, rung, attempt, why }: Try): Decision {
+  const { spec, name } = active
+  const dryRun = spec.mode === 'DryRun'
   const identity: JobIdentity = { rule: name, incident, rung, attempt, dryRun }
   const job: WantedJob = { ...identity, name: jobName(identity), node: pickNode(node), active }
-  scene.actions.push({ kind: 'CreateJob', job, reason: `${step.why}, true for ${formatDuration(Math.max(0, held))}` })
-  planned.set(name, (planned.get(name) ?? 0) + 1)
+  const reason = `${why}, true for ${formatDuration(Math.max(0, scene.now - since))}`
+  scene.actions.push({ kind: 'CreateJob', job, reason })
+  scene.planned.set(name, (scene.planned.get(name) ?? 0) + 1)
   return { fault: { job: job.name }, claims: !dryRun }
 }
 
@@ -241,18 +294,18 @@ const heldThings = ({ name, machine, labels }: NodeSeen) => {
   ] as const
 }
 
-function verdictOf({ rules, jobs, now }: Scene, reading: RuleReading): RuleVerdict {
+function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict {
   const scene = rules.get(nameOf(reading))
-  const dryRun = reading.active?.spec.mode === 'DryRun'
-  const ofRule = jobs.byRule.get(`${nameOf(reading)}\n${dryRun}`) ?? []
+  const { open, lastHour, lastDay } = history.ofRule(nameOf(reading), reading.active?.spec.mode === 'DryRun')
+  const { selected, silent } = scene?.counts ?? NO_NODES
   return {
     reading,
-    selected: scene?.selected.length ?? 0,
-    silent: scene?.selected.filter((n) => n.standing.kind === 'Silent').length ?? 0,
+    selected,
+    silent,
     faults: scene?.faults ?? [],
-    inFlight: ofRule.filter(isOpen).length,
-    lastHour: countRepairs(ofRule, HOUR_MS, now),
-    lastDay: countRepairs(ofRule, DAY_MS, now),
+    inFlight: open,
+    lastHour,
+    lastDay,
     ...(scene?.inhibited !== undefined && { inhibited: scene.inhibited }),
     ...(scene?.paused !== undefined && { paused: scene.paused }),
   }

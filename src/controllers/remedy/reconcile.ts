@@ -1,17 +1,18 @@
-// The remedy controller: looks at all nodes and rules at once, since limits and mass faults concern them all; one look at a time, each small.
+// The remedy controller: decides about all nodes and rules at once, since limits and mass faults concern them all; asks again only about what changed.
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
-import { type Outcome, doneOrAfter, retry } from '#runtime/outcome.ts'
+import { blindFor } from '#runtime/informers.ts'
+import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
-import { isNews } from './news.ts'
-import { Observer, cachesOf, freshJobs } from './observe.ts'
+import { freshJobs } from './job-ledger.ts'
+import { Observer, cachesOf } from './observe.ts'
 import { type RemedyAction, type RemedyPlan, plan } from './plan.ts'
 import type { Seen } from './seen.ts'
-import { statusOf } from './status.ts'
+import { type RemedierStatus, isUrgent, statusOf } from './status.ts'
 
 /** The parts that decide; tests plant bugs in their place. */
 export interface RemedyParts {
@@ -26,42 +27,63 @@ export const remedyModuleOf = (parts: RemedyParts): ControllerModule => ({
 
 export const remedyModule: ControllerModule = remedyModuleOf({ plan, freshJobs })
 
-/** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
+/** A node must not wait minutes for its repair because one write was refused again and again. */
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
 /** There is one decision over all nodes, and so one key. */
 const KEY = 'cluster'
+/** Jobs made at the same time: a burst of a thousand nodes is a thousand writes. */
+const WRITES_AT_ONCE = 16
+/** Counts in the status of a rule are brought up to date no more often than this. */
+const STATUS_MS = 1_000
 
 function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
-  const observer = new Observer(caches)
+  const observer = new Observer(caches, clock)
+  /** By UID of the rule: when its status was written last, on the monotonic clock. */
+  const toldAt = new Map<string, number>()
 
   async function reconcile(_key: string, { signal, log: line }: ReconcileContext): Promise<Outcome> {
-    const { seen, planned } = await decide(signal)
+    let decided
+    try {
+      decided = await decide(signal)
+    } catch (error) {
+      const ms = blindFor(error)
+      if (ms === undefined) throw error
+      return requeueAfter(ms)
+    }
+    const { seen, planned } = decided
     const failures: unknown[] = []
     const failed = new Set<string>()
-    for (const action of planned.actions) {
+    // One that is refused holds up none of the others.
+    await atOnce(planned.actions, async (action) => {
       const outcome = await act(client, action, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind, job: jobOf(action) })
-      if (outcome.kind === 'Applied') continue
-      // One that is refused holds up none of the others.
+      if (outcome.kind === 'Applied') {
+        if (action.kind === 'CreateJob') observer.jobs.noteMade(action.job.name, outcome.object)
+        return
+      }
+      if (action.kind === 'CreateJob') observer.jobs.noteDoubt()
       failures.push(outcome.error)
       failed.add(jobOf(action) ?? '')
-    }
-    failures.push(...(await writeStatuses(planned, failed, signal)))
+    })
+    const told = await writeStatuses(planned, failed, signal)
+    failures.push(...told.failures)
     for (const { reason, message } of planned.notices) note(seen, reason, message)
-    return failures.length > 0 ? retry(failures[0]) : doneOrAfter(planned.requeueAfter)
+    if (failures.length > 0) return retry(failures[0])
+    const again = [planned.requeueAfter, told.againMs].filter((ms) => ms !== undefined)
+    return doneOrAfter(again.length === 0 ? undefined : Math.min(...again))
   }
 
-  /** From the caches; where that means new jobs, once more with the jobs that the server has now. */
+  /** From the caches; before the first job of a term, and after a doubt, with the jobs that the server has now. */
   async function decide(signal: AbortSignal): Promise<{ readonly seen: Seen; readonly planned: RemedyPlan }> {
     const now = clock.now()
     const seen = await observer.observe(now)
     const planned = parts.plan(seen, now)
-    if (!planned.actions.some((a) => a.kind === 'CreateJob')) return { seen, planned }
-    const jobs = await parts.freshJobs(client, signal)
+    if (observer.jobs.isSure || !planned.actions.some((a) => a.kind === 'CreateJob')) return { seen, planned }
+    observer.jobs.noteRead(await parts.freshJobs(client, signal))
     const later = clock.now()
-    const fresh = await observer.observe(later, jobs)
+    const fresh = await observer.observe(later)
     return { seen: fresh, planned: parts.plan(fresh, later) }
   }
 
@@ -69,17 +91,27 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     { verdicts }: RemedyPlan,
     failed: ReadonlySet<string>,
     signal: AbortSignal,
-  ): Promise<readonly unknown[]> {
+  ): Promise<{ readonly failures: readonly unknown[]; readonly againMs: number | undefined }> {
     const failures: unknown[] = []
+    let againMs: number | undefined
     for (const verdict of verdicts) {
       const { remedier } = verdict.reading
-      const status = statusOf(verdict, failed, clock.now())
+      const status: RemedierStatus = statusOf(verdict, failed, clock.now())
       if (jsonEqual(remedier.status, status)) continue
+      const uid = remedier.metadata.uid ?? ''
+      const waitMs = (toldAt.get(uid) ?? -Infinity) + STATUS_MS - clock.monotonic()
+      if (waitMs > 0 && !isUrgent(remedier.status, status)) {
+        againMs = Math.min(againMs ?? Infinity, waitMs)
+        continue
+      }
       const options = { subresource: 'status', fieldManager: FIELD_MANAGERS.remedy, signal }
       const written = await updateExactly(client, nodeRemedier, { ...remedier, status }, options)
-      if (written.kind !== 'Applied') failures.push(written.error)
+      if (written.kind === 'Applied') toldAt.set(uid, clock.monotonic())
+      else failures.push(written.error)
     }
-    return failures
+    const uids = new Set(verdicts.map((v) => v.reading.remedier.metadata.uid ?? ''))
+    for (const uid of toldAt.keys()) if (!uids.has(uid)) toldAt.delete(uid)
+    return { failures, againMs }
   }
 
   function note({ rules }: Seen, reason: string, message: string): void {
@@ -99,12 +131,16 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     reconcile,
     allKeys: () => [KEY],
   })
-  const wake = () => controller.enqueue(KEY)
-  for (const cache of [caches.remediers, caches.revisions, caches.jobs, caches.holds]) cache.onChange(wake)
-  const wakeOnNews: Parameters<typeof caches.nodes.onChange>[0] = (before, now) => void (isNews(before, now) && wake())
-  caches.nodes.onChange(wakeOnNews)
-  caches.machines.onChange((before, now) => void (isNews(before, now) && wake()))
+  observer.listen(() => controller.enqueue(KEY))
   return { controllers: [controller] }
 }
 
 const jobOf = (action: RemedyAction): string | undefined => (action.kind === 'CreateJob' ? action.job.name : undefined)
+
+async function atOnce<T>(list: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const left = [...list]
+  const next = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(WRITES_AT_ONCE, left.length) }, next))
+}

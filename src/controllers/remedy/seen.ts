@@ -1,8 +1,9 @@
-// What the remedy controller decides about: rules as they are asked, nodes with the rules that are true for them, and the jobs there are.
+// What the remedy controller decides about: rules as they are asked, nodes for which some rule is true, and the jobs there are.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ControllerRevision, RuleReading } from '#nodeops/rules/active-rule.ts'
 import type { Standing } from '#nodeops/rules/node-view.ts'
+import type { Silence } from '#nodeops/rules/peers.ts'
 
 export interface NodeSeen {
   readonly name: string
@@ -10,14 +11,25 @@ export interface NodeSeen {
   readonly machine: string | undefined
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly standing: Standing
-  /** The rules that are true for certain, each with the first time that is recorded for it. Empty unless Readable. */
+  /** The rules that are true for certain, each with the first time that is recorded for it. */
   readonly matches: ReadonlyMap<string, number>
+  /** Where it is one of many that went silent at once. */
+  readonly silence?: Silence
+}
+
+/** Of the nodes that a rule is asked about: all, those that are silent, those for which it is true. */
+export interface RuleCounts {
+  readonly selected: number
+  readonly silent: number
+  readonly bad: number
 }
 
 export interface Seen {
   readonly rules: readonly RuleReading[]
   readonly revisions: readonly ControllerRevision[]
+  /** The others need no decision; `counts` knows of them. */
   readonly nodes: readonly NodeSeen[]
+  readonly counts: ReadonlyMap<string, RuleCounts>
   readonly jobs: readonly RemedyOperationJob[]
   readonly holds: readonly OperationalHold[]
   /** Whether some rule can become true by the mere passing of time. */

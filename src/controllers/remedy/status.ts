@@ -2,6 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { RuleVerdict } from './plan.ts'
 
@@ -40,6 +41,16 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
     matching,
     conditions: setConditions(remedier.status?.conditions, conditionsOf(verdict), now),
   }
+}
+
+/** Counts may be told a little later; what a person waits for may not. */
+export function isUrgent(before: NodeRemedier['status'], now: RemedierStatus): boolean {
+  const essence = (s: NodeRemedier['status']) => [
+    s?.observedGeneration,
+    s?.activeRevision,
+    s?.conditions?.map((c) => [c.type, c.status, c.reason]),
+  ]
+  return !jsonEqual(essence(before), essence(now))
 }
 
 const LIMITS: ReadonlySet<Reason> = new Set<Reason>(['PerNodeLimit', 'HourlyLimit', 'DailyLimit', 'InFlightLimit'])

@@ -3,6 +3,8 @@ import { type Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeFacts } from '#policy/node-vocabulary.ts'
 import type { Facts } from '#policy/reading.ts'
+import type { Term } from '#policy/rule.ts'
+import { pointerTokens } from '#policy/pointer.ts'
 import { setOwn } from '#lib/json.ts'
 import type { Node } from '../objects.ts'
 
@@ -19,10 +21,13 @@ export interface NodeView {
   readonly node: Node
   readonly machine: Machine | undefined
   readonly standing: Standing
+  /** Of a silent node only what others say of it: its name, its place, and that it is silent. */
   readonly facts: Facts
 }
 
 const READABLE: Standing = { kind: 'Readable' }
+
+const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
 
 export function standingOf(node: Node, machine: Machine | undefined): Standing {
   if (node.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Node is being deleted' }
@@ -30,18 +35,20 @@ export function standingOf(node: Node, machine: Machine | undefined): Standing {
   const ready = findCondition(node.status?.conditions, 'Ready')?.status
   if (ready !== 'True' && ready !== 'False') return { kind: 'Silent', why: `Ready is ${ready ?? 'not reported'}` }
   if (machine === undefined || machine.spec.channel === 'Observe') return READABLE
-  const reachable = findCondition(machine.status?.conditions, 'AgentReachable')?.status
+  const reachable = agentReachable(machine)?.status
   return reachable === 'True' ? READABLE : { kind: 'Silent', why: `AgentReachable is ${reachable ?? 'not reported'}` }
 }
 
 export function nodeView(node: Node, machine: Machine | undefined): NodeView {
+  const standing = standingOf(node, machine)
+  const facts = { ...nodeFacts(node), ...machineFacts(machine) }
   return {
     name: node.metadata.name ?? '',
     uid: node.metadata.uid ?? '',
     node,
     machine,
-    standing: standingOf(node, machine),
-    facts: { ...nodeFacts(node), ...machineFacts(machine) },
+    standing,
+    facts: standing.kind === 'Silent' ? silentFacts(facts) : facts,
   }
 }
 
@@ -51,11 +58,41 @@ function machineFacts(machine: Machine | undefined): Facts {
   const components = {}
   for (const { name, version, state, since } of machine.status?.components ?? [])
     setOwn(components, name, { version, state, since })
+  const reachable = agentReachable(machine)
   return {
-    machine: { phase: machine.status?.phase, pool, zone, rack, class: hardware },
+    machine: {
+      phase: machine.status?.phase,
+      pool,
+      zone,
+      rack,
+      class: hardware,
+      agentReachable: reachable?.status,
+      agentReachableSince: reachable?.lastTransitionTime,
+    },
     components: machine.status?.components === undefined ? undefined : components,
   }
 }
+
+/** The control plane says by itself that a kubelet or an agent went silent; everything that the node said is unknown now. */
+function silentFacts(facts: Facts): Facts {
+  const { name, labels, annotations, taints, unschedulable, createdAt, conditions, machine } = facts
+  const ready = (conditions as { readonly Ready?: unknown } | undefined)?.Ready
+  const said = ready === undefined ? {} : { conditions: { Ready: ready } }
+  return { name, labels, annotations, taints, unschedulable, createdAt, ...said, machine }
+}
+
+/** Whether the rule is about silence: only such a one is asked about a silent node. */
+export function asksAboutSilence(term: Term): boolean {
+  if (term.kind === 'not') return asksAboutSilence(term.child)
+  if (term.kind !== 'leaf') return term.children.some(asksAboutSilence)
+  const { fact, path } = term.place
+  const [first] = pointerTokens(path) ?? []
+  return (fact === 'conditions' && first === 'Ready') || (fact === 'machine' && first === 'agentReachable')
+}
+
+/** Whether what is known of the node suffices to ask the rule about it. */
+export const isAskable = ({ standing }: NodeView, rule: { readonly root: Term }): boolean =>
+  standing.kind === 'Readable' || (standing.kind === 'Silent' && asksAboutSilence(rule.root))
 
 /** The Machine that became this Node, by UID: a name may belong to another by now. */
 export const nodeUidOf = (machine: Machine): readonly string[] => {

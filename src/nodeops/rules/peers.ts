@@ -1,12 +1,16 @@
-// How many of the other nodes of a cluster, zone, rack, pool or cohort have a condition. A silent node may have it: it counts as unknown.
+// How many nodes of a cluster, zone, rack, pool or cohort have a condition, kept current node by node. A silent node may have it: it counts as unknown.
 import { assertNever } from '#lib/errors.ts'
 import { setOwn } from '#lib/json.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { Tally } from '#policy/tally.ts'
+import { isMass } from './mass.ts'
 import type { NodeView } from './node-view.ts'
 
 const GROUPS = ['cluster', 'zone', 'rack', 'pool', 'cohort'] as const
 type Group = (typeof GROUPS)[number]
+
+/** What one cause can silence together: the network of a rack or a zone, or the whole of it. */
+const SILENCED_TOGETHER = ['cluster', 'zone', 'rack'] as const
 
 interface Count {
   total: number
@@ -14,36 +18,65 @@ interface Count {
   readonly true: Map<string, number>
 }
 
+/** What a node adds to the counts, so that exactly that is taken away again. */
+interface Share {
+  readonly keys: readonly string[]
+  readonly isSilent: boolean
+  readonly readiness: keyof Readiness
+  readonly types: readonly string[]
+  readonly trueTypes: readonly string[]
+}
+
+interface Readiness {
+  ready: number
+  notReady: number
+  silent: number
+}
+
+export interface Silence {
+  readonly group: string
+  readonly silent: number
+  readonly total: number
+}
+
+const NOBODY: Count = { total: 1, silent: 0, true: new Map() }
+
 export class Peers {
   readonly #counts = new Map<string, Count>()
-  readonly #types = new Set<string>()
+  readonly #types = new Map<string, number>()
+  readonly #shares = new Map<string, Share>()
+  readonly #readiness: Readiness = { ready: 0, notReady: 0, silent: 0 }
 
-  constructor(views: readonly NodeView[]) {
-    for (const view of views)
-      for (const group of GROUPS) {
-        const key = keyOf(view, group)
-        const count = this.#counts.get(key) ?? { total: 0, silent: 0, true: new Map<string, number>() }
-        this.#counts.set(key, count)
-        count.total++
-        if (view.standing.kind === 'Silent') count.silent++
-        else for (const type of trueTypes(view)) count.true.set(type, (count.true.get(type) ?? 0) + 1)
-        for (const type of typesOf(view)) this.#types.add(type)
-      }
+  constructor(views: readonly NodeView[] = []) {
+    for (const view of views) this.put(view)
   }
 
-  /** Without the node itself. */
+  /** Takes the place of what was known of the same node. */
+  put(view: NodeView): void {
+    const known = this.#shares.get(view.uid)
+    const share = shareOf(view)
+    if (known !== undefined && isSame(known, share)) return
+    if (known !== undefined) this.#add(known, -1)
+    this.#shares.set(view.uid, share)
+    this.#add(share, 1)
+  }
+
+  remove(uid: string): void {
+    const known = this.#shares.get(uid)
+    if (known === undefined) return
+    this.#shares.delete(uid)
+    this.#add(known, -1)
+  }
+
+  /** The fact `peers`: without the node itself. */
   of(view: NodeView): Facts {
     const own = new Set(trueTypes(view))
     const isSilent = view.standing.kind === 'Silent'
     const groups = {}
     for (const group of GROUPS) {
-      const {
-        total,
-        silent,
-        true: counts,
-      } = this.#counts.get(keyOf(view, group)) ?? { total: 1, silent: 0, true: new Map<string, number>() }
+      const { total, silent, true: counts } = this.#counts.get(keyOf(view, group)) ?? NOBODY
       const tallies = {}
-      for (const type of this.#types) {
+      for (const type of this.#types.keys()) {
         const tally: Tally = {
           total: total - 1,
           unknown: silent - (isSilent ? 1 : 0),
@@ -55,19 +88,83 @@ export class Peers {
     }
     return groups
   }
+
+  get silent(): number {
+    return this.#readiness.silent
+  }
+
+  /** The fact `cluster`: how well the whole is. */
+  cluster(): Facts {
+    const { ready, notReady, silent } = this.#readiness
+    const nodes = ready + notReady + silent
+    return { nodes, ready, notReady, silent, readyPercent: nodes === 0 ? 0 : Math.floor((100 * ready) / nodes) }
+  }
+
+  /** The first group of the node in which so many are silent at once that the network is to blame. */
+  massSilence(view: NodeView): Silence | undefined {
+    for (const group of SILENCED_TOGETHER) {
+      // Nodes that name no zone or rack are in none together.
+      if (group !== 'cluster' && placeOf(view, group) === '') continue
+      const { total, silent } = this.#counts.get(keyOf(view, group)) ?? NOBODY
+      if (isMass(silent, total))
+        return { group: group === 'cluster' ? group : `${group} ${placeOf(view, group)}`, silent, total }
+    }
+    return undefined
+  }
+
+  #add({ keys, isSilent, readiness, types, trueTypes: isTrue }: Share, by: 1 | -1): void {
+    this.#readiness[readiness] += by
+    for (const type of types) bump(this.#types, type, by)
+    for (const key of keys) {
+      const count = this.#counts.get(key) ?? { total: 0, silent: 0, true: new Map<string, number>() }
+      this.#counts.set(key, count)
+      count.total += by
+      if (isSilent) count.silent += by
+      else for (const type of isTrue) bump(count.true, type, by)
+      if (count.total === 0) this.#counts.delete(key)
+    }
+  }
+}
+
+function bump(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i])
+
+const isSame = (a: Share, b: Share): boolean =>
+  a.isSilent === b.isSilent &&
+  a.readiness === b.readiness &&
+  sameList(a.keys, b.keys) &&
+  sameList(a.types, b.types) &&
+  sameList(a.trueTypes, b.trueTypes)
+
+function shareOf(view: NodeView): Share {
+  const isSilent = view.standing.kind === 'Silent'
+  const isReady = conditionsOf(view).some((c) => c.type === 'Ready' && c.status === 'True')
+  return {
+    keys: GROUPS.map((group) => keyOf(view, group)),
+    isSilent,
+    readiness: isSilent ? 'silent' : isReady ? 'ready' : 'notReady',
+    types: conditionsOf(view).map((c) => c.type),
+    trueTypes: trueTypes(view),
+  }
 }
 
 const conditionsOf = ({ node }: NodeView) => node.status?.conditions ?? []
-const typesOf = (view: NodeView): readonly string[] => conditionsOf(view).map((c) => c.type)
 const trueTypes = (view: NodeView): readonly string[] =>
   conditionsOf(view).flatMap((c) => (c.status === 'True' ? c.type : []))
+const placeOf = ({ machine }: NodeView, group: 'zone' | 'rack' | 'pool'): string => machine?.spec[group] ?? ''
 
-function keyOf({ machine }: NodeView, group: Group): string {
+function keyOf(view: NodeView, group: Group): string {
   switch (group) {
     case 'cluster':
       return 'cluster'
     case 'cohort': {
-      const components = machine?.status?.components ?? []
+      const components = view.machine?.status?.components ?? []
       return `cohort\n${components
         .map((c) => `${c.name} ${c.version ?? ''}`)
         .toSorted()
@@ -76,7 +173,7 @@ function keyOf({ machine }: NodeView, group: Group): string {
     case 'zone':
     case 'rack':
     case 'pool':
-      return `${group}\n${machine?.spec[group] ?? ''}`
+      return `${group}\n${placeOf(view, group)}`
     default:
       return assertNever(group)
   }

@@ -17,6 +17,14 @@ export interface Judged {
 /** Which field of the same thing says since when it is so. */
 const SINCE_FIELD: Readonly<Record<string, string>> = { conditions: 'lastTransitionTime', components: 'since' }
 
+/** Where it is written since when a place has been what it is; undefined where nobody writes that down. */
+function sincePath(fact: string, path: string): string | undefined {
+  if (fact === 'machine' && path === '/agentReachable') return '/agentReachableSince'
+  const field = SINCE_FIELD[fact]
+  const [thing, ...rest] = pointerTokens(path) ?? []
+  return field === undefined || thing === undefined || rest.length === 0 ? undefined : pointerTo([thing, field])
+}
+
 export function judge(term: Term, facts: Facts, now: number): Judged {
   switch (term.kind) {
     case 'leaf':
@@ -62,11 +70,9 @@ function firstOf(parts: readonly Judged[]): Dating {
 function judgeLeaf(leaf: Leaf, facts: Facts, now: number): Judged {
   const { verdict } = explainTerm(leaf, facts, now)
   const { fact, path } = leaf.place
-  const field = SINCE_FIELD[fact]
-  const [thing, ...rest] = pointerTokens(path) ?? []
-  if (field === undefined || thing === undefined || rest.length === 0 || leaf.against.kind === 'fact')
-    return { verdict, since: undefined, isDated: false }
-  const age = ageMs(rawAt(facts, fact, pointerTo([thing, field]), now), now)
+  const at = sincePath(fact, path)
+  if (at === undefined || leaf.against.kind === 'fact') return { verdict, since: undefined, isDated: false }
+  const age = ageMs(rawAt(facts, fact, at, now), now)
   return age === undefined
     ? { verdict, since: undefined, isDated: false }
     : { verdict, since: now - age, isDated: true }

@@ -3,7 +3,7 @@ import { act } from '#controllers/remedyjob/act.ts'
 import { plan as planJob } from '#controllers/remedyjob/plan.ts'
 import { remedyJobModuleOf } from '#controllers/remedyjob/reconcile.ts'
 import { plan } from '#controllers/remedy/plan.ts'
-import { freshJobs } from '#controllers/remedy/observe.ts'
+import { freshJobs } from '#controllers/remedy/job-ledger.ts'
 import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { Modules } from './simulation.ts'
@@ -30,7 +30,8 @@ export const mutants: readonly Mutant[] = [
         freshJobs,
         // One node at a time: no share of the fleet is ever bad.
         plan: (seen, now) => {
-          const plans = seen.nodes.map((node) => plan({ ...seen, nodes: [node] }, now))
+          const none = new Map([...seen.counts].map(([rule, { selected }]) => [rule, { selected, silent: 0, bad: 0 }]))
+          const plans = seen.nodes.map((node) => plan({ ...seen, nodes: [node], counts: none }, now))
           const [first] = plans
           return first === undefined
             ? plan(seen, now)

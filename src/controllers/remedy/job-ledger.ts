@@ -1,0 +1,68 @@
+// The jobs as far as this process can know them: what the cache shows, and what it does not show yet of what was read or made. Limits bear no cache that lags.
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { KubeClient, ListPage } from '#kube/client.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+
+/** Jobs a page. */
+const PAGE = 500
+
+/** Every job as the server has it now. */
+export async function freshJobs(client: KubeClient, signal: AbortSignal): Promise<readonly RemedyOperationJob[]> {
+  const jobs: RemedyOperationJob[] = []
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const page: ListPage<RemedyOperationJob> = await client.list(remedyOperationJob, {
+      limit: PAGE,
+      signal,
+      ...(next !== '' && { continue: next }),
+    })
+    jobs.push(...page.items)
+    next = page.continue
+  }
+  return jobs
+}
+
+const nameOf = ({ metadata }: RemedyOperationJob): string => metadata.name ?? ''
+
+export class JobLedger {
+  readonly #cache: SharedInformer<RemedyOperationJob>
+  /** What the cache does not show yet. What it shows may be older, never less: an open job that has ended meanwhile only makes us wait. */
+  readonly #ahead = new Map<string, RemedyOperationJob>()
+  /** Others may have made jobs before this term began, and a write of ours whose answer was lost may have been done. */
+  #isSure = false
+
+  constructor(cache: SharedInformer<RemedyOperationJob>) {
+    this.#cache = cache
+    cache.onChange((before, now) => {
+      const name = nameOf(now ?? before ?? ({ metadata: {} } as RemedyOperationJob))
+      this.#ahead.delete(name)
+    })
+  }
+
+  /** Whether no job can be missing: only then may another be made. */
+  get isSure(): boolean {
+    return this.#isSure
+  }
+
+  list(): readonly RemedyOperationJob[] {
+    const shown = this.#cache.list()
+    if (this.#ahead.size === 0) return shown
+    return [...shown, ...[...this.#ahead.values()].filter((j) => this.#cache.get(nameOf(j)) === undefined)]
+  }
+
+  /** All jobs of the server. */
+  noteRead(jobs: readonly RemedyOperationJob[]): void {
+    for (const job of jobs) if (this.#cache.get(nameOf(job)) === undefined) this.#ahead.set(nameOf(job), job)
+    this.#isSure = true
+  }
+
+  /** `job` is what the server answered; without it the job was there already, and the server must be asked. */
+  noteMade(name: string, job: RemedyOperationJob | undefined): void {
+    if (this.#cache.get(name) !== undefined) return
+    if (job === undefined) this.noteDoubt()
+    else this.#ahead.set(name, job)
+  }
+
+  noteDoubt(): void {
+    this.#isSure = false
+  }
+}

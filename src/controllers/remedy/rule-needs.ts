@@ -1,0 +1,39 @@
+// What a rule rests on beside its node: the time, the other nodes, the repairs before. It says when a verdict must be asked for again.
+import type { Place } from '#policy/reading.ts'
+import type { CompiledRule, Term } from '#policy/rule.ts'
+import { NOW } from '#policy/vocabulary.ts'
+
+export interface RuleNeeds {
+  /** It can turn without an event. */
+  readonly time: boolean
+  readonly peers: boolean
+  readonly cluster: boolean
+  readonly repairs: boolean
+}
+
+/** A rule with an age in it turns true without an event; it is asked again this often. */
+export const TICK_MS = 5_000
+
+const PER_RULE = new WeakMap<CompiledRule, RuleNeeds>()
+
+export function needsOf(rule: CompiledRule): RuleNeeds {
+  const known = PER_RULE.get(rule)
+  if (known !== undefined) return known
+  const places = placesOf(rule.root)
+  const speaksOf = (fact: string) => places.some((p) => p.fact === fact)
+  const needs = {
+    // What counts in the last day falls out of it by itself.
+    time: places.some((p) => p.readAs === 'age' || p.fact === NOW) || speaksOf('repairs'),
+    peers: speaksOf('peers'),
+    cluster: speaksOf('cluster'),
+    repairs: speaksOf('repairs'),
+  }
+  PER_RULE.set(rule, needs)
+  return needs
+}
+
+function placesOf(term: Term): readonly Place[] {
+  if (term.kind === 'not') return placesOf(term.child)
+  if (term.kind !== 'leaf') return term.children.flatMap(placesOf)
+  return [term.place, ...(term.against.kind === 'fact' ? [term.against.place] : [])]
+}

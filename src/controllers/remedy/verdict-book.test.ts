@@ -1,0 +1,152 @@
+// What is kept from look to look says the same as asking everything anew, whatever changed in between and in whatever order.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { Node } from '#nodeops/objects.ts'
+import { type ActiveRule, RuleBook } from '#nodeops/rules/active-rule.ts'
+import { type NodeView, nodeView } from '#nodeops/rules/node-view.ts'
+import { TICK_MS } from './rule-needs.ts'
+import { VerdictBook } from './verdict-book.ts'
+
+const START = Date.parse('2026-05-01T12:00:00Z')
+const is = (type: string, value: string, more = {}) => ({
+  fact: 'conditions',
+  path: `/${type}/status`,
+  operator: 'equal',
+  value,
+  ...more,
+})
+const RULES: Readonly<Record<string, object>> = {
+  plain: { when: { all: [is('A', 'True')] } },
+  selected: { when: { all: [is('A', 'True')] }, nodeSelector: { matchLabels: { pool: 'x' } } },
+  aged: { when: { all: [is('B', 'True', { for: '10s' })] } },
+  alone: {
+    when: {
+      all: [is('A', 'True'), { fact: 'peers', path: '/cluster/A', operator: 'countAtMost', value: 1 }],
+    },
+  },
+  calm: {
+    when: { all: [is('B', 'True'), { fact: 'cluster', path: '/notReady', operator: 'lessThan', value: 2 }] },
+  },
+  silent: { when: { all: [is('Ready', 'Unknown')] } },
+}
+const book = new RuleBook()
+const activeOf = (name: string): ActiveRule[] => {
+  const { active, problem } = book.read(
+    {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'NodeRemedier',
+      metadata: { name, uid: `uid-${name}`, generation: 1 },
+      spec: { ...nodeRemedier.example.spec, ...RULES[name] },
+    } as unknown as NodeRemedier,
+    [],
+  )
+  if (active === undefined) throw new Error(problem)
+  return [active]
+}
+
+const status = fc.constantFrom('True', 'False', 'Unknown')
+const change = fc.record({
+  node: fc.integer({ min: 0, max: 4 }),
+  gone: fc.boolean(),
+  ready: fc.constantFrom('True', 'True', 'False', 'Unknown'),
+  a: status,
+  b: status,
+  pool: fc.constantFrom('x', 'y'),
+  zone: fc.constantFrom('z1', 'z2'),
+})
+const look = fc.record({
+  changes: fc.array(change, { maxLength: 4 }),
+  afterS: fc.integer({ min: 0, max: 20 }),
+  rules: fc.subarray(Object.keys(RULES), { minLength: 1 }),
+})
+
+function viewOf(
+  { node, ready, a, b, pool, zone }: { node: number; ready: string; a: string; b: string; pool: string; zone: string },
+  now: number,
+): NodeView {
+  const lastTransitionTime = timestamp(now)
+  const conditions = [
+    ['Ready', ready],
+    ['A', a],
+    ['B', b],
+  ].map(([type, s]) => ({ type, status: s, lastTransitionTime }))
+  const name = `n${node}`
+  const machine = {
+    metadata: { name },
+    spec: { zone },
+    status: { conditions: [{ type: 'AgentReachable', status: ready === 'Unknown' ? 'False' : 'True' }] },
+  } as unknown as Machine
+  return nodeView(
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name, uid: `u${node}`, labels: { pool } },
+      status: { conditions },
+    } as unknown as Node,
+    machine,
+  )
+}
+
+const clock = { sleep: async () => undefined }
+const said = (verdicts: VerdictBook) => ({
+  bad: new Set(verdicts.bad().map((n) => JSON.stringify([n.name, [...n.matches.keys()].toSorted(), n.silence]))),
+  counts: verdicts.counts(),
+})
+
+test('verdicts kept from look to look are those of asking everything anew', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(look, { minLength: 1, maxLength: 8 }), async (looks) => {
+      const kept = new VerdictBook(clock)
+      const views = new Map<string, NodeView>()
+      let now = START
+      for (const { changes, afterS, rules } of looks) {
+        now += afterS * 1_000
+        const changed = new Map<string, NodeView | undefined>()
+        for (const c of changes) changed.set(`n${c.node}`, c.gone ? undefined : viewOf(c, now))
+        for (const [name, view] of changed) {
+          if (view === undefined) views.delete(name)
+          else views.set(name, view)
+        }
+        const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+        await kept.update(changed, question, now)
+        // What turns with time alone is looked at once a tick.
+        await kept.update(new Map(), question, now + TICK_MS)
+        now += TICK_MS
+        const anew = new VerdictBook(clock)
+        await anew.update(views, question, now)
+        expect(said(kept)).toEqual(said(anew))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a look at what did not change asks nobody', async () => {
+  const kept = new VerdictBook(clock)
+  const question = { active: ['plain', 'silent'].flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+  const view = viewOf({ node: 0, ready: 'True', a: 'True', b: 'False', pool: 'x', zone: 'z1' }, START)
+  await kept.update(new Map([['n0', view]]), question, START)
+  expect(kept.isTimed).toBe(false)
+  // Facts of a view that is not asked again are never read.
+  Object.defineProperty(view, 'facts', { get: () => expect.unreachable() })
+  await kept.update(new Map(), question, START + 60_000)
+  expect(kept.bad().map((n) => n.name)).toEqual(['n0'])
+})
+
+test('when a rule was first seen true is remembered while it stays true, also when the rules are exchanged', async () => {
+  const kept = new VerdictBook(clock)
+  const at = async (rules: readonly string[], now: number, view?: NodeView) => {
+    const question = { active: rules.flatMap(activeOf), remediers: [], repairsOf: () => ({}) }
+    await kept.update(view === undefined ? new Map() : new Map([['n0', view]]), question, now)
+    return kept.bad()[0]?.matches.get('calm')
+  }
+  const bad = viewOf({ node: 0, ready: 'True', a: 'False', b: 'True', pool: 'x', zone: 'z1' }, START - 60_000)
+  const well = viewOf({ node: 0, ready: 'True', a: 'False', b: 'False', pool: 'x', zone: 'z1' }, START)
+  expect(await at(['calm'], START, bad)).toBe(START)
+  expect(await at(['calm', 'plain'], START + 5_000)).toBe(START)
+  expect(await at(['calm'], START + 9_000, well)).toBeUndefined()
+  expect(await at(['calm'], START + 12_000, bad)).toBe(START + 12_000)
+})

@@ -1,0 +1,249 @@
+// The verdicts of all rules on all nodes, kept from look to look: what changed is asked again, and nothing else. All of it can be made again from the caches.
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { ActiveRule } from '#nodeops/rules/active-rule.ts'
+import { type NodeView, isAskable } from '#nodeops/rules/node-view.ts'
+import { Peers } from '#nodeops/rules/peers.ts'
+import { judge } from '#nodeops/rules/since.ts'
+import { evaluate } from '#policy/evaluate.ts'
+import type { Facts } from '#policy/reading.ts'
+import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
+import { TICK_MS, needsOf } from './rule-needs.ts'
+import type { NodeSeen, RuleCounts } from './seen.ts'
+
+/** Nodes asked in one go; between two goes others get their turn, so that ten thousand nodes at a start hold nobody up. */
+const AT_ONCE = 200
+
+/** What is asked, and whom to ask about repairs of a node. */
+export interface Question {
+  readonly active: readonly ActiveRule[]
+  readonly remediers: readonly NodeRemedier[]
+  readonly repairsOf: (uid: string, now: number) => Facts
+}
+
+interface Entry {
+  readonly view: NodeView
+  readonly askedAt: number
+  readonly matches: ReadonlyMap<string, number>
+  /** When a true rule was first seen true, whatever its conditions say. */
+  readonly firstSeen: ReadonlyMap<string, number>
+  /** Positions of the rules with a selector that select it. */
+  readonly selectedBy: readonly number[]
+  readonly isTimed: boolean
+  readonly asksOthers: boolean
+  /** False once the rules were exchanged since: then it is in no count. */
+  readonly isCounted: boolean
+}
+
+interface Counted {
+  selected: number
+  silent: number
+  bad: number
+}
+
+export class VerdictBook {
+  readonly #clock: Pick<Clock, 'sleep'>
+  /** Every node there is, as it is now. */
+  readonly #views = new Map<string, NodeView>()
+  /** Nodes to be asked about; one leaves only when its answer is entered. */
+  readonly #due = new Set<string>()
+  readonly #entries = new Map<string, Entry>()
+  readonly #bad = new Set<string>()
+  readonly #timed = new Set<string>()
+  readonly #askOthers = new Set<string>()
+  readonly #peers = new Peers()
+  readonly #recorded = new WeakMap<NodeRemedier, ReadonlyMap<string, number>>()
+  #active: readonly ActiveRule[] = []
+  #ruleset: Ruleset = createRuleset([])
+  #speaksOf = { repairs: false, cluster: false }
+  #counts: Counted[] = []
+
+  constructor(clock: Pick<Clock, 'sleep'>) {
+    this.#clock = clock
+  }
+
+  /** `changed` are nodes by name with what they are now; undefined for one that is gone. */
+  async update(changed: ReadonlyMap<string, NodeView | undefined>, question: Question, now: number): Promise<void> {
+    // Peers first, all of them: what a rule says of one node may rest on any other.
+    for (const [name, view] of changed) this.#place(name, view)
+    if (this.#setRules(question.active)) for (const name of this.#views.keys()) this.#due.add(name)
+    this.#addDue(changed.size > 0, now)
+    let asked = 0
+    for (const name of this.#due) {
+      if (++asked % AT_ONCE === 0) await this.#clock.sleep(0)
+      const view = this.#views.get(name)
+      if (view !== undefined) this.#enter(name, await this.#ask(view, this.#entries.get(name), question, now))
+      this.#due.delete(name)
+    }
+  }
+
+  /** Nodes for which some rule is true. */
+  bad(): readonly NodeSeen[] {
+    return [...this.#bad].flatMap((name) => {
+      const entry = this.#entries.get(name)
+      if (entry === undefined) return []
+      const { view, matches } = entry
+      const silence = view.standing.kind === 'Silent' ? this.#peers.massSilence(view) : undefined
+      const seen: NodeSeen = {
+        name: view.name,
+        uid: view.uid,
+        machine: view.machine?.metadata.name,
+        labels: view.node.metadata.labels,
+        standing: view.standing,
+        matches,
+        ...(silence !== undefined && { silence }),
+      }
+      return [seen]
+    })
+  }
+
+  counts(): ReadonlyMap<string, RuleCounts> {
+    const all = this.#all()
+    return new Map(
+      this.#active.map(({ name, spec }, position) => {
+        const { selected, silent, bad } = this.#counts[position] ?? { selected: 0, silent: 0, bad: 0 }
+        return [name, spec.nodeSelector === undefined ? { ...all, bad } : { selected, silent, bad }]
+      }),
+    )
+  }
+
+  /** Whether some node must be asked about again although nothing happens. */
+  get isTimed(): boolean {
+    return this.#timed.size > 0
+  }
+
+  #all(): { readonly selected: number; readonly silent: number } {
+    return { selected: this.#views.size, silent: this.#peers.silent }
+  }
+
+  /** Answers whether the rules are others than before. Since when one was true is remembered by its name. */
+  #setRules(active: readonly ActiveRule[]): boolean {
+    if (active.length === this.#active.length && active.every((a, i) => a === this.#active[i])) return false
+    this.#active = active
+    this.#ruleset = createRuleset(active.map((a) => a.rule))
+    const needs = active.map((a) => needsOf(a.rule))
+    this.#speaksOf = { repairs: needs.some((n) => n.repairs), cluster: needs.some((n) => n.cluster) }
+    this.#counts = active.map(() => ({ selected: 0, silent: 0, bad: 0 }))
+    for (const [name, entry] of this.#entries) this.#entries.set(name, { ...entry, isCounted: false })
+    return true
+  }
+
+  #place(name: string, view: NodeView | undefined): void {
+    const before = this.#views.get(name)
+    if (before !== undefined && before.uid !== view?.uid) this.#peers.remove(before.uid)
+    if (view === undefined) {
+      this.#views.delete(name)
+      this.#leave(name)
+      return
+    }
+    this.#views.set(name, view)
+    this.#peers.put(view)
+    this.#due.add(name)
+  }
+
+  #addDue(isChanged: boolean, now: number): void {
+    if (isChanged) for (const name of this.#askOthers) this.#due.add(name)
+    for (const name of this.#timed) {
+      const askedAt = this.#entries.get(name)?.askedAt ?? 0
+      if (now < askedAt || now - askedAt >= TICK_MS) this.#due.add(name)
+    }
+  }
+
+  async #ask(view: NodeView, before: Entry | undefined, question: Question, now: number): Promise<Entry> {
+    const { labels } = view.node.metadata
+    const selectedBy = this.#active.flatMap(({ spec, selects }, position) =>
+      spec.nodeSelector !== undefined && selects(labels) ? [position] : [],
+    )
+    const plain = this.#plainFacts(view, question, now)
+    const candidates = this.#ruleset.index
+      .candidates(plain)
+      .flatMap((position) => this.#active[position] ?? [])
+      .filter((a) => isAskable(view, a.rule) && a.selects(labels))
+    const needs = candidates.map((a) => needsOf(a.rule))
+    const facts = needs.some((n) => n.peers) ? { ...plain, peers: this.#peers.of(view) } : plain
+    const fired = candidates.length === 0 ? [] : (await evaluate(this.#ruleset, facts, now)).fired
+    const known = before?.view.uid === view.uid ? before.firstSeen : undefined
+    const matches = new Map<string, number>()
+    const firstSeen = new Map<string, number>()
+    for (const { name, rule } of candidates) {
+      if (!fired.includes(name)) continue
+      const { since, isDated } = judge(rule.root, facts, now)
+      const first = Math.min(known?.get(name) ?? now, this.#recordedAt(question, name, view.name) ?? now)
+      firstSeen.set(name, first)
+      matches.set(name, isDated && since !== undefined ? since : Math.max(since ?? 0, first))
+    }
+    return {
+      view,
+      askedAt: now,
+      matches,
+      firstSeen,
+      selectedBy,
+      isTimed: needs.some((n) => n.time),
+      asksOthers: needs.some((n) => n.peers || n.cluster),
+      isCounted: true,
+    }
+  }
+
+  /** All that the index may look at; what peers have is a number of tallies, which no index knows. */
+  #plainFacts(view: NodeView, { repairsOf }: Question, now: number): Facts {
+    const { repairs, cluster } = this.#speaksOf
+    if (!repairs && !cluster) return view.facts
+    return {
+      ...view.facts,
+      ...(repairs && { repairs: repairsOf(view.uid, now) }),
+      ...(cluster && { cluster: this.#peers.cluster() }),
+    }
+  }
+
+  #recordedAt({ remediers }: Question, rule: string, node: string): number | undefined {
+    const remedier = remediers.find((r) => r.metadata.name === rule)
+    if (remedier === undefined) return undefined
+    const known = this.#recorded.get(remedier) ?? recordedTimes(remedier)
+    this.#recorded.set(remedier, known)
+    return known.get(node)
+  }
+
+  #enter(name: string, entry: Entry): void {
+    this.#leave(name)
+    this.#entries.set(name, entry)
+    this.#count(entry, 1)
+    if (entry.matches.size > 0) this.#bad.add(name)
+    if (entry.isTimed) this.#timed.add(name)
+    if (entry.asksOthers) this.#askOthers.add(name)
+  }
+
+  #leave(name: string): void {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) return
+    this.#count(entry, -1)
+    this.#entries.delete(name)
+    this.#bad.delete(name)
+    this.#timed.delete(name)
+    this.#askOthers.delete(name)
+  }
+
+  #count({ view, matches, selectedBy, isCounted }: Entry, by: 1 | -1): void {
+    if (!isCounted) return
+    const isSilent = view.standing.kind === 'Silent'
+    for (const position of selectedBy) {
+      const counted = this.#counts[position]
+      if (counted === undefined) continue
+      counted.selected += by
+      if (isSilent) counted.silent += by
+    }
+    for (const rule of matches.keys()) {
+      const counted = this.#counts[this.#ruleset.positions.get(rule) ?? -1]
+      if (counted !== undefined) counted.bad += by
+    }
+  }
+}
+
+/** Node → since when, as the status of the rule has it. */
+function recordedTimes({ status }: NodeRemedier): ReadonlyMap<string, number> {
+  return new Map(
+    (status?.matching ?? []).flatMap(({ node, since }) => {
+      const ms = Date.parse(since)
+      return Number.isNaN(ms) ? [] : [[node, ms] as const]
+    }),
+  )
+}
