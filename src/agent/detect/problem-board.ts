@@ -10,8 +10,13 @@ import type { LogSource } from './log-rules.ts'
 import {
   nextClearMs,
   withComponents,
+  withFinding,
   withLine,
   withoutSilent,
+  withoutTypes,
+  withSighting,
+  type Expiry,
+  type Finding,
   type Now,
   type Problem,
   type Problems,
@@ -42,6 +47,7 @@ export class ProblemBoard {
   #saved = ''
   #saving: Promise<void> = Promise.resolve()
   #isClosed = false
+  #expiries: readonly Expiry[] = []
 
   constructor(deps: BoardDeps) {
     this.#deps = deps
@@ -78,13 +84,38 @@ export class ProblemBoard {
     this.#saveLater()
   }
 
+  /** What a monitor or a detector found of its condition, at once. */
+  find(type: string, finding: Finding): void {
+    if (!this.#isClosed) this.#set(withFinding(this.#problems, type, finding, this.#now()))
+  }
+
+  /** What is so already was seen once more. */
+  see(type: string): void {
+    this.#set(withSighting(this.#problems, type, this.#now()))
+  }
+
+  problem(type: string): Problem | undefined {
+    return this.#problems.get(type)
+  }
+
+  /** Conditions that nobody speaks for any more. */
+  forget(types: ReadonlySet<string>): void {
+    this.#set(withoutTypes(this.#problems, types))
+  }
+
+  /** Conditions that end by silence. */
+  expire(expiries: readonly Expiry[]): void {
+    this.#expiries = [...this.#expiries, ...expiries]
+    this.look()
+  }
+
   /** Looks at the components and at what may be over by now. */
   look(): void {
     if (this.#isClosed) return
     const { clearAfterMs, components, clock, sources } = this.#deps
     const now = this.#now()
     let next = withComponents(this.#problems, components(), now, clearAfterMs)
-    const rules = sources.flatMap((s) => s.rules)
+    const rules: readonly Expiry[] = [...sources.flatMap((s) => s.rules), ...this.#expiries]
     next = withoutSilent(next, rules, now)
     this.#set(next)
     const waits = [
@@ -115,7 +146,7 @@ export class ProblemBoard {
     const before = this.#problems
     if (next === before) return
     this.#problems = next
-    const isNew = [...next].some(([type, p]) => !isSame(before.get(type), p))
+    const isNew = next.size !== before.size || [...next].some(([type, p]) => !isSame(before.get(type), p))
     if (!isNew) return
     for (const [type, p] of next)
       if (before.get(type)?.isTrue !== p.isTrue)
@@ -159,7 +190,11 @@ export class ProblemBoard {
 }
 
 const isSame = (a: Problem | undefined, b: Problem): boolean =>
-  a !== undefined && a.isTrue === b.isTrue && a.reason === b.reason && a.message === b.message
+  a !== undefined &&
+  a.isTrue === b.isTrue &&
+  a.isUnknown === b.isUnknown &&
+  a.reason === b.reason &&
+  a.message === b.message
 
 const isProblem = (p: unknown): p is Problem =>
   isObject(p) &&

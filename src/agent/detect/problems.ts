@@ -7,6 +7,8 @@ import type { LogRule } from './log-rules.ts'
 export interface Problem {
   readonly type: string
   readonly isTrue: boolean
+  /** Neither true nor false: whoever should know cannot say. */
+  readonly isUnknown?: boolean
   readonly reason: string
   readonly message: string
   /** Wall clock: since when it is so. */
@@ -31,7 +33,8 @@ const MAX_MESSAGE = 200
 const put = (problems: Problems, problem: Problem): Problems => {
   const old = problems.get(problem.type)
   if (old === undefined && problems.size >= MAX_TYPES) return problems
-  const since = old?.isTrue === problem.isTrue ? old.since : problem.since
+  const isSame = old?.isTrue === problem.isTrue && (old.isUnknown ?? false) === (problem.isUnknown ?? false)
+  const since = isSame ? old.since : problem.since
   return new Map(problems).set(problem.type, { ...problem, since, message: problem.message.slice(0, MAX_MESSAGE) })
 }
 
@@ -87,9 +90,53 @@ export function withComponents(
 /** When `withComponents` may say something else although nothing happened; undefined when never. */
 export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number): number | undefined {
   const waits = [...problems.values()].flatMap((p) =>
-    p.isTrue && !p.isKept ? [Math.max(0, p.seenAt + clearAfterMs - now.mono)] : [],
+    p.isTrue && p.type.startsWith(componentConditionType('')) ? [Math.max(0, p.seenAt + clearAfterMs - now.mono)] : [],
   )
   return waits.length === 0 ? undefined : Math.min(...waits)
+}
+
+/** What a monitor or a detector says of its own condition. */
+export interface Finding {
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+  /** True: ends with the next boot and not with this process. */
+  readonly isKept: boolean
+}
+
+export const withFinding = (
+  problems: Problems,
+  type: string,
+  { status, reason, message, isKept }: Finding,
+  now: Now,
+): Problems =>
+  put(problems, {
+    type,
+    isTrue: status === 'True',
+    ...(status === 'Unknown' ? { isUnknown: true } : {}),
+    reason,
+    message,
+    since: now.wall,
+    seenAt: now.mono,
+    isKept,
+  })
+
+/** It was seen again. */
+export function withSighting(problems: Problems, type: string, now: Now): Problems {
+  const old = problems.get(type)
+  return old === undefined ? problems : new Map(problems).set(type, { ...old, seenAt: now.mono })
+}
+
+export const withoutTypes = (problems: Problems, types: ReadonlySet<string>): Problems =>
+  [...problems.keys()].some((t) => types.has(t))
+    ? new Map([...problems].filter(([type]) => !types.has(type)))
+    : problems
+
+/** A condition that ends when nothing confirmed it for so long, and what it says then. */
+export interface Expiry {
+  readonly condition: string
+  readonly clearAfterMs: number | undefined
+  readonly healthy?: { readonly reason: string; readonly message: string }
 }
 
 export function withLine(problems: Problems, rules: readonly LogRule[], line: string, now: Now): Problems {
@@ -112,13 +159,15 @@ export function withLine(problems: Problems, rules: readonly LogRule[], line: st
   return next
 }
 
+const SILENT = { reason: 'Silent', message: 'no such line came any more' }
+
 /** Ends what no line confirmed for long enough. */
-export function withoutSilent(problems: Problems, rules: readonly LogRule[], now: Now): Problems {
+export function withoutSilent(problems: Problems, rules: readonly Expiry[], now: Now): Problems {
   let next = problems
-  for (const { condition, clearAfterMs } of rules) {
+  for (const { condition, clearAfterMs, healthy = SILENT } of rules) {
     const p = next.get(condition)
     if (p?.isTrue !== true || clearAfterMs === undefined || now.mono - p.seenAt < clearAfterMs) continue
-    next = put(next, { ...p, isTrue: false, reason: 'Silent', message: 'no such line came any more', since: now.wall })
+    next = put(next, { ...p, ...healthy, isTrue: false, since: now.wall })
   }
   return next
 }

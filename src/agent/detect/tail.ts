@@ -15,8 +15,11 @@ export interface TailOptions {
   readonly path: string
   readonly clock: Clock
   readonly cursor: Cursor | undefined
-  readonly onLines: (lines: readonly string[]) => void
+  /** Old: they stood there before anybody followed the file. */
+  readonly onLines: (lines: readonly string[], isOld: boolean) => void
   readonly pollMs?: number
+  /** Of a file that is met for the first time so much is read from before its end. */
+  readonly oldBytes?: number
 }
 
 /** Events of the file system are quick but get lost; looking now and then finds everything. */
@@ -31,6 +34,8 @@ export class Tail {
   #fd: number | undefined
   #inode = 0
   #offset = 0
+  /** What lies before is old. */
+  #newFrom = 0
   #line: LineState = NO_LINE
   #isFirst = true
   #timer: { cancel(): void } | undefined
@@ -113,8 +118,12 @@ export class Tail {
     this.#inode = fstatSync(this.#fd).ino
     this.#line = NO_LINE
     const { cursor } = this.#o
+    const isMet = isFirst && cursor === undefined
+    this.#newFrom = isMet ? stat.size : 0
     if (isFirst && cursor?.inode === this.#inode && cursor.offset <= stat.size) this.#offset = cursor.offset
-    else this.#offset = isFirst && cursor === undefined ? stat.size : 0
+    else this.#offset = isMet ? Math.max(0, stat.size - (this.#o.oldBytes ?? 0)) : 0
+    // Most likely in the middle of a line.
+    if (isMet && this.#offset > 0 && this.#offset < stat.size) this.#line = { rest: NO_LINE.rest, isSkipping: true }
     return true
   }
 
@@ -123,16 +132,19 @@ export class Tail {
     if (fd === undefined) return false
     if (fstatSync(fd).size < this.#offset) {
       this.#offset = 0
+      this.#newFrom = 0
       this.#line = NO_LINE
     }
     for (let total = 0; total < MAX_AT_ONCE;) {
-      const got = readSync(fd, this.#buffer, 0, CHUNK, this.#offset)
+      const isOld = this.#offset < this.#newFrom
+      const most = isOld ? Math.min(CHUNK, this.#newFrom - this.#offset) : CHUNK
+      const got = readSync(fd, this.#buffer, 0, most, this.#offset)
       if (got === 0) return false
       this.#offset += got
       total += got
       const { lines, state } = cutLines(this.#line, this.#buffer.subarray(0, got))
       this.#line = state
-      if (lines.length > 0) this.#o.onLines(lines)
+      if (lines.length > 0) this.#o.onLines(lines, isOld)
     }
     return true
   }

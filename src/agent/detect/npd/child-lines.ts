@@ -1,0 +1,72 @@
+// Runs a program for as long as somebody listens and hands over its lines; one that ends is started again, after a pause that grows while it says nothing.
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Clock } from '#lib/clock.ts'
+import { cutLines, NO_LINE, type LineState } from '../line-reader.ts'
+
+export interface ChildLinesOptions {
+  /** Asked before each start: arguments may name where reading goes on. */
+  readonly command: () => readonly string[]
+  /** Given to the program as its standard input. */
+  readonly stdin?: number
+  readonly clock: Clock
+  readonly onLine: (line: string) => void
+  /** It cannot be started, or ended; undefined: it speaks again. */
+  readonly onProblem: (problem: string | undefined) => void
+}
+
+const FIRST_PAUSE_MS = 1_000
+const MOST_PAUSE_MS = 60_000
+const NO_ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+
+export class ChildLines {
+  readonly #o: ChildLinesOptions
+  #child: ChildProcess | undefined
+  #line: LineState = NO_LINE
+  #pauseMs = FIRST_PAUSE_MS
+  #timer: { cancel(): void } | undefined
+  #isClosed = false
+  #isBad = false
+
+  constructor(options: ChildLinesOptions) {
+    this.#o = options
+  }
+
+  start(): void {
+    if (this.#isClosed) return
+    const [program = '', ...args] = this.#o.command()
+    const child = spawn(program, args, { stdio: [this.#o.stdin ?? 'ignore', 'pipe', 'ignore'], env: NO_ENVIRONMENT })
+    this.#child = child
+    this.#line = NO_LINE
+    child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk))
+    // A program that cannot be started has an error and no exit.
+    child.once('error', (e) => this.#again(`cannot run ${program}: ${e.message}`))
+    child.once('close', (code, signal) => this.#again(`${program} ended: ${signal ?? code}`))
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#child?.kill('SIGKILL')
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isClosed) return
+    this.#pauseMs = FIRST_PAUSE_MS
+    if (this.#isBad) this.#o.onProblem(undefined)
+    this.#isBad = false
+    const { lines, state } = cutLines(this.#line, chunk)
+    this.#line = state
+    for (const line of lines) this.#o.onLine(line)
+  }
+
+  #again(problem: string): void {
+    if (this.#isClosed || this.#timer !== undefined) return
+    this.#isBad = true
+    this.#o.onProblem(problem)
+    this.#timer = this.#o.clock.after(this.#pauseMs, () => {
+      this.#timer = undefined
+      this.start()
+    })
+    this.#pauseMs = Math.min(MOST_PAUSE_MS, this.#pauseMs * 2)
+  }
+}

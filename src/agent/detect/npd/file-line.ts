@@ -1,0 +1,28 @@
+// Pure: takes the time and the message out of one line of a log file, as the file's settings describe them.
+import { compileRegex } from '#lib/regex.ts'
+import { goLayout } from './go-time.ts'
+import type { LogPlugin } from './monitor-config.ts'
+
+export interface FileLine {
+  readonly atMs: number
+  readonly message: string
+}
+
+/** Undefined for a line without a time or a message: no rule sees it. */
+export function fileLineReader(
+  plugin: Extract<LogPlugin, { kind: 'filelog' }>,
+): (line: string, now: number) => FileLine | undefined {
+  const [timestamp, message] = [compileRegex(plugin.timestamp), compileRegex(plugin.message)]
+  const layout = goLayout(plugin.timestampFormat)
+  return (line, now) => {
+    const time = timestamp.match(line)
+    const atMs = time === undefined ? undefined : layout?.parse(time.groups.at(-1) ?? wholeOf(time), now)
+    if (atMs === undefined) return undefined
+    const said = message.match(line)
+    return said === undefined ? undefined : { atMs, message: said.groups.at(-1) ?? wholeOf(said) }
+  }
+}
+
+/** With groups the last one counts, even when it took no part. */
+const wholeOf = ({ groups, text }: { readonly groups: readonly unknown[]; readonly text: string }): string =>
+  groups.length === 0 ? text : ''

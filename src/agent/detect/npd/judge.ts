@@ -1,0 +1,84 @@
+// Pure: what a matching line or the end of a plug-in means: which event happens and what its condition becomes. What is true stays as it was first
+// said until it ends; a further rule with the same condition is announced once and changes nothing.
+import { goQuote } from '#lib/go-format.ts'
+import type { DefaultCondition } from './monitor-config.ts'
+
+export type ConditionStatus = 'True' | 'False' | 'Unknown'
+
+export interface ConditionNow {
+  readonly status: ConditionStatus
+  readonly reason: string
+  readonly message: string
+}
+
+export interface MonitorEvent {
+  readonly type: 'Warning' | 'Normal'
+  readonly reason: string
+  readonly message: string
+}
+
+export interface Judgement {
+  readonly event?: MonitorEvent
+  /** What the condition becomes; undefined: it stays. */
+  readonly condition?: ConditionNow
+}
+
+export interface Hit {
+  readonly condition: string | undefined
+  readonly reason: string
+  readonly message: string
+}
+
+const changeEvent = (type: string, { status, reason, message }: ConditionNow): MonitorEvent => ({
+  type: status === 'True' ? 'Warning' : 'Normal',
+  reason,
+  message: `Node condition ${type} is now: ${status}, reason: ${reason}, message: ${goQuote(message)}`,
+})
+
+/** A line that matched. `announced`: whether this reason was told since the condition became true. */
+export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: boolean): Judgement {
+  const { condition, reason, message } = hit
+  if (condition === undefined) return { event: { type: 'Warning', reason, message } }
+  if (now?.status !== 'True') {
+    const next = { status: 'True', reason, message } as const
+    return { event: changeEvent(condition, next), condition: next }
+  }
+  if (now.reason === reason || announced) return {}
+  return { event: { type: 'Warning', reason, message } }
+}
+
+/** How a plug-in ended: 0 well, 1 a problem, anything else says nothing. */
+export interface PluginResult {
+  readonly status: 'Ok' | 'NonOk' | 'Unknown'
+  readonly message: string
+}
+
+/** The latest results of all rules of one condition, in the order of the file: it is true while any of them says so. */
+export function judgePlugins(
+  latest: readonly { readonly reason: string; readonly result: PluginResult }[],
+  healthy: DefaultCondition,
+  now: ConditionNow | undefined,
+  showsNewMessages: boolean,
+): Judgement {
+  const bad = latest.filter((l) => l.result.status === 'NonOk')
+  const same = bad.find((l) => l.reason === now?.reason)
+  const unclear = latest.find((l) => l.result.status === 'Unknown')
+  const { type, reason, message } = healthy
+  // The reason that is shown stays while its own rule still says so.
+  const said = (now?.status === 'True' ? same : undefined) ?? bad[0]
+  const next: ConditionNow =
+    said !== undefined
+      ? { status: 'True', reason: said.reason, message: said.result.message }
+      : unclear !== undefined
+        ? { status: 'Unknown', reason, message: unclear.result.message }
+        : { status: 'False', reason, message }
+  const before = now ?? { status: 'False', reason, message }
+  const isOtherMessage = showsNewMessages && next.status === 'True' && next.message !== before.message
+  if (next.status === before.status && (next.status !== 'True' || next.reason === before.reason) && !isOtherMessage)
+    return {}
+  return { event: changeEvent(type, next), condition: next }
+}
+
+/** A rule that makes no condition: an event for each run that found the problem. Runs that say nothing are counted elsewhere. */
+export const judgeTemporary = (reason: string, { status, message }: PluginResult): Judgement =>
+  status === 'NonOk' ? { event: { type: 'Warning', reason, message } } : {}

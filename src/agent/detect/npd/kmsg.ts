@@ -1,0 +1,94 @@
+// The kernel's log: records of /dev/kmsg, each known by its number, so that nothing is read twice in one boot and what was overrun is counted.
+import { closeSync, constants, openSync } from 'node:fs'
+import type { Clock } from '#lib/clock.ts'
+import { ChildLines } from './child-lines.ts'
+
+export interface KmsgRecord {
+  readonly sequence: number
+  /** Since the boot. */
+  readonly atMs: number
+  readonly message: string
+}
+
+/** Undefined for the lines of a record that name its device, and for what is no record. */
+export function parseKmsg(line: string): KmsgRecord | undefined {
+  const end = line.indexOf(';')
+  // A line that goes on begins with a space.
+  if (end < 5 || line.charCodeAt(0) === 32) return undefined
+  const first = line.indexOf(',')
+  const second = line.indexOf(',', first + 1)
+  const third = line.indexOf(',', second + 1)
+  const sequence = Number(line.slice(first + 1, second))
+  const micros = Number(line.slice(second + 1, third === -1 || third > end ? end : third))
+  if (first === -1 || second === -1 || !Number.isSafeInteger(sequence) || !Number.isSafeInteger(micros))
+    return undefined
+  const text = line.slice(end + 1)
+  return { sequence, atMs: micros / 1_000, message: (text.includes('\\x') ? unescaped(text) : text).trim() }
+}
+
+/** The kernel writes bytes that are not printable as \xNN: text in UTF-8 among them. */
+function unescaped(text: string): string {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1')
+  const raw = bytes.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(raw, 'latin1').toString('utf8')
+}
+
+export interface KmsgOptions {
+  readonly path: string
+  readonly clock: Clock
+  /** The last record that was read in this boot. */
+  readonly after: number | undefined
+  /** Copies its standard input to its standard output as it comes. */
+  readonly program?: readonly string[]
+  readonly onRecord: (record: KmsgRecord) => void
+  /** So many records were overwritten before they were read. */
+  readonly onLost: (records: number) => void
+  readonly onProblem: (problem: string | undefined) => void
+}
+
+/** Node cannot wait for a character device without holding one of its few threads for ever: a program of 0.2 MB waits in our place. */
+const PROGRAM = ['cat']
+
+export class KmsgReader {
+  readonly #o: KmsgOptions
+  #fd: number | undefined
+  #lines: ChildLines | undefined
+  #last: number
+
+  constructor(options: KmsgOptions) {
+    this.#o = options
+    this.#last = options.after ?? -1
+  }
+
+  get last(): number | undefined {
+    return this.#last === -1 ? undefined : this.#last
+  }
+
+  start(): void {
+    const { path, clock, program = PROGRAM, onProblem } = this.#o
+    try {
+      // Shared by the programs that follow each other: after an overrun the next one goes on where the kernel's log begins by then.
+      this.#fd = openSync(path, constants.O_RDONLY)
+    } catch (e) {
+      onProblem(`cannot open ${path}: ${e instanceof Error ? e.message : String(e)}`)
+      return
+    }
+    const onLine = (line: string): void => this.#read(line)
+    this.#lines = new ChildLines({ command: () => program, stdin: this.#fd, clock, onLine, onProblem })
+    this.#lines.start()
+  }
+
+  close(): void {
+    this.#lines?.close()
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+
+  #read(line: string): void {
+    const record = parseKmsg(line)
+    if (record === undefined || record.sequence <= this.#last) return
+    if (this.#last !== -1 && record.sequence > this.#last + 1) this.#o.onLost(record.sequence - this.#last - 1)
+    this.#last = record.sequence
+    this.#o.onRecord(record)
+  }
+}

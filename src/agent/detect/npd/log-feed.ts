@@ -1,0 +1,163 @@
+// Brings one log monitor its messages: from the kernel's log, the journal or a file; old ones only as far back as the monitor looks, new ones always,
+// whatever time they carry, because clocks jump.
+import { statSync } from 'node:fs'
+import { uptime } from 'node:os'
+import type { Clock } from '#lib/clock.ts'
+import { assertNever } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { Tail, type Cursor } from '../tail.ts'
+import { fileLineReader } from './file-line.ts'
+import { JournalReader } from './journal.ts'
+import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
+import type { LogMonitorConfig } from './monitor-config.ts'
+
+/** Where reading stopped, as it is kept over restarts of the agent. */
+export type Position =
+  | ({ readonly kind: 'file' } & Cursor)
+  | { readonly kind: 'kmsg'; readonly bootId: string; readonly sequence: number }
+  | { readonly kind: 'journal'; readonly cursor: string }
+
+export interface Feed {
+  readonly position: Position | undefined
+  start(): void
+  close(): void
+}
+
+export interface FeedOptions {
+  readonly config: LogMonitorConfig
+  /** As on this machine. */
+  readonly path: string
+  readonly bootId: string
+  readonly clock: Clock
+  readonly position: Position | undefined
+  readonly onMessage: (message: string) => void
+  readonly onLost: (records: number) => void
+  readonly onProblem: (problem: string | undefined) => void
+  readonly pollMs?: number
+}
+
+/** A log that was never read is looked through from here at the most: five minutes of a log that matters are shorter. */
+const OLD_BYTES = 4 * 2 ** 20
+
+export function openFeed(o: FeedOptions): Feed {
+  const { plugin } = o.config
+  switch (plugin.kind) {
+    case 'kmsg':
+      return kmsgFeed(o)
+    case 'journald':
+      return journalFeed(o, plugin.identifier)
+    case 'filelog':
+      return fileFeed(o, plugin)
+    default:
+      return assertNever(plugin)
+  }
+}
+
+const isSkipped = ({ skip }: LogMonitorConfig, line: string): boolean => skip.some((s) => line.includes(s))
+
+/** Since the boot: suspended time counts, as it does for the kernel's records nearly enough. */
+const upMs = (): number => uptime() * 1_000
+
+function kmsgFeed(o: FeedOptions): Feed {
+  const { config, path, bootId, clock, position } = o
+  const known = position?.kind === 'kmsg' && position.bootId === bootId ? position.sequence : undefined
+  // A node that is a folder has a file in the place of the device.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return recordFileFeed(o)
+  const from = Math.max(config.delayMs, upMs() - config.lookbackMs)
+  const reader = new KmsgReader({
+    path,
+    clock,
+    after: known,
+    onRecord: ({ atMs, message }: KmsgRecord) => {
+      const isWanted = message !== '' && (known === undefined ? atMs >= from : atMs >= config.delayMs)
+      if (isWanted && !isSkipped(config, message)) o.onMessage(message)
+    },
+    onLost: o.onLost,
+    onProblem: o.onProblem,
+  })
+  return {
+    get position(): Position | undefined {
+      return reader.last === undefined ? undefined : { kind: 'kmsg', bootId, sequence: reader.last }
+    },
+    start: () => reader.start(),
+    close: () => reader.close(),
+  }
+}
+
+const cursorOf = (position: Position | undefined): Cursor | undefined =>
+  position?.kind === 'file' ? { inode: position.inode, offset: position.offset } : undefined
+
+const tailFeed = (tail: Tail): Feed => ({
+  get position(): Position {
+    return { kind: 'file', ...tail.cursor }
+  },
+  start: () => tail.start(),
+  close: () => tail.close(),
+})
+
+function recordFileFeed({ config, path, clock, position, onMessage, pollMs }: FeedOptions): Feed {
+  const onLines = (lines: readonly string[]): void => {
+    for (const line of lines) {
+      const message = parseKmsg(line)?.message ?? ''
+      if (message !== '' && !isSkipped(config, message)) onMessage(message)
+    }
+  }
+  return tailFeed(
+    new Tail({ path, clock, cursor: cursorOf(position), onLines, ...(pollMs === undefined ? {} : { pollMs }) }),
+  )
+}
+
+function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]): Feed {
+  const { config, path, clock, position, pollMs } = o
+  const read = fileLineReader(plugin)
+  const from = clock.now() - Math.min(config.lookbackMs, Math.max(0, upMs() - config.delayMs))
+  const onLines = (lines: readonly string[], isOld: boolean): void => {
+    const now = clock.now()
+    if (upMs() < config.delayMs) return
+    for (const line of lines) {
+      const said = isSkipped(config, line) ? undefined : read(line, now)
+      if (said !== undefined && (!isOld || said.atMs >= from)) o.onMessage(said.message)
+    }
+  }
+  return tailFeed(
+    new Tail({
+      path,
+      clock,
+      cursor: cursorOf(position),
+      onLines,
+      oldBytes: OLD_BYTES,
+      ...(pollMs === undefined ? {} : { pollMs }),
+    }),
+  )
+}
+
+function journalFeed(o: FeedOptions, identifier: string): Feed {
+  const { config, path, clock, position } = o
+  const sinceMs = clock.now() - Math.min(config.lookbackMs, Math.max(0, upMs() - config.delayMs))
+  const reader = new JournalReader({
+    path,
+    identifiers: [identifier],
+    clock,
+    sinceMs,
+    after: position?.kind === 'journal' ? position.cursor : undefined,
+    onEntry: ({ message }) => {
+      if (!isSkipped(config, message)) o.onMessage(message)
+    },
+    onProblem: o.onProblem,
+  })
+  return {
+    get position(): Position | undefined {
+      return reader.cursor === undefined ? undefined : { kind: 'journal', cursor: reader.cursor }
+    },
+    start: () => reader.start(),
+    close: () => reader.close(),
+  }
+}
+
+export function parsePosition(v: unknown): Position | undefined {
+  if (!isObject(v)) return undefined
+  const isFile = v['kind'] === 'file' && Number.isSafeInteger(v['inode']) && Number.isSafeInteger(v['offset'])
+  const isKmsg = v['kind'] === 'kmsg' && typeof v['bootId'] === 'string' && Number.isSafeInteger(v['sequence'])
+  const isJournal = v['kind'] === 'journal' && typeof v['cursor'] === 'string'
+  return isFile || isKmsg || isJournal ? (v as unknown as Position) : undefined
+}

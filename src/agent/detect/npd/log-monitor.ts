@@ -1,0 +1,50 @@
+// One log monitor: takes messages of its log, asks its rules, and tells what follows. Where the messages come from is somebody else's matter.
+import { judgeLine } from './judge.ts'
+import { LogMatcher } from './log-matcher.ts'
+import type { LogMonitorConfig } from './monitor-config.ts'
+import { beginWell, carryOut, conditionNow, type MonitorPort } from './monitor-port.ts'
+
+export class LogMonitor {
+  readonly config: LogMonitorConfig
+  readonly #port: MonitorPort
+  readonly #matcher: LogMatcher
+  /** Reasons that were told while their condition is true. */
+  readonly #told = new Map<string, Set<string>>()
+
+  constructor(config: LogMonitorConfig, port: MonitorPort) {
+    this.config = config
+    this.#port = port
+    this.#matcher = new LogMatcher(
+      config.rules.map((r) => r.pattern),
+      config.bufferSize,
+    )
+  }
+
+  start(): void {
+    beginWell(this.#port, this.config, true)
+  }
+
+  take(message: string): void {
+    for (const { rule: index, message: lines } of this.#matcher.push(message)) this.#matched(index, lines)
+  }
+
+  #matched(index: number, lines: string): void {
+    const { rules, source, hasMetrics } = this.config
+    const rule = rules[index]
+    if (rule === undefined) return
+    const { condition, reason, messageSuffix } = rule
+    const message = messageSuffix === undefined ? lines : `${lines}; ${messageSuffix}`
+    const now = condition === undefined ? undefined : conditionNow(this.#port, condition)
+    const told = condition === undefined ? undefined : this.#toldOf(condition, now?.status === 'True')
+    const judgement = judgeLine({ condition, reason, message }, now, told?.has(reason) === true)
+    told?.add(reason)
+    if (condition !== undefined && judgement.condition === undefined) this.#port.conditions.see(condition)
+    carryOut(this.#port, judgement, { source, hasMetrics, condition, isKept: true })
+  }
+
+  #toldOf(condition: string, isTrue: boolean): Set<string> {
+    const told = isTrue ? (this.#told.get(condition) ?? new Set<string>()) : new Set<string>()
+    this.#told.set(condition, told)
+    return told
+  }
+}

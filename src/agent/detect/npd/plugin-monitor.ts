@@ -1,0 +1,86 @@
+// One custom plug-in monitor: runs the checks of its file at their intervals, some at once, never one twice at a time, and tells what follows.
+import type { Clock } from '#lib/clock.ts'
+import { judgePlugins, judgeTemporary, type PluginResult } from './judge.ts'
+import type { PluginMonitorConfig, PluginRule } from './monitor-config.ts'
+import { beginWell, carryOut, conditionNow, type MonitorPort } from './monitor-port.ts'
+
+export type RunCheck = (rule: PluginRule) => Promise<PluginResult>
+
+export class PluginMonitor {
+  readonly config: PluginMonitorConfig
+  readonly #port: MonitorPort
+  readonly #clock: Clock
+  readonly #run: RunCheck
+  readonly #latest = new Map<PluginRule, PluginResult>()
+  readonly #waiting: PluginRule[] = []
+  readonly #busy = new Set<PluginRule>()
+  readonly #timers = new Map<PluginRule, { cancel(): void }>()
+  #isClosed = false
+
+  constructor(config: PluginMonitorConfig, port: MonitorPort, clock: Clock, run: RunCheck) {
+    this.config = config
+    this.#port = port
+    this.#clock = clock
+    this.#run = run
+  }
+
+  start(): void {
+    if (!this.config.skipsInitialStatus) beginWell(this.#port, this.config, false)
+    for (const rule of this.config.rules) this.#due(rule)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const timer of this.#timers.values()) timer.cancel()
+  }
+
+  #due(rule: PluginRule): void {
+    if (this.#isClosed) return
+    this.#timers.set(
+      rule,
+      this.#clock.after(rule.everyMs, () => this.#due(rule)),
+    )
+    // One that hangs up to its time limit is not started a second time beside itself.
+    if (this.#busy.has(rule) || this.#waiting.includes(rule)) return
+    this.#waiting.push(rule)
+    this.#next()
+  }
+
+  #next(): void {
+    while (this.#busy.size < this.config.concurrency) {
+      const rule = this.#waiting.shift()
+      if (rule === undefined) return
+      this.#busy.add(rule)
+      void this.#run(rule)
+        .catch((e: unknown): PluginResult => ({
+          status: 'Unknown',
+          message: e instanceof Error ? e.message : String(e),
+        }))
+        .then((result) => {
+          this.#busy.delete(rule)
+          if (this.#isClosed) return
+          this.take(rule, result)
+          this.#next()
+        })
+    }
+  }
+
+  take(rule: PluginRule, result: PluginResult): void {
+    const { source, hasMetrics, conditions, rules, showsNewMessages } = this.config
+    this.#latest.set(rule, result)
+    const type = rule.condition
+    const healthy = conditions.find((c) => c.type === type)
+    if (type === undefined || healthy === undefined) {
+      const consequence = { source, hasMetrics, condition: undefined, isKept: false }
+      carryOut(this.#port, judgeTemporary(rule.reason, result), consequence)
+      return
+    }
+    const latest = rules.flatMap((r) => {
+      const known = r.condition === type ? this.#latest.get(r) : undefined
+      return known === undefined ? [] : [{ reason: r.reason, result: known }]
+    })
+    const now = conditionNow(this.#port, type)
+    const judgement = judgePlugins(latest, healthy, now, showsNewMessages)
+    carryOut(this.#port, judgement, { source, hasMetrics, condition: type, isKept: false })
+  }
+}

@@ -1,0 +1,83 @@
+// Runs one check program: no shell, a process group of its own that ends whole when its time is over, output read only as far as it is used.
+import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import type { Clock } from '#lib/clock.ts'
+import type { PluginResult } from './judge.ts'
+
+export interface PluginCall {
+  readonly path: string
+  readonly args: readonly string[]
+  readonly timeoutMs: number
+  readonly maxOutput: number
+  readonly environment: Readonly<Record<string, string>>
+  readonly clock: Clock
+}
+
+/** As node-problem-detector reads: the rest is drained and dropped. */
+const MAX_READ = 4_096
+
+const unknown = (message: string): PluginResult => ({ status: 'Unknown', message })
+
+export function runPlugin(call: PluginCall): Promise<PluginResult> {
+  const { path, args, timeoutMs, maxOutput, environment, clock } = call
+  const refusal = refusalOf(path)
+  if (refusal !== undefined) return Promise.resolve(unknown(refusal))
+  return new Promise((resolve) => {
+    const child = spawn(path, args, { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env: { ...environment } })
+    let output = Buffer.alloc(0)
+    let isLate = false
+    let isOver = false
+    const end = (result: PluginResult): void => {
+      if (isOver) return
+      isOver = true
+      timer.cancel()
+      killGroup(child.pid)
+      child.stdout.destroy()
+      resolve(result)
+    }
+    const timer = clock.after(timeoutMs, () => {
+      isLate = true
+      // Also what it started and left behind.
+      killGroup(child.pid)
+    })
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (output.length < MAX_READ) output = Buffer.concat([output, chunk.subarray(0, MAX_READ - output.length)])
+    })
+    child.once('error', () => end(unknown('Error in starting plugin. Please check the error log')))
+    child.once('exit', (code) => {
+      // Whoever holds its output open does not hold us.
+      setImmediate(() => {
+        const said = output.toString('utf8').trim()
+        const state = isLate ? 'signal: killed' : ''
+        const text = isLate ? `Timeout when running plugin "${path}": state - ${state}. output - "${said}"` : said
+        end({ status: statusOf(isLate ? undefined : code), message: cutToBytes(text, maxOutput) })
+      })
+    })
+  })
+}
+
+const statusOf = (code: number | null | undefined): PluginResult['status'] =>
+  code === 0 ? 'Ok' : code === 1 ? 'NonOk' : 'Unknown'
+
+/** A program that anybody may change is run by nobody. */
+function refusalOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined || !stat.isFile()) return 'Error in starting plugin: it is not there'
+  return (stat.mode & 0o002) === 0 ? undefined : 'Error in starting plugin: everybody may write it'
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left of it.
+  }
+}
+
+/** Never ends inside a character. */
+export function cutToBytes(text: string, max: number): string {
+  if (Buffer.byteLength(text) <= max) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
+  return text.slice(0, read)
+}
