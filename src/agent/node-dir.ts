@@ -9,9 +9,10 @@ export interface NodeDir {
   readonly logs: string
 }
 
-export const nodeDir = (path: string): NodeDir => ({
+/** A node that is a whole host has its root at `/`, one that is a folder inside that folder. */
+export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
   path,
-  root: join(path, 'root'),
+  root,
   state: join(path, 'state'),
   logs: join(path, 'logs'),
 })

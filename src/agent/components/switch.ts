@@ -10,6 +10,7 @@ import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Journal } from './journal.ts'
+import { switchEffect, type SlotOf } from './effect.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks, removeLinks } from './links.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type Slot } from './record.ts'
@@ -80,7 +81,10 @@ export class Switcher {
       const before = open.from === undefined ? undefined : await this.#specOf(open.from)
       await this.#hook(spec, 'preInstall')
       await this.#hook(spec, 'preSwitch')
-      await this.#use(open.to, spec, before)
+      await this.#use(
+        { id: open.to.id, spec },
+        open.from === undefined || before === undefined ? undefined : { id: open.from.id, spec: before },
+      )
       await this.#hook(spec, 'postInstall')
       await this.#hook(spec, 'postSwitch')
     } catch (e) {
@@ -133,7 +137,7 @@ export class Switcher {
   async start(): Promise<void> {
     const { current } = this.#demand()
     if (current === undefined) return
-    await this.#startFrom(current, await this.#specOf(current))
+    await this.#startFrom({ id: current.id, spec: await this.#specOf(current) })
   }
 
   async restart(): Promise<void> {
@@ -148,6 +152,7 @@ export class Switcher {
       const spec = await readSlot(this.#deps, this.#component, record.current.id)
       await processes.stop(this.#component)
       if (spec !== undefined) {
+        await processes.forget?.(this.#component, spec.service)
         await this.#hook(spec, 'uninstall')
         await removeLinks(this.#deps, this.#component, layoutOf(spec).links)
       }
@@ -194,25 +199,31 @@ export class Switcher {
     return spec
   }
 
-  async #use(slot: Slot, spec: MachineComponentSpec, before: MachineComponentSpec | undefined): Promise<void> {
+  async #use(to: SlotOf, from: SlotOf | undefined): Promise<void> {
     const { files, dir, processes } = this.#deps
+    const { id, spec } = to
     const link = currentLink(dir, this.#component)
-    const target = slotFolder(dir, this.#component, slot.id)
+    const target = slotFolder(dir, this.#component, id)
+    const effect = await switchEffect(this.#deps, this.#component, from, to)
     // Nothing of the old version may run while the link changes under it.
-    if ((await files.readLink(link)) !== target) await processes.stop(this.#component)
+    if (effect === 'Restart' && (await files.readLink(link)) !== target) await processes.stop(this.#component)
     await relink(files, link, target)
     const layout = layoutOf(spec)
     await makeLinks(this.#deps, this.#component, layout.links)
     const stays = new Set(layout.links.map((l) => l.path))
-    const gone = before === undefined ? [] : layoutOf(before).links.filter((l) => !stays.has(l.path))
+    const gone = from === undefined ? [] : layoutOf(from.spec).links.filter((l) => !stays.has(l.path))
     await removeLinks(this.#deps, this.#component, gone)
-    await this.#startFrom(slot, spec)
+    if (from?.spec.service !== undefined && spec.service === undefined)
+      await processes.forget?.(this.#component, from.spec.service)
+    await this.#startFrom(to, effect !== 'Restart')
+    const { reloadSignal } = spec.service ?? {}
+    if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
   }
 
-  async #startFrom(slot: Slot, { service }: MachineComponentSpec): Promise<void> {
+  async #startFrom({ id, spec: { service } }: SlotOf, keep = false): Promise<void> {
     const { processes } = this.#deps
     if (service === undefined) await processes.stop(this.#component)
-    else await processes.start({ component: this.#component, slot: slot.id, service })
+    else await processes.start({ component: this.#component, slot: id, service, ...(keep ? { keep } : {}) })
   }
 
   /** Why it could not be done; undefined when the old version, or nothing, is in place again. */
@@ -221,10 +232,14 @@ export class Switcher {
     try {
       const failedSpec = await readSlot(this.#deps, this.#component, failed.id)
       if (from !== undefined) {
-        await this.#use(from, await this.#specOf(from), failedSpec)
+        await this.#use(
+          { id: from.id, spec: await this.#specOf(from) },
+          failedSpec === undefined ? undefined : { id: failed.id, spec: failedSpec },
+        )
         return undefined
       }
       await processes.stop(this.#component)
+      await processes.forget?.(this.#component, failedSpec?.service)
       await removeDurably(files, currentLink(dir, this.#component))
       if (failedSpec !== undefined) await removeLinks(this.#deps, this.#component, layoutOf(failedSpec).links)
       return undefined

@@ -1,4 +1,5 @@
-// What the agent asks of whoever runs components: start, stop, and an honest word on how they are. On process nodes our own supervisor.
+// What the agent asks of whoever runs components: start, stop, and an honest word on how they are. systemd where it runs the host, our own supervisor
+// elsewhere.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ProcessReading } from '../components/plan.ts'
 
@@ -9,6 +10,8 @@ export interface StartRequest {
   /** Which slot it runs from; a process of another slot is stopped first. */
   readonly slot: string
   readonly service: Service
+  /** What runs may go on although it came from another slot: nothing but files has changed, and those it need not be started again for. */
+  readonly keep?: boolean
 }
 
 export interface Processes {
@@ -18,6 +21,8 @@ export interface Processes {
   start(request: StartRequest): Promise<void>
   /** TERM, patience, KILL; also for what is frozen. */
   stop(component: string): Promise<void>
+  /** The component leaves the node, or has no process any more: what was written for it outside of its slot goes too. */
+  forget?(component: string, service: Service | undefined): Promise<void>
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void
   reading(component: string): ProcessReading
   /** Why, for people. */

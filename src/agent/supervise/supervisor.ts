@@ -128,9 +128,10 @@ export class Supervisor implements Processes {
   }
 
   async start(request: StartRequest): Promise<void> {
-    const { component, slot, service } = request
+    const { component, slot, service, keep = false } = request
     const old = this.#entries.get(component)
     if (old !== undefined && old.slot === slot && old.reading === 'Running' && livingStat(old.id) !== undefined) return
+    if (keep && old?.reading === 'Running' && livingStat(old.id) !== undefined) return this.#move(old, slot)
     if (old !== undefined) await this.stop(component)
     const start = randomUUID()
     const id = await this.#spawn(request, start)
@@ -140,6 +141,12 @@ export class Supervisor implements Processes {
     this.#entries.set(component, { ...entryOf(component, process, this.#o.clock.monotonic()), isOurChild: true })
     await this.#write(component, process)
     this.#changed(component)
+  }
+
+  async #move(entry: Entry, slot: string): Promise<void> {
+    const { component, id, restart, killMode, start } = entry
+    this.#entries.set(component, { ...entry, slot })
+    await this.#write(component, { id, slot, bootId: this.#o.bootId, restart, killMode, start })
   }
 
   async stop(component: string): Promise<void> {

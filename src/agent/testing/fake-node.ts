@@ -32,7 +32,13 @@ export class FakeProcesses implements Processes {
   async start(request: StartRequest): Promise<void> {
     if (this.isDead()) throw new Error('the power went')
     const old = this.running.get(request.component)
-    if (old?.slot === request.slot && this.reading(request.component) === 'Running') return
+    if (old !== undefined && this.reading(request.component) === 'Running') {
+      if (old.slot === request.slot) return
+      if (request.keep === true) {
+        this.running.set(request.component, request)
+        return
+      }
+    }
     this.running.set(request.component, request)
     this.readings.set(request.component, 'Running')
     this.starts.push(request.slot)
@@ -44,7 +50,10 @@ export class FakeProcesses implements Processes {
     this.readings.delete(component)
   }
 
-  signal(): void {}
+  readonly signals: string[] = []
+  signal(_component: string, signal: string): void {
+    this.signals.push(signal)
+  }
   reading(component: string): ProcessReading {
     return this.readings.get(component) ?? 'Stopped'
   }

@@ -1,0 +1,36 @@
+// Pure: from what systemd says about a unit to what the agent calls it.
+import type { ProcessReading } from '../../components/plan.ts'
+import type { Service } from '../port.ts'
+import type { UnitState } from './systemctl.ts'
+
+export interface UnitReading {
+  readonly reading: ProcessReading
+  readonly why: string | undefined
+}
+
+/** `restarts`: how often systemd had restarted it when it was last looked at. */
+export function unitReading(state: UnitState, restart: Service['restart'], restarts: number): UnitReading {
+  const how = `${state.result}, exit status ${state.exitStatus}`
+  switch (state.active) {
+    case 'active':
+    case 'reloading':
+      return state.restarts > restarts
+        ? { reading: 'Crashed', why: `it ended and systemd started it again (${how})` }
+        : { reading: 'Running', why: undefined }
+    case 'activating':
+      return state.sub === 'auto-restart'
+        ? { reading: 'Crashed', why: `it ended (${how}); systemd starts it again` }
+        : { reading: 'Running', why: undefined }
+    case 'failed':
+      return restart === 'Never'
+        ? { reading: 'Ended', why: how }
+        : { reading: 'Crashed', why: `the unit failed (${how})` }
+    case 'deactivating':
+      return { reading: 'Running', why: undefined }
+    default:
+      // Its end was allowed, or somebody stopped the unit.
+      return restart !== 'Always' && state.result === 'success'
+        ? { reading: 'Ended', why: undefined }
+        : { reading: 'Stopped', why: 'the unit was stopped' }
+  }
+}

@@ -1,0 +1,90 @@
+// Asks systemd: one short-lived process a question, which is why the caller looks at /proc first and asks only when something has changed.
+import { execFile } from 'node:child_process'
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface UnitState {
+  readonly unit: string
+  /** loaded, not-found, masked … */
+  readonly load: string
+  /** active, inactive, failed, activating … */
+  readonly active: string
+  /** running, dead, auto-restart … */
+  readonly sub: string
+  readonly mainPid: number
+  readonly restarts: number
+  /** success, exit-code, signal, timeout … */
+  readonly result: string
+  /** enabled, disabled, static … */
+  readonly file: string
+  readonly path: string
+  readonly needsReload: boolean
+  readonly exitStatus: number
+}
+
+export interface Systemctl {
+  show(units: readonly string[]): Promise<readonly UnitState[]>
+  /** Throws when systemd refuses. */
+  run(...args: readonly string[]): Promise<void>
+}
+
+const PROPERTIES =
+  'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus'
+/** Longer than any stop that we allow. */
+const MOST_MS = 60_000
+
+/** Blocks of `Name=value` with an empty line between them, in the order asked for. */
+export const parseShow = (text: string, units: readonly string[]): readonly UnitState[] =>
+  text
+    .trim()
+    .split(/\n\n+/)
+    .map((block, n) => {
+      const at = new Map(
+        block.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+      )
+      const of = (name: string): string => at.get(name) ?? ''
+      return {
+        unit: units[n] ?? of('Id'),
+        load: of('LoadState'),
+        active: of('ActiveState'),
+        sub: of('SubState'),
+        mainPid: Number(of('MainPID')),
+        restarts: Number(of('NRestarts')),
+        result: of('Result'),
+        file: of('UnitFileState'),
+        path: of('FragmentPath'),
+        needsReload: of('NeedDaemonReload') === 'yes',
+        exitStatus: Number(of('ExecMainStatus')),
+      }
+    })
+
+/** `command` is another one than systemctl when a test reaches into a machine. */
+export function createSystemctl(command: readonly [string, ...string[]] = ['systemctl']): Systemctl {
+  const [program, ...before] = command
+  const ask = (args: readonly string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = {
+        timeout: MOST_MS,
+        killSignal: 'SIGKILL',
+        env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' },
+      } as const
+      execFile(program, [...before, ...args], options, (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout)
+        return reject(
+          new KubeNodeError(
+            'KN8037',
+            `cannot ${args.join(' ')}: systemd says: ${(stderr || error.message).trim().slice(0, 160)}`,
+            {
+              retry: 'later',
+            },
+          ),
+        )
+      })
+    })
+  return {
+    show: async (units) =>
+      units.length === 0 ? [] : parseShow(await ask(['show', '-p', PROPERTIES, '--', ...units]), units),
+    run: async (...args) => {
+      await ask(args)
+    },
+  }
+}

@@ -1,0 +1,345 @@
+// Runs components as units of the host's systemd, which keeps them running when no agent is there. A unit that somebody else brought is only added to, a
+// running one that is what was declared is taken over as it runs, and no other unit is ever touched.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { ProcessReading } from '../../components/plan.ts'
+import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
+import type { Files } from '../../files/port.ts'
+import { componentsFolder, onNode, processFile, type NodeDir } from '../../node-dir.ts'
+import { Brake, type BrakeLimits } from '../brake.ts'
+import type { Processes, Service, StartRequest } from '../port.ts'
+import { isFrozenState, livingStat, readStat, type ProcessId } from '../proc.ts'
+import { unitReading } from './reading.ts'
+import type { Systemctl, UnitState } from './systemctl.ts'
+import { dropInText, ownerOf, unitName, unitText, type UnitContent } from './unit.ts'
+
+export interface SystemdOptions {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly log: Logger
+  readonly systemctl: Systemctl
+  readonly environment: Readonly<Record<string, string>>
+  /** Where the kernel tells of the processes that systemd names. */
+  readonly proc?: string
+  readonly lookEveryMs?: number
+  readonly frozenAfterMs?: number
+  readonly frozenGraceMs?: number
+  readonly crashBrake?: BrakeLimits
+}
+
+const LOOK_EVERY_MS = 500
+/** Systemd is asked about everything this often, for what /proc does not tell. */
+const ASK_EVERY_MS = 60_000
+const FROZEN_AFTER_MS = 2_000
+const FROZEN_GRACE_MS = 60_000
+
+const UNITS = '/etc/systemd/system'
+const DROP_IN = '50-kubenode.conf'
+
+interface Entry {
+  readonly component: string
+  readonly unit: string
+  readonly slot: string
+  readonly restart: Service['restart']
+  main: ProcessId | undefined
+  restarts: number
+  startedAt: number
+  reading: ProcessReading
+  why: string | undefined
+  stoppedSince: number | undefined
+  frozenAt: number | undefined
+  isBusy: boolean
+}
+
+/** What is on the disk. */
+interface Known {
+  readonly unit: string
+  readonly slot: string
+  readonly restart: Service['restart']
+}
+
+export class Systemd implements Processes {
+  readonly #o: SystemdOptions
+  readonly #entries = new Map<string, Entry>()
+  readonly #brakes = new Map<string, Brake>()
+  readonly #listeners = new Set<(component: string) => void>()
+  #timer: { cancel(): void } | undefined
+  #isClosed = false
+  #askAt = 0
+
+  constructor(options: SystemdOptions) {
+    this.#o = options
+  }
+
+  async adopt(): Promise<void> {
+    const { files, dir, log } = this.#o
+    for (const component of await files.list(componentsFolder(dir))) {
+      const known = await readState(files, processFile(dir, component), parseKnown)
+      if (known !== undefined) this.#entries.set(component, entryOf(component, known, this.#o.clock.monotonic()))
+    }
+    await this.#ask([...this.#entries.values()])
+    for (const { component, unit, reading } of this.#entries.values())
+      log.info('component found', { component, unit, reading })
+    this.#askAt = this.#o.clock.monotonic() + ASK_EVERY_MS
+    this.#lookLater()
+  }
+
+  async start({ component, slot, service, keep = false }: StartRequest): Promise<void> {
+    const unit = unitName(component, service)
+    const old = this.#entries.get(component)
+    if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
+    await this.#write({ component, service, environment: this.#o.environment }, unit)
+    const state = await this.#state(unit)
+    if (state.load !== 'loaded')
+      throw new KubeNodeError(
+        'KN8038',
+        `cannot start ${component}: systemd has no unit ${unit} (it says ${state.load || 'nothing'}); the component must bring it, or say what to run in service.exec`,
+        { retry: 'later' },
+      )
+    const isUp = state.active === 'active' && (state.mainPid === 0 || this.#statOf(state) !== undefined)
+    if (isUp && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
+      if (old === undefined) this.#o.log.info('running unit taken over as it is', { component, unit })
+    } else await this.#bringUp(component, state)
+    await this.#remember(component, { unit, slot, restart: service.restart })
+  }
+
+  async #bringUp(component: string, { unit, active, file }: UnitState): Promise<void> {
+    const { systemctl, log } = this.#o
+    const entry = this.#entries.get(component)
+    if (entry !== undefined) entry.isBusy = true
+    try {
+      if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
+      if (file === 'disabled') await systemctl.run('enable', '--', unit)
+      await systemctl.run('restart', '--', unit)
+      log.info('component started', { component, unit })
+    } finally {
+      if (entry !== undefined) entry.isBusy = false
+    }
+  }
+
+  async #remember(component: string, known: Known): Promise<void> {
+    const { files, dir, clock } = this.#o
+    const entry = entryOf(component, known, clock.monotonic())
+    this.#entries.set(component, entry)
+    const state = await this.#state(known.unit)
+    entry.restarts = state.restarts
+    this.#take(entry, state)
+    await writeDurably(files, processFile(dir, component), JSON.stringify(known))
+    this.#changed(component)
+  }
+
+  async stop(component: string): Promise<void> {
+    const { systemctl, files, dir, log } = this.#o
+    const entry = this.#entries.get(component)
+    if (entry === undefined) return
+    entry.isBusy = true
+    try {
+      await systemctl.run('stop', '--', entry.unit)
+    } finally {
+      entry.isBusy = false
+    }
+    log.info('component stopped', { component, unit: entry.unit })
+    this.#entries.delete(component)
+    // Its unit is remembered by the caller's next start, or forgotten by `forget`.
+    await removeDurably(files, processFile(dir, component))
+    this.#changed(component)
+  }
+
+  async forget(component: string, service: Service | undefined): Promise<void> {
+    const { files, dir, systemctl } = this.#o
+    const unit =
+      this.#entries.get(component)?.unit ?? (service === undefined ? undefined : unitName(component, service))
+    await this.stop(component)
+    if (unit === undefined) return
+    const ours = [join(UNITS, unit), join(UNITS, `${unit}.d`, DROP_IN)].map((p) => onNode(dir, p))
+    let hasChanged = false
+    for (const path of ours) {
+      if (ownerOf((await this.#readPlain(path)) ?? '') !== component) continue
+      if (path.endsWith(unit)) await systemctl.run('disable', '--', unit)
+      await removeDurably(files, path)
+      hasChanged = true
+    }
+    if (hasChanged) await systemctl.run('daemon-reload')
+  }
+
+  signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
+    const { systemctl, log } = this.#o
+    const unit = this.#entries.get(component)?.unit
+    if (unit === undefined) return
+    systemctl
+      .run('kill', '--kill-who=main', '-s', signal, '--', unit)
+      .catch((error: unknown) => log.warn('signal not sent', { component, signal, error }))
+  }
+
+  reading(component: string): ProcessReading {
+    return this.#entries.get(component)?.reading ?? 'Stopped'
+  }
+
+  describe(component: string): string | undefined {
+    return this.#entries.get(component)?.why
+  }
+
+  brakeMs(component: string): number {
+    const { clock, frozenGraceMs = FROZEN_GRACE_MS } = this.#o
+    const frozenAt = this.#entries.get(component)?.frozenAt
+    if (frozenAt !== undefined) return Math.max(0, frozenAt + frozenGraceMs - clock.monotonic())
+    return this.#brakes.get(component)?.waitMs(clock.monotonic()) ?? 0
+  }
+
+  onChange(listener: (component: string) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+  }
+
+  /** Our own unit, or a drop-in beside one of somebody else. */
+  async #write(content: UnitContent, unit: string): Promise<void> {
+    const { dir, systemctl } = this.#o
+    const { component, service } = content
+    const own = onNode(dir, join(UNITS, unit))
+    const there = await this.#readPlain(own)
+    const owner = there === undefined ? undefined : ownerOf(there)
+    const isForeign = there === undefined ? (await this.#state(unit)).load === 'loaded' : owner === undefined
+    if (owner !== undefined && owner !== component)
+      throw new KubeNodeError('KN8039', `cannot start ${component}: the unit ${unit} belongs to the component ${owner}`)
+    const isOurs = !isForeign && service.exec !== undefined
+    const wanted = isOurs ? unitText(content) : dropInText(content)
+    const path = isOurs ? own : onNode(dir, join(UNITS, `${unit}.d`, DROP_IN))
+    const before = await this.#readPlain(path)
+    if (wanted !== before && wanted !== undefined) await writeDurably(this.#o.files, path, wanted, 0o644)
+    else if (wanted === undefined && before !== undefined && ownerOf(before) === component)
+      await removeDurably(this.#o.files, path)
+    else if (!(await this.#state(unit)).needsReload && (isForeign || there !== undefined)) return
+    await systemctl.run('daemon-reload')
+  }
+
+  async #readPlain(path: string): Promise<string | undefined> {
+    return (await this.#o.files.read(path))?.toString('utf8')
+  }
+
+  async #state(unit: string): Promise<UnitState> {
+    const [state] = await this.#o.systemctl.show([unit])
+    if (state === undefined)
+      throw new KubeNodeError('KN8037', `cannot read the unit ${unit}: systemd says nothing`, { retry: 'later' })
+    return state
+  }
+
+  #statOf({ mainPid }: UnitState): ProcessId | undefined {
+    return readStat(mainPid, this.#o.proc)
+  }
+
+  /** Whether what runs is what is declared: same program, same arguments. */
+  #isDeclared({ mainPid }: UnitState, { exec, args }: Service): boolean {
+    if (exec === undefined) return true
+    try {
+      const words = readFileSync(`${this.#o.proc ?? '/proc'}/${mainPid}/cmdline`, 'utf8')
+        .split('\0')
+        .slice(0, -1)
+      return JSON.stringify(words) === JSON.stringify([exec, ...(args ?? [])])
+    } catch {
+      return false
+    }
+  }
+
+  async #ask(entries: readonly Entry[]): Promise<void> {
+    if (entries.length === 0) return
+    const states = await this.#o.systemctl.show(entries.map((e) => e.unit))
+    for (const [n, entry] of entries.entries()) {
+      const state = states[n]
+      if (state !== undefined && !entry.isBusy) this.#take(entry, state)
+    }
+  }
+
+  #take(entry: Entry, state: UnitState): void {
+    const { clock, log } = this.#o
+    const before = entry.reading
+    const { reading, why } = unitReading(state, entry.restart, entry.restarts)
+    entry.restarts = Math.max(entry.restarts, state.restarts)
+    entry.main = this.#statOf(state)
+    entry.reading = entry.frozenAt !== undefined && reading === 'Running' ? 'Frozen' : reading
+    entry.why = why
+    if (reading === before) return
+    if (reading === 'Crashed') {
+      const now = clock.monotonic()
+      const brake = this.#brakes.get(entry.component) ?? new Brake(this.#o.crashBrake)
+      this.#brakes.set(entry.component, brake)
+      brake.crashed(now, now - entry.startedAt)
+      entry.startedAt = now
+    }
+    if (reading !== 'Running')
+      log.warn('component ended', { component: entry.component, unit: entry.unit, reading, why })
+    this.#changed(entry.component)
+  }
+
+  #lookLater(): void {
+    if (this.#isClosed) return
+    this.#timer = this.#o.clock.after(this.#o.lookEveryMs ?? LOOK_EVERY_MS, () => {
+      this.#look()
+        .catch((error: unknown) => this.#o.log.warn('units not read', { error }))
+        .finally(() => this.#lookLater())
+    })
+  }
+
+  /** /proc is cheap and tells whether there is anything to ask. */
+  async #look(): Promise<void> {
+    const now = this.#o.clock.monotonic()
+    const isDue = now >= this.#askAt
+    if (isDue) this.#askAt = now + ASK_EVERY_MS
+    const unclear = [...this.#entries.values()].filter((entry) => {
+      if (entry.isBusy) return false
+      const stat = entry.main === undefined ? undefined : livingStat(entry.main, this.#o.proc)
+      if (stat !== undefined) this.#lookFrozen(entry, isFrozenState(stat.state), now)
+      // What ended in a way that lasts is asked about with the others.
+      return isDue || (stat === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
+    })
+    await this.#ask(unclear)
+  }
+
+  #lookFrozen(entry: Entry, isFrozen: boolean, now: number): void {
+    const { frozenAfterMs = FROZEN_AFTER_MS } = this.#o
+    if (!isFrozen) {
+      entry.stoppedSince = undefined
+      if (entry.reading !== 'Frozen') return
+      entry.frozenAt = undefined
+      entry.reading = 'Running'
+      entry.why = undefined
+      return this.#changed(entry.component)
+    }
+    entry.stoppedSince ??= now
+    if (entry.reading !== 'Running' || now - entry.stoppedSince < frozenAfterMs) return
+    entry.reading = 'Frozen'
+    entry.frozenAt = now
+    entry.why = 'stopped by a signal'
+    this.#changed(entry.component)
+  }
+
+  #changed(component: string): void {
+    for (const listener of this.#listeners) listener(component)
+  }
+}
+
+const parseKnown = (v: unknown): Known | undefined =>
+  isObject(v) && typeof v['unit'] === 'string' && typeof v['slot'] === 'string' && typeof v['restart'] === 'string'
+    ? (v as unknown as Known)
+    : undefined
+
+const entryOf = (component: string, known: Known, now: number): Entry => ({
+  component,
+  ...known,
+  main: undefined,
+  restarts: 0,
+  startedAt: now,
+  reading: 'Running',
+  why: undefined,
+  stoppedSince: undefined,
+  frozenAt: undefined,
+  isBusy: false,
+})

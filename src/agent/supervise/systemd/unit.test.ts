@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import type { Service } from '../port.ts'
+import { unitReading } from './reading.ts'
+import { parseShow } from './systemctl.ts'
+import { dropInText, ownerOf, unitName, unitText } from './unit.ts'
+
+const service: Service = { exec: '/opt/x/x', args: ['--a', 'b c'], restart: 'Always', killMode: 'Process' }
+
+describe('a unit', () => {
+  test('is named after its component, or as declared', () => {
+    expect([
+      unitName('x', service),
+      unitName('x', { ...service, unit: 'y' }),
+      unitName('x', { ...service, unit: 'z.socket' }),
+    ]).toEqual(['kubenode-x.service', 'y.service', 'z.socket'])
+  })
+
+  test('holds everything of the service, and knows whose it is', () => {
+    const text = unitText({
+      component: 'x',
+      service: { ...service, user: 'worker', env: { A: '1' } },
+      environment: { B: '2' },
+    })
+    expect(ownerOf(text)).toBe('x')
+    for (const line of [
+      'ExecStart="/opt/x/x" "--a" "b c"',
+      'User=worker',
+      'Environment="A=1"',
+      'Environment="B=2"',
+      'Restart=always',
+      'KillMode=process',
+      'WantedBy=multi-user.target',
+    ])
+      expect(text.split('\n')).toContain(line)
+  })
+
+  test.each([
+    ['a specifier', '%h', '"%%h"'],
+    ['a variable', '$HOME ${X}', '"$$HOME $${X}"'],
+    ['quotes and backslashes', 'a"b\\c', '"a\\"b\\\\c"'],
+  ])('S22 takes %s as it is', (_what, arg, shown) =>
+    expect(unitText({ component: 'x', service: { ...service, args: [arg] }, environment: {} })).toContain(
+      `ExecStart="/opt/x/x" ${shown}\n`,
+    ),
+  )
+
+  test('S22 refuses a second line', () => {
+    for (const changed of [{ args: ['a\nExecStartPre=/bin/evil'] }, { env: { A: 'b\nUser=root' } }, { user: 'a\nb' }])
+      expect(() => unitText({ component: 'x', service: { ...service, ...changed }, environment: {} })).toThrow(
+        /^KN8036/,
+      )
+  })
+
+  test('of somebody else gets a drop-in that says only what was declared', () => {
+    const unit = 'containerd.service'
+    expect(
+      dropInText({
+        component: 'x',
+        service: { unit, restart: 'Always', killMode: 'Process' },
+        environment: { B: '2' },
+      }),
+    ).toBeUndefined()
+    expect(dropInText({ component: 'x', service: { ...service, unit }, environment: {} })?.split('\n')).toEqual(
+      expect.arrayContaining(['ExecStart=', 'ExecStart="/opt/x/x" "--a" "b c"']),
+    )
+    expect(ownerOf('[Unit]\nDescription=foreign\n')).toBeUndefined()
+  })
+})
+
+const shown = (more: string): string =>
+  `Id=x.service\nLoadState=loaded\nSubState=running\nMainPID=7\nNRestarts=0\nResult=success\nExecMainStatus=0\n${more}`
+
+test.each([
+  ['runs', 'ActiveState=active', 'Always', 0, 'Running'],
+  ['was started again by systemd since', 'ActiveState=active\nNRestarts=2', 'Always', 1, 'Crashed'],
+  [
+    'waits to be started again',
+    'ActiveState=activating\nSubState=auto-restart\nResult=exit-code',
+    'Always',
+    0,
+    'Crashed',
+  ],
+  ['failed', 'ActiveState=failed\nResult=signal', 'OnFailure', 0, 'Crashed'],
+  ['failed and is never started again', 'ActiveState=failed\nResult=signal', 'Never', 0, 'Ended'],
+  ['was stopped by somebody', 'ActiveState=inactive\nSubState=dead\nMainPID=0', 'Always', 0, 'Stopped'],
+  ['ended as it may', 'ActiveState=inactive\nSubState=dead\nMainPID=0', 'OnFailure', 0, 'Ended'],
+] as const)('a unit that %s', (_what, more, restart, restarts, reading) => {
+  const [state] = parseShow(shown(more), ['x.service'])
+  expect(state === undefined ? undefined : unitReading(state, restart, restarts).reading).toBe(reading)
+})

@@ -1,0 +1,100 @@
+// Pure: what systemd is told about a component: a unit of our own, or a drop-in beside the unit that the component declares and somebody else brought.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Service } from '../port.ts'
+
+const MADE_FOR = '# Made by KubeNode for '
+
+/** The first line of whatever we write, so that nothing else is ever taken for ours. */
+export const headOf = (component: string): string =>
+  `${MADE_FOR}${component}. Changes are undone; change the component in git.`
+
+/** Whose it is; undefined when it was not made by us. */
+export const ownerOf = (text: string): string | undefined =>
+  text.startsWith(MADE_FOR) ? text.slice(MADE_FOR.length, text.indexOf('\n')).split('. ')[0] : undefined
+
+const UNIT_TYPE = /\.(service|socket|timer|target|mount|path|slice)$/
+
+export function unitName(component: string, { unit }: Service): string {
+  if (unit === undefined) return `kubenode-${component}.service`
+  return UNIT_TYPE.test(unit) ? unit : `${unit}.service`
+}
+
+export interface UnitContent {
+  readonly component: string
+  readonly service: Service
+  /** What every component is told about its node. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const RESTART: Readonly<Record<Service['restart'], string>> = { Always: 'always', OnFailure: 'on-failure', Never: 'no' }
+const KILL: Readonly<Record<Service['killMode'], string>> = { Process: 'process', Group: 'control-group' }
+
+/** After so many ends in ten minutes systemd leaves it to the agent, whose brake is longer. */
+const BURST = 10
+
+/** A whole unit; `Type=simple` since older systemd knows no other that waits for nothing. */
+export const unitText = (content: UnitContent): string =>
+  lines(
+    headOf(content.component),
+    '[Unit]',
+    `Description=${content.component} of KubeNode`,
+    'After=network.target local-fs.target',
+    'StartLimitIntervalSec=600',
+    `StartLimitBurst=${BURST}`,
+    '',
+    '[Service]',
+    'Type=simple',
+    ...execLines(content),
+    ...serviceLines(content),
+    'RestartSec=1',
+    'TimeoutStopSec=15',
+    // Shims and containers have control groups below that of their service; systemd leaves those alone.
+    ...(content.service.killMode === 'Process' ? ['Delegate=yes'] : []),
+    '',
+    '[Install]',
+    'WantedBy=multi-user.target',
+  )
+
+/** Undefined: nothing has to be said beside the unit. The type of the unit, its start and its dependencies stay what they are. */
+export function dropInText(content: UnitContent): string | undefined {
+  const { exec, env, user } = content.service
+  if (exec === undefined && user === undefined && Object.keys(env ?? {}).length === 0) return undefined
+  const exact = exec === undefined ? envLines(content.service.env ?? {}) : serviceLines(content)
+  return lines(
+    headOf(content.component),
+    '[Service]',
+    ...(exec === undefined ? [] : ['ExecStart=', ...execLines(content)]),
+    ...exact,
+  )
+}
+
+const execLines = ({ service }: UnitContent): readonly string[] =>
+  service.exec === undefined ? [] : [`ExecStart=${[service.exec, ...(service.args ?? [])].map(argument).join(' ')}`]
+
+const serviceLines = ({ service, environment }: UnitContent): readonly string[] => [
+  ...envLines({ ...environment, ...service.env }),
+  ...(service.user === undefined ? [] : [`User=${plain(service.user)}`]),
+  `Restart=${RESTART[service.restart]}`,
+  `KillMode=${KILL[service.killMode]}`,
+]
+
+const envLines = (env: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`)
+
+const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
+
+/** No specifier, no variable, no second word and no second line comes out of a value. */
+const argument = (text: string): string => quoted(text).replaceAll('$', () => '$$')
+
+const quoted = (text: string): string =>
+  `"${plain(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
+
+function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\0-\x08\x0a-\x1f]/.test(text))
+    throw new KubeNodeError(
+      'KN8036',
+      `cannot write a unit: ${JSON.stringify(text.slice(0, 60))} holds a control character`,
+    )
+  return text
+}
