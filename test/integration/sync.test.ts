@@ -190,6 +190,21 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
   expect(names).toContain(`fleet-${first.slice(0, 12)}-2`)
 }, 60_000)
 
+test('a newer commit does not wait for the render of one that loops for ever', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  b.repository.commit(fleet('1'))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  b.repository.commit({ 'fleet/version.ts': `for (;;);\nexport const version: string = '2'\n` })
+  await eventually(
+    () => b.rendering(),
+    (n) => n > 0,
+  )
+  b.repository.commit({ 'fleet/version.ts': `export const version: string = '3'\n` })
+  await eventually(() => versions(b), both('3'))
+}, 60_000)
+
 test('F17 a sync that is killed half way goes on where it was', async () => {
   bench = await syncBench(['test', 'prod'])
   const b = bench

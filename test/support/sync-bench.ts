@@ -37,6 +37,9 @@ const CRD: ResourceType = {
 }
 export const NAMESPACE = core('Namespace', 'namespaces', false)
 export const SECRET = core('Secret', 'secrets', true)
+/** Longer than any test waits: what passes did not wait for a render to end by itself. */
+const RENDER_MS = 300_000
+
 export const CONFIG_MAP = core('ConfigMap', 'configmaps', true)
 
 const cli = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
@@ -96,6 +99,8 @@ export interface SyncBench {
   readonly client: (cluster: string) => KubeClient
   /** Starts (another) sync process; what it returns ends it, as abruptly as a kill does. */
   readonly start: () => Promise<() => Promise<void>>
+  /** How many renders run now: processes of ours, since git is only asked between the steps of a test. */
+  readonly rendering: () => Promise<number>
   readonly releases: () => Promise<readonly Release[]>
   readonly close: () => Promise<void>
 }
@@ -149,7 +154,12 @@ export async function syncBench(
         instance: 't',
       }),
       connect: (config) => new HttpKubeClient(config),
-      config: { cacheDir: join(repository.dir, '.git/kubenode-cache'), weakCage: 'allow', localPollMs: 50 },
+      config: {
+        cacheDir: join(repository.dir, '.git/kubenode-cache'),
+        weakCage: 'allow',
+        localPollMs: 50,
+        renderLimits: { deadlineMs: RENDER_MS },
+      },
     })
     informers.start()
     await informers.synced()
@@ -175,6 +185,8 @@ export async function syncBench(
       return found.client
     },
     start,
+    rendering: async () =>
+      readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).length,
     releases: async () => (await hub.client.list(release, { namespace: SYSTEM_NAMESPACE })).items,
     close: async () => {
       for (const stop of stops) await stop()

@@ -43,7 +43,7 @@ export function hubParts(context: SyncContext): HubParts {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
-    renders: new Renders(context.config),
+    renders: new Renders(context.config, clock),
     connections: new Connections(context),
     locks: new ClusterLocks(),
     written: new WrittenReleases(),

@@ -1,12 +1,14 @@
 // Keeps the last rendered commits of each source, so that Releases and retries do not render again, and finds the cage once.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
+import type { Clock } from '#lib/clock.ts'
+import { isKubeNodeError } from '#lib/errors.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository } from '../git/local-repository.ts'
 import { fetchMirror } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage, type Cage } from '../render/cage.ts'
-import { renderCommit, renderKey, type Rendered } from '../render/render.ts'
+import { isOfTheFleet, renderCommit, renderKey, type Rendered } from '../render/render.ts'
 import type { SyncConfig } from './context.ts'
 
 export interface Fetched {
@@ -15,18 +17,24 @@ export interface Fetched {
   readonly isLocal: boolean
 }
 
+/** A fleet that fails fails again: the same commit is tried again after this long, in case it was the machine's doing. */
+const FAILED_FOR_MS = 120_000
 /** The newest, the one before, and a few that still roll out. */
 const KEPT_RENDERS = 8
 
 export class Renders {
   readonly #config: SyncConfig
+  readonly #clock: Clock
   readonly #validator = createValidator()
   readonly #repositories = new Map<string, GitRepository>()
   readonly #rendered = new Map<string, Promise<Rendered>>()
+  /** By source: the newest commit seen, and what stops the render of another. */
+  readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
   #cage: Promise<Cage> | undefined
 
-  constructor(config: SyncConfig) {
+  constructor(config: SyncConfig, clock: Clock) {
     this.#config = config
+    this.#clock = clock
   }
 
   /** The commit that the source follows now. */
@@ -36,23 +44,46 @@ export class Renders {
     const repository = local ? this.#local(url) : await fetchMirror(url, ref, this.#mirror())
     this.#repositories.set(url, repository)
     const name = ref.commit ?? (ref.branch === undefined ? `refs/tags/${ref.tag ?? ''}` : `refs/heads/${ref.branch}`)
-    return { repository, commit: await repository.resolve(name), isLocal: local }
+    const commit = await repository.resolve(name)
+    this.#saw(`${url}\n${name}`, commit)
+    return { repository, commit, isLocal: local }
+  }
+
+  /** As `render`, but given up as soon as the source is seen at another commit. */
+  async renderNewest(source: FleetSource, commit: string): Promise<Rendered> {
+    const seen = [...this.#newest.values()].find((n) => n.commit === commit)
+    return this.render(source, commit, seen?.superseded.signal)
   }
 
   /** Of a source that was fetched before, or is local. */
-  async render({ spec }: FleetSource, commit: string): Promise<Rendered> {
+  async render({ spec }: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
     const repository = this.#repositories.get(spec.url) ?? (isLocal(spec.url) ? this.#local(spec.url) : undefined)
     const from = repository ?? (await fetchMirror(spec.url, spec.ref, this.#mirror()))
     this.#repositories.set(spec.url, from)
     const key = `${spec.url}\n${spec.path}\n${commit}`
     const known = this.#rendered.get(key)
     if (known !== undefined) return known
-    const made = this.#render(from, commit, spec.path)
+    const made = this.#render(from, commit, spec.path, signal)
     this.#rendered.set(key, made)
     for (const old of [...this.#rendered.keys()].slice(0, -KEPT_RENDERS)) this.#rendered.delete(old)
-    // A failure is not kept: it may have been the machine's.
-    made.catch(() => this.#rendered.delete(key))
+    made.catch((error: unknown) => this.#forget(key, made, error))
     return made
+  }
+
+  #saw(ref: string, commit: string): void {
+    const known = this.#newest.get(ref)
+    if (known?.commit === commit) return
+    known?.superseded.abort()
+    this.#newest.set(ref, { commit, superseded: new AbortController() })
+  }
+
+  /** What failed for another reason than the fleet's code is tried again at once. */
+  #forget(key: string, made: Promise<Rendered>, error: unknown): void {
+    const drop = () => {
+      if (this.#rendered.get(key) === made) this.#rendered.delete(key)
+    }
+    if (isKubeNodeError(error) && isOfTheFleet(error)) this.#clock.after(FAILED_FOR_MS, drop)
+    else drop()
   }
 
   /** Trying a cage takes a tenth of a second, so it is done before the first commit waits for it. A failure is told by the render that needs it. */
@@ -68,7 +99,7 @@ export class Renders {
     return this.#cage
   }
 
-  async #render(repository: GitRepository, commit: string, path: string): Promise<Rendered> {
+  async #render(repository: GitRepository, commit: string, path: string, signal?: AbortSignal): Promise<Rendered> {
     const cage = await this.#findCage()
     const { renderLimits } = this.#config
     return renderCommit(commit, {
@@ -76,7 +107,7 @@ export class Renders {
       cage,
       path,
       validator: this.#validator,
-      ...(renderLimits === undefined ? {} : { limits: renderLimits }),
+      limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
     })
   }
 

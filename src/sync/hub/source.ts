@@ -89,7 +89,7 @@ async function fetch(parts: HubParts, pass: Pass): Promise<void> {
 async function render(parts: HubParts, pass: Pass): Promise<void> {
   if (pass.fetched === undefined) return
   try {
-    const { targets, cage } = await parts.renders.render(pass.source, pass.fetched.commit)
+    const { targets, cage } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
     const { tracks, unmatched } = splitByTrack(targets, pass.source.spec.tracks)
     const problems = [
       ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),

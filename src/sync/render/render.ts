@@ -104,6 +104,11 @@ function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; 
         'KN7106',
         `${what}: the fleet takes more memory than a render may have; make fewer or smaller objects`,
       )
+    case 'Superseded':
+      throw new KubeNodeError(
+        'KN7113',
+        `${what}: a newer commit came while it was rendered; that one is rendered instead`,
+      )
     case 'Ended':
       throw new KubeNodeError('KN7106', `${what}: the fleet ${end.how}${lastLine(end.printed)}`)
     default:
@@ -128,6 +133,9 @@ function clustersOf(text: string, what: string): unknown {
 }
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
+
+/** The same commit fails so again; anything else may have been the machine's doing. */
+export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[12])$/.test(code)
 
 /** What says it is an error is made by code of the fleet, too. */
 function fleetErrorOf(error: unknown): FleetError {

@@ -8,6 +8,8 @@ export interface CageLimits {
   readonly deadlineMs?: number
   readonly maxAnswerBytes?: number
   readonly maxPrintedBytes?: number
+  /** Ends the render: nobody wants its answer any more. */
+  readonly signal?: AbortSignal
 }
 
 /** A large fleet renders within a second; a loaded machine gets thirty times that. */
@@ -23,7 +25,7 @@ export type CagedEnd =
   | { readonly kind: 'Answered'; readonly text: string; readonly printed: string }
   | { readonly kind: 'Deadline'; readonly deadlineMs: number; readonly printed: string }
   | { readonly kind: 'AnswerTooLarge' | 'PrintedTooMuch'; readonly limit: number; readonly printed: string }
-  | { readonly kind: 'OutOfMemory'; readonly printed: string }
+  | { readonly kind: 'OutOfMemory' | 'Superseded'; readonly printed: string }
   | { readonly kind: 'Ended'; readonly how: string; readonly printed: string }
 
 export async function runCaged(cage: Cage, request: RenderRequest, limits: CageLimits = {}): Promise<CagedEnd> {
@@ -31,7 +33,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
   const { file, args, cwd, release, cleanUp } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
   try {
     const child = spawn(file, args, { cwd, env: CAGE_ENV, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true })
-    let stopped: 'Deadline' | 'AnswerTooLarge' | 'PrintedTooMuch' | undefined
+    let stopped: 'Deadline' | 'AnswerTooLarge' | 'PrintedTooMuch' | 'Superseded' | undefined
     const stop = (why: typeof stopped) => {
       stopped ??= why
       killGroup(child.pid)
@@ -42,6 +44,9 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
     const out = gather(child.stdout, maxPrintedBytes, () => stop('PrintedTooMuch'), shared)
     const err = gather(child.stderr, maxPrintedBytes, () => stop('PrintedTooMuch'), shared)
     const timer = setTimeout(() => stop('Deadline'), deadlineMs)
+    const supersede = () => stop('Superseded')
+    limits.signal?.addEventListener('abort', supersede, { once: true })
+    if (limits.signal?.aborted === true) supersede()
     // It may end before it has read everything.
     child.stdin.on('error', () => undefined)
     child.stdin.end(JSON.stringify({ ...request, release }))
@@ -50,10 +55,12 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
       child.once('close', (code, signal) => resolve({ code, signal }))
     })
     clearTimeout(timer)
+    limits.signal?.removeEventListener('abort', supersede)
     killGroup(child.pid)
     const errors = err.text(MAX_KEPT)
     const printed = (out.text(MAX_KEPT) + errors).slice(0, MAX_KEPT)
     if (stopped === 'Deadline') return { kind: 'Deadline', deadlineMs, printed }
+    if (stopped === 'Superseded') return { kind: stopped, printed }
     if (stopped === 'AnswerTooLarge') return { kind: stopped, limit: maxAnswerBytes, printed }
     if (stopped === 'PrintedTooMuch') return { kind: stopped, limit: maxPrintedBytes, printed }
     const text = answer.text(maxAnswerBytes)
