@@ -66,11 +66,12 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
     headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' },
   })
   const answer: unknown = JSON.parse(text)
-  if (status !== 200 || !isTable(answer))
-    throw new KubeNodeError(
-      'KN1314',
-      `the server answered ${status} to ${path}: ${isObject(answer) ? String(answer['message'] ?? '') : ''}`,
-    )
+  if (status !== 200 || !isTable(answer)) {
+    const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
+    throw status === 404
+      ? new KubeNodeError('KN1313', `there is no such object: ${said}; the kind alone lists what there is`)
+      : new KubeNodeError('KN1314', `cannot get this: the server answered ${said}`)
+  }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))
   return rows.length === 0 ? '' : `${alignedRows([shown.map((c) => c.name.toUpperCase()), ...rows])}\n`
