@@ -22,6 +22,8 @@ import { watchNamed } from './watch.ts'
 export interface AgentOptions {
   /** The node's folder. */
   readonly path: string
+  /** The node is this very host, not the folder: its paths are the host's, and systemd runs components where it runs the host. */
+  readonly host?: boolean
   readonly version: string
   /** The program that we run on; components that are scripts find it in their PATH. */
   readonly nodeBinary: string
@@ -39,7 +41,7 @@ const NODE_LEASES = 'kube-node-lease'
 
 export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
   const { log, version } = options
-  const dir = nodeDir(options.path)
+  const dir = nodeDir(options.path, options.host === true ? '/' : undefined)
   for (const folder of [dir.root, dir.state, dir.logs]) mkdirSync(folder, { recursive: true })
   const lock = await takeNodeLock(dir.state)
   try {
@@ -55,7 +57,17 @@ export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
       end = 'Reboot'
       stop.abort(new Error('the node reboots'))
     }
-    const parts = buildParts({ ...options, files, dir, signal, config, facts, session, onReboot })
+    const parts = buildParts({
+      ...options,
+      isHost: options.host ?? false,
+      files,
+      dir,
+      signal,
+      config,
+      facts,
+      session,
+      onReboot,
+    })
     await parts.supervisor.adopt()
     await forgetOldReboot(parts)
     await parts.components.load()

@@ -31,7 +31,9 @@ import { JobWatches } from './repair/job-watches.ts'
 import type { StepPorts } from './repair/steps.ts'
 import type { Session } from './session.ts'
 import { machineStatus } from './status/machine-status.ts'
-import { Supervisor } from './supervise/supervisor.ts'
+import type { Systemctl } from './supervise/systemd/systemctl.ts'
+import { chooseProcesses, systemctlOf } from './supervise/choose.ts'
+import type { Processes } from './supervise/port.ts'
 
 export interface PartsOptions {
   readonly files: Files
@@ -42,6 +44,7 @@ export interface PartsOptions {
   readonly signal: AbortSignal
   readonly version: string
   readonly nodeBinary: string
+  readonly isHost: boolean
   readonly config: AgentConfig
   readonly facts: HostFacts
   readonly session: Session
@@ -56,7 +59,7 @@ export interface Parts {
   readonly machine: string
   /** Under which UIDs permits may name this node. */
   readonly target: { machineUid: string | undefined }
-  readonly supervisor: Supervisor
+  readonly supervisor: Processes
   readonly components: AllComponents
   readonly board: ProblemBoard
   readonly jobs: JobWatches
@@ -72,7 +75,7 @@ export function buildParts(o: PartsOptions): Parts {
   const { client, identity } = session
   const { machine, node } = identity
   const base = { files, dir, clock, random, log }
-  const address = config.address ?? loopbackAddress(identity.cluster, machine)
+  const address = config.address ?? (o.isHost ? '127.0.0.1' : loopbackAddress(identity.cluster, machine))
   const binFolder = dirname(o.nodeBinary)
   const environment = {
     PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
@@ -86,14 +89,11 @@ export function buildParts(o: PartsOptions): Parts {
   const targets = (): readonly string[] =>
     [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
   const { frozenAfterMs, frozenGraceMs } = config
-  const supervisor = new Supervisor({
-    ...base,
-    binFolder,
-    environment,
-    frozenAfterMs,
-    frozenGraceMs,
-    bootId: facts.bootId,
-  })
+  const systemctl = o.isHost ? systemctlOf() : undefined
+  const supervisor = chooseProcesses(
+    { ...base, binFolder, environment, frozenAfterMs, frozenGraceMs, bootId: facts.bootId },
+    systemctl,
+  )
   const fetcher = createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins })
   const trust = new TrustStore({
     ...base,
@@ -114,7 +114,7 @@ export function buildParts(o: PartsOptions): Parts {
         component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
       }),
     readNodePending: () => nodeObject.isPending(),
-    look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment }),
+    look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),
     onChange: () => {
       board.look()
       machineWriter.touch()
@@ -157,14 +157,14 @@ export function buildParts(o: PartsOptions): Parts {
     targets,
     bootId: facts.bootId,
     nodeUid: () => nodeObject.uid(),
-    ports: stepPorts(o, components),
+    ports: stepPorts(o, components, systemctl),
   })
   return { files, dir, config, facts, machine, target, supervisor, components, board, jobs, machineWriter, nodeWriter }
 }
 
 function problemsOf(
   components: AllComponents,
-  supervisor: Supervisor,
+  supervisor: Processes,
 ): ReadonlyMap<string, ComponentProblem | undefined> {
   return new Map(
     components.workers.map(({ component, record, probes }) => {
@@ -175,7 +175,11 @@ function problemsOf(
   )
 }
 
-function stepPorts({ files, dir, clock, log, facts, onReboot }: PartsOptions, components: AllComponents): StepPorts {
+function stepPorts(
+  { files, dir, clock, log, facts, onReboot }: PartsOptions,
+  components: AllComponents,
+  systemctl: Systemctl | undefined,
+): StepPorts {
   return {
     ask: (component, kind) => components.ask(component, kind),
     cleanDisk: async (wanted) => cleanDisk(dir, wanted, clock.now()),
@@ -184,6 +188,8 @@ function stepPorts({ files, dir, clock, log, facts, onReboot }: PartsOptions, co
       const request = { job, bootId: facts.bootId, at: clock.now() }
       await writeDurably(files, rebootRequestFile(dir), JSON.stringify(request))
       log.warn('reboot requested', { job })
+      // A host does it itself; for a folder its provider does.
+      await systemctl?.run('--no-block', 'reboot')
       onReboot()
     },
   }

@@ -14,21 +14,23 @@ export const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
 const VERSION = '0.0.0'
-const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--stop]\n'
+const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--stop]\n'
 
 export interface AgentArguments {
   readonly root: string
   /** Ends all components of the node instead of running the agent. */
   readonly stop: boolean
+  /** The node is this host; the folder holds what the agent knows. */
+  readonly host: boolean
 }
 
 export function parseArguments(argv: readonly string[]): AgentArguments | undefined {
   const at = argv.indexOf('--root')
   const root = at === -1 ? undefined : argv[at + 1]
-  const rest = argv.filter((a, n) => n !== at && n !== at + 1 && a !== '--stop')
+  const rest = argv.filter((a, n) => n !== at && n !== at + 1 && a !== '--stop' && a !== '--host')
   return root === undefined || root.startsWith('-') || rest.length > 0
     ? undefined
-    : { root, stop: argv.includes('--stop') }
+    : { root, stop: argv.includes('--stop'), host: argv.includes('--host') }
 }
 
 /** JSON lines, without a library: every megabyte counts on ten thousand nodes. */
@@ -56,7 +58,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       await stopNode(common)
       return 0
     }
-    return (await runAgent({ ...common, version: VERSION, signal: stop.signal })) === 'Reboot' ? EXIT_REBOOT : 0
+    return (await runAgent({ ...common, host: given.host, version: VERSION, signal: stop.signal })) === 'Reboot'
+      ? EXIT_REBOOT
+      : 0
   } catch (e) {
     if (stop.signal.aborted) return 0
     process.stderr.write(`${messageOf(e)}\n`)

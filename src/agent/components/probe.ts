@@ -10,6 +10,7 @@ import { parseDuration } from '#lib/duration.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
 export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
 
@@ -23,6 +24,8 @@ export interface ProbePlace {
   /** Milliseconds since 1970, for the age of files. */
   readonly now: () => number
   readonly environment: Readonly<Record<string, string>>
+  /** Absent where no systemd runs the node. */
+  readonly systemctl?: Pick<Systemctl, 'show'> | undefined
 }
 
 const PASS: ProbeAnswer = { kind: 'Pass' }
@@ -34,8 +37,22 @@ export async function look(probe: Probe, place: ProbePlace): Promise<ProbeAnswer
   if (probe.tcp !== undefined) return lookTcp(probe.tcp.port, place.address, timeoutMs)
   if (probe.file !== undefined) return lookFile(probe.file, place)
   if (probe.exec !== undefined) return lookExec(probe.exec.command, place, timeoutMs)
-  if (probe.unit !== undefined) return { kind: 'Fail', message: 'there is no systemd on this node' }
+  if (probe.unit !== undefined) return lookUnit(probe.unit.name, place)
   return { kind: 'Fail', message: 'the probe says nothing to look at' }
+}
+
+async function lookUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeAnswer> {
+  if (systemctl === undefined) return { kind: 'Fail', message: 'there is no systemd on this node' }
+  try {
+    const [state] = await systemctl.show([name])
+    if (state?.active === 'active') return PASS
+    return {
+      kind: state?.active === 'activating' ? 'NoAnswer' : 'Fail',
+      message: `${name} is ${state?.active ?? 'unknown'}`,
+    }
+  } catch (e) {
+    return { kind: 'NoAnswer', message: messageOf(e) }
+  }
 }
 
 type HttpProbe = NonNullable<Probe['http']>
