@@ -4,6 +4,7 @@ import { encodeJson } from '../codec/json.ts'
 import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'
 import type { Encoded, Place } from '../storage/store.ts'
+import { tooLarge } from '../status/refusal.ts'
 import { Stored } from '../storage/stored.ts'
 
 export const placeOf = (served: Served, namespace: string, name: string): Place => ({
@@ -25,13 +26,18 @@ export function registryKey(served: Served, at: Place): string {
   return at.namespace === '' ? `${prefix}/${at.name}` : `${prefix}/${at.namespace}/${at.name}`
 }
 
+/** As etcd refuses it. A real server passes the words on with code 500, which tells clients to try again; here they are told not to. */
+const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
+
 /** The bytes that are stored: the object as its storage version, with its revision. */
 export function encodeAt(served: Served, object: KubeObject): (revision: number) => Encoded {
   return (revision) => {
     const stored = served.behaviour.toStored(
       withMetadata(object, { ...object.metadata, resourceVersion: String(revision) }),
     )
-    return { value: stored, bytes: encodeJson(stored) }
+    const bytes = encodeJson(stored)
+    if (bytes.length > MAX_OBJECT_BYTES) throw tooLarge('etcdserver: request is too large')
+    return { value: stored, bytes }
   }
 }
 

@@ -1,19 +1,21 @@
 // Watches: the present state or a version to go on from, then every change in order, each once, until the client or a time ends it.
-// A reader that is too slow is told so (410) and cut off: it never misses a change without knowing.
-import { apiVersionOf } from '#schema/resource.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { encodeJson } from '../codec/json.ts'
+// A watcher is a place in the history. It is sent what its reader takes; a reader that falls behind is caught up from the history
+// when it reads again, and when the history no longer reaches back it is told so (410). So a slow reader costs a bounded piece of
+// memory, and never misses a change without knowing.
 import { listOptions, type ListOptions } from '../http/query.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
 import { expired, internal, notAcceptable, type Refusal } from '../status/refusal.ts'
-import { Stored, type ChangeType, type StoreEvent } from '../storage/stored.ts'
-import { partialMetadata, tableOf } from '../table/table.ts'
+import type { Collection } from '../storage/collection.ts'
+import type { ChangeType, Stored, StoreEvent } from '../storage/stored.ts'
 import type { Call } from './context.ts'
-import { includeOf, JSON_TYPE, viewOf } from './encode.ts'
+import { JSON_TYPE, viewOf } from './encode.ts'
+import { atRevision, bookmarkLine, chunkOf, errorLine, lineOf, tableLine } from './watch-line.ts'
 
-/** Unsent bytes of one watcher; a reader behind by more gets 410 and lists again. */
-const MAX_BUFFERED_BYTES = 8 * 1024 * 1024
+/** Bytes on their way to one reader; they are shared by all who watch the same. Beyond it the rest stays in the history. */
+const MAX_UNSENT_BYTES = 1024 * 1024
+/** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
+const STALLED_MS = 60_000
 /** Bookmarks tell idle watchers where they are. */
 const BOOKMARK_EVERY_MS = 60_000
 /** Without a time-out of the client's: between half an hour and an hour, so that not all come back at once. */
@@ -31,22 +33,32 @@ export async function handleWatch(call: Call): Promise<undefined> {
 class Watcher {
   readonly #call: Call
   readonly #options: ListOptions
+  readonly #collection: Collection
   readonly #matches: Matches | undefined
   readonly #scope: { readonly namespace: string | undefined; readonly name: string | undefined }
-  #stop: (() => void)[] = []
-  #sent: number
+  readonly #stop: (() => void)[] = []
+  /** What the present state still has to show. */
+  #initial: readonly Stored[] = []
+  #initialNext = 0
+  #endsInitial = false
+  /** Everything up to this revision has been written. */
+  #sent = 0
+  /** Nothing is left to be caught up: changes are written as they happen. */
+  #isLive = false
   #headSent = false
+  #ended = false
   /** Column definitions are sent with the first table only. */
   #columnsSent = false
 
   constructor(call: Call, options: ListOptions) {
     this.#call = call
     this.#options = options
-    const { served, path } = call
+    const { served, path, parts } = call
+    this.#collection = parts.store.collection(served.resource)
     const labels = parseLabelSelector(options.labelSelector)
     const fields = parseFieldSelector(options.fieldSelector, served)
     const namespaced = served.type.namespaced
-    const name = path.name === '' || (path.plural === 'namespaces' && path.name === '') ? fields.name : path.name
+    const name = path.name === '' ? fields.name : path.name
     this.#scope = {
       namespace: namespaced ? path.namespace || fields.namespace : name === undefined ? undefined : '',
       name,
@@ -60,28 +72,24 @@ class Watcher {
             (!byScope || s.name === name) &&
             (labels === undefined || labels(s.value.metadata.labels)) &&
             (fields.matches === undefined || fields.matches(viewOf(served, s)))
-    this.#sent = 0
   }
 
   start(): void {
-    const { response, parts, served } = this.#call
-    const collection = parts.store.collection(served.resource)
+    const { response, parts } = this.#call
+    const { sendInitialEvents } = this.#options
     const from = this.#from()
-    if (typeof from === 'number' && from > 0 && this.#options.sendInitialEvents !== true) {
-      const missed = collection.since(from, this.#scope)
-      this.#head()
-      if (missed === undefined) return this.#fail(expired(`too old resource version: ${from} (${collection.floor})`))
-      for (const e of missed) this.#change(e)
-      this.#sent = Math.max(from, parts.store.revision)
-    } else {
-      this.#head()
-      if (this.#options.sendInitialEvents !== false) this.#initial()
+    this.#head()
+    if (from !== undefined && from > 0 && sendInitialEvents !== true) this.#sent = from
+    else {
+      if (sendInitialEvents !== false) this.#initial = this.#present()
+      this.#endsInitial = sendInitialEvents === true && this.#options.allowWatchBookmarks
       this.#sent = parts.store.revision
     }
-    this.#stop.push(collection.watch(this.#scope, (e) => this.#change(e)))
+    this.#stop.push(this.#collection.watch(this.#scope, (e) => this.#happened(e)))
     this.#limitTime()
     response.on('close', () => this.#end())
     response.on('error', () => this.#end())
+    this.#catchUp()
   }
 
   /** The version to go on from; undefined: begin with the present state. */
@@ -107,40 +115,55 @@ class Watcher {
     this.#headSent = true
   }
 
-  #initial(): void {
-    const { parts, served } = this.#call
-    const collection = parts.store.collection(served.resource)
+  #present(): readonly Stored[] {
     const { namespace, name } = this.#scope
     const one = namespace !== undefined && name !== undefined
-    const present = one ? [collection.get(namespace, name)].filter((s) => s !== undefined) : collection.list(namespace)
-    for (const s of present) {
-      if (name !== undefined && s.name !== name) continue
-      if (this.#matches === undefined || this.#matches(s)) this.#write(this.#line('ADDED', s, undefined))
-    }
-    if (this.#options.sendInitialEvents === true && this.#options.allowWatchBookmarks)
-      this.#bookmark(parts.store.revision, { 'k8s.io/initial-events-end': 'true' })
+    if (one) return [this.#collection.get(namespace, name)].filter((s) => s !== undefined)
+    const matches = this.#matches
+    return Array.from(this.#collection.list(namespace)).filter((s) => matches === undefined || matches(s))
   }
 
-  #change(event: StoreEvent): void {
-    // a client that resumes from a version in the future has seen what comes before it
-    if (event.revision <= this.#sent && this.#sent !== 0) return
+  /** Writes until nothing is left or the reader has enough for now. */
+  #catchUp(): void {
+    while (this.#initialNext < this.#initial.length) {
+      const s = this.#initial[this.#initialNext++]
+      const isShown = s !== undefined && (this.#matches === undefined || this.#matches(s))
+      if (isShown && !this.#write(this.#line('ADDED', s, undefined))) return
+    }
+    this.#initial = []
+    if (this.#endsInitial) {
+      this.#endsInitial = false
+      if (!this.#bookmark(this.#sent, { 'k8s.io/initial-events-end': 'true' })) return
+    }
+    const missed = this.#collection.since(this.#sent, this.#scope)
+    if (missed === undefined)
+      return this.#fail(expired(`too old resource version: ${this.#sent} (${this.#collection.floor})`))
+    for (const e of missed) if (!this.#change(e, undefined)) return
+    // a version in the future that the client asked for stays: what comes before it has been seen
+    this.#sent = Math.max(this.#sent, this.#call.parts.store.revision)
+    this.#isLive = true
+  }
+
+  #happened(event: StoreEvent): void {
+    if (this.#isLive && event.revision > this.#sent && !this.#change(event, event)) this.#isLive = false
+  }
+
+  /** False: written, and the reader has enough for now. `shared` keeps the line for the others who watch the event now. */
+  #change(event: StoreEvent, shared: StoreEvent | undefined): boolean {
+    this.#sent = event.revision
     const matches = this.#matches
-    if (matches === undefined) return this.#write(this.#line(event.type, event.object, event))
+    if (matches === undefined) return this.#write(this.#line(event.type, event.object, shared))
     const is = event.type !== 'DELETED' && matches(event.object)
     const was = event.previous !== undefined && matches(event.previous)
-    if (is)
-      return this.#write(
-        lineOf(
-          this.#call,
-          was ? 'MODIFIED' : 'ADDED',
-          event.object,
-          was === (event.type === 'MODIFIED') ? event : undefined,
-        ),
-      )
-    if (!was || event.previous === undefined) return
+    if (is) {
+      const type = was ? 'MODIFIED' : 'ADDED'
+      return this.#write(this.#line(type, event.object, type === event.type ? shared : undefined))
+    }
+    if (!was || event.previous === undefined) return true
     // an object that leaves the selection is shown as it last matched, with the version of the change
-    const shown = event.type === 'DELETED' ? event.object : atRevision(event.previous, event.revision)
-    this.#write(this.#line('DELETED', shown, event.type === 'DELETED' ? event : undefined))
+    const isGone = event.type === 'DELETED'
+    const shown = isGone ? event.object : atRevision(event.previous, event.revision)
+    return this.#write(this.#line('DELETED', shown, isGone ? shared : undefined))
   }
 
   #line(type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
@@ -150,28 +173,32 @@ class Watcher {
     return table
   }
 
-  #write(line: Buffer): void {
+  /** False: the line is on its way, and no more is to be written before the reader has taken some. */
+  #write(line: Buffer): boolean {
     const { response } = this.#call
-    if (response.writableEnded || response.destroyed) return
-    if (response.writableLength > MAX_BUFFERED_BYTES)
-      return this.#fail(expired('too old resource version: the watcher did not keep up'))
+    if (this.#ended || response.writableEnded || response.destroyed) return false
+    const { socket } = response
     // framed once for all watchers of the line: each of them would otherwise write three pieces
-    if (response.socket === null) response.write(line)
-    else response.socket.write(chunkOf(line))
+    if (socket === null) response.write(line)
+    else socket.write(chunkOf(line))
+    if ((socket ?? response).writableLength <= MAX_UNSENT_BYTES) return true
+    this.#waitForReader()
+    return false
   }
 
-  #bookmark(revision: number, annotations: Readonly<Record<string, string>> | undefined): void {
-    const { kind, version } = { kind: this.#call.served.type.kind, version: apiVersionOf(this.#call.served.type) }
-    const object = {
-      kind,
-      apiVersion: version,
-      metadata: {
-        resourceVersion: String(revision),
-        creationTimestamp: null,
-        ...(annotations === undefined ? {} : { annotations }),
-      },
-    }
-    this.#write(Buffer.concat([encodeJson({ type: 'BOOKMARK', object }), NEWLINE]))
+  #waitForReader(): void {
+    const { response, parts } = this.#call
+    const stalled = parts.clock.after(STALLED_MS, () => response.destroy())
+    this.#stop.push(() => stalled.cancel())
+    const writer = response.socket ?? response
+    writer.once('drain', () => {
+      stalled.cancel()
+      if (!this.#ended) this.#catchUp()
+    })
+  }
+
+  #bookmark(revision: number, annotations: Readonly<Record<string, string>> | undefined): boolean {
+    return this.#write(bookmarkLine(this.#call.served.type, revision, annotations))
   }
 
   #limitTime(): void {
@@ -181,86 +208,37 @@ class Watcher {
     const end = clock.after(ms, () => this.#end())
     this.#stop.push(() => end.cancel())
     if (!this.#options.allowWatchBookmarks) return
-    let next = clock.after(BOOKMARK_EVERY_MS, beat)
-    const again = () => {
+    const beat = (): void => {
+      // who is behind would take it for a promise that nothing came before
+      if (this.#isLive) {
+        this.#sent = Math.max(this.#sent, store.revision)
+        this.#isLive = this.#bookmark(store.revision, undefined)
+      }
       next = clock.after(BOOKMARK_EVERY_MS, beat)
     }
-    const send = (revision: number) => this.#bookmark(revision, undefined)
-    function beat(): void {
-      send(store.revision)
-      again()
-    }
+    let next = clock.after(BOOKMARK_EVERY_MS, beat)
     this.#stop.push(() => next.cancel())
   }
 
   #fail(refusal: Refusal): void {
     const { response } = this.#call
     if (!this.#headSent) throw refusal
-    response.write(Buffer.concat([encodeJson({ type: 'ERROR', object: refusal.status }), NEWLINE]))
+    const line = errorLine(refusal.status)
+    if (response.socket === null) response.write(line)
+    else response.socket.write(chunkOf(line))
     this.#end()
   }
 
   #end(): void {
-    const stops = this.#stop
-    this.#stop = []
-    for (const stop of stops) stop()
-    if (!this.#call.response.writableEnded) this.#call.response.end()
+    if (this.#ended) return
+    this.#ended = true
+    this.#isLive = false
+    this.#initial = []
+    for (const stop of this.#stop) stop()
+    const { response, parts } = this.#call
+    if (response.closed) return
+    response.end()
+    const stalled = parts.clock.after(STALLED_MS, () => response.destroy())
+    response.once('close', () => stalled.cancel())
   }
 }
-
-const NEWLINE = Buffer.from('\n')
-const CRLF = Buffer.from('\r\n')
-const chunks = new WeakMap<Buffer, Buffer>()
-
-/** A line as one chunk of the answer. Headers have been flushed before, so the socket keeps the order. */
-function chunkOf(line: Buffer): Buffer {
-  let chunk = chunks.get(line)
-  if (chunk === undefined) {
-    chunk = Buffer.concat([Buffer.from(`${line.length.toString(16)}\r\n`), line, CRLF])
-    chunks.set(line, chunk)
-  }
-  return chunk
-}
-
-function atRevision(s: Stored, revision: number): Stored {
-  const value: KubeObject = { ...s.value, metadata: { ...s.value.metadata, resourceVersion: String(revision) } }
-  return new Stored(s, revision, encodeJson(value), value)
-}
-
-/** The line of an event; one version in one form is encoded once for all who watch it. */
-function lineOf(call: Call, type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
-  const { served, accept } = call
-  const form =
-    accept.as === 'object'
-      ? served.behaviour.storedAsIs
-        ? 'object'
-        : `object ${apiVersionOf(served.type)}`
-      : undefined
-  if (event === undefined || form === undefined) return freshLine(call, type, object)
-  const key = `${type} ${form}`
-  let line = event.lines.get(key)
-  if (line === undefined) {
-    line = freshLine(call, type, object)
-    event.lines.set(key, line)
-  }
-  return line
-}
-
-function tableLine(call: Call, type: ChangeType, object: Stored, columns: boolean): Buffer {
-  const value = viewOf(call.served, object)
-  const metadata = { resourceVersion: value.metadata.resourceVersion ?? '' }
-  const table = tableOf(call.served, [value], metadata, includeOf(call), call.parts.clock.now())
-  return Buffer.concat([encodeJson({ type, object: columns ? table : { ...table, columnDefinitions: null } }), NEWLINE])
-}
-
-function freshLine(call: Call, type: ChangeType, object: Stored): Buffer {
-  const { served, accept } = call
-  const start = `{"type":"${type}","object":`
-  if (accept.as === 'object' && served.behaviour.storedAsIs)
-    return Buffer.concat([Buffer.from(start), object.bytes, END])
-  const value = viewOf(served, object)
-  const shown = accept.as === 'PartialObjectMetadata' ? partialMetadata(value) : value
-  return Buffer.concat([Buffer.from(start), encodeJson(shown), END])
-}
-
-const END = Buffer.from('}\n')

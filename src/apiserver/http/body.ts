@@ -1,25 +1,80 @@
 // The body of a request: read within a bound, understood by its media type, with what a strict client wants to know about it.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
 import { parseJson } from '../codec/json.ts'
-import { badRequest, tooLarge, unsupportedBody } from '../status/refusal.ts'
+import type { Gate } from '../flow/gate.ts'
+import { badRequest, Refusal, tooLarge, unsupportedBody } from '../status/refusal.ts'
 
 /** As the real server: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
 
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > MAX_BODY_BYTES) throw bodyTooLarge()
-  const parts: Buffer[] = []
-  let size = 0
-  for await (const part of request) {
-    const chunk = part as Buffer
-    size += chunk.length
-    if (size > MAX_BODY_BYTES) throw bodyTooLarge()
-    parts.push(chunk)
+const received = new WeakMap<IncomingMessage, Promise<Buffer>>()
+
+/** Whose share of the memory the body takes. */
+export interface BodyShare {
+  readonly gate: Pick<Gate, 'takeBody' | 'giveBody'>
+  readonly flow: string
+}
+
+/**
+ * Waits for the body before the request takes a seat: a client that sends it drop by drop holds a connection, nothing more.
+ * What is wrong with it is told when a handler asks for it.
+ */
+export async function receiveBody(
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  { gate, flow }: BodyShare,
+): Promise<void> {
+  let held = 0
+  response.once('close', () => gate.giveBody(flow, held))
+  const hold = (bytes: number): void => {
+    gate.takeBody(flow, bytes)
+    held += bytes
   }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  const body = collectBody(request, hold)
+  received.set(request, body)
+  await body.catch((e: unknown) => {
+    if (e instanceof Refusal && e.status.code === TOO_MANY) throw e
+  })
+}
+
+const TOO_MANY = 429
+
+export const readBody = (request: IncomingMessage): Promise<Buffer> =>
+  received.get(request) ?? collectBody(request, () => undefined)
+
+function collectBody(request: IncomingMessage, hold: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const declared = Number(request.headers['content-length'] ?? 0)
+    if (declared > MAX_BODY_BYTES) throw bodyTooLarge()
+    hold(declared)
+    const parts: Buffer[] = []
+    let size = 0
+    const finish = (act: () => void): void => {
+      request.off('data', take).off('end', end).off('close', lost).off('error', lost)
+      act()
+    }
+    const refuse = (e: unknown): void =>
+      finish(() => {
+        // what still comes is thrown away
+        request.resume()
+        reject(e)
+      })
+    const take = (part: Buffer): void => {
+      size += part.length
+      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
+      try {
+        if (size > declared) hold(part.length)
+      } catch (e) {
+        return refuse(e)
+      }
+      parts.push(part)
+    }
+    const end = (): void =>
+      finish(() => resolve(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)))
+    const lost = (): void => refuse(badRequest('the connection ended before the body'))
+    request.on('data', take).once('end', end).once('close', lost).once('error', lost)
+  })
 }
 
 const bodyTooLarge = () => tooLarge(`Request entity too large: limit is ${MAX_BODY_BYTES}`)

@@ -27,6 +27,10 @@ const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
 const json = (value: unknown, type = 'application/json'): Answer => ({ code: 200, body: encodeJson(value), type })
 const text = (body: string): Answer => ({ code: 200, body: Buffer.from(body), type: 'text/plain; charset=utf-8' })
 
+const HEALTH: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
+/** Answered however busy the server is. */
+export const isHealth = (path: string): boolean => HEALTH.has(path.split('/', 2)[1] ?? '')
+
 export async function otherPath(o: OtherRequest): Promise<Answer> {
   const { parts, request, user, path } = o
   const verb = (request.method ?? 'GET').toLowerCase()

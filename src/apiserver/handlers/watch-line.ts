@@ -1,0 +1,82 @@
+// The lines of a watch as bytes: one version in one form is encoded and framed once for all who watch it.
+import type { KubeObject, Status } from '#schema/object.ts'
+import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
+import { encodeJson } from '../codec/json.ts'
+import { Stored, type ChangeType, type StoreEvent } from '../storage/stored.ts'
+import { partialMetadata, tableOf } from '../table/table.ts'
+import type { Call } from './context.ts'
+import { includeOf, viewOf } from './encode.ts'
+
+const NEWLINE = Buffer.from('\n')
+const CRLF = Buffer.from('\r\n')
+const chunks = new WeakMap<Buffer, Buffer>()
+
+/** A line as one chunk of the answer. Headers have been flushed before, so the socket keeps the order. */
+export function chunkOf(line: Buffer): Buffer {
+  let chunk = chunks.get(line)
+  if (chunk === undefined) {
+    chunk = Buffer.concat([Buffer.from(`${line.length.toString(16)}\r\n`), line, CRLF])
+    chunks.set(line, chunk)
+  }
+  return chunk
+}
+
+export function atRevision(s: Stored, revision: number): Stored {
+  const value: KubeObject = { ...s.value, metadata: { ...s.value.metadata, resourceVersion: String(revision) } }
+  return new Stored(s, revision, encodeJson(value), value)
+}
+
+/** The line of an event; one version in one form is encoded once for all who watch it. */
+export function lineOf(call: Call, type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
+  const { served, accept } = call
+  const form =
+    accept.as === 'object'
+      ? served.behaviour.storedAsIs
+        ? 'object'
+        : `object ${apiVersionOf(served.type)}`
+      : undefined
+  if (event === undefined || form === undefined) return freshLine(call, type, object)
+  const key = `${type} ${form}`
+  let line = event.lines.get(key)
+  if (line === undefined) {
+    line = freshLine(call, type, object)
+    event.lines.set(key, line)
+  }
+  return line
+}
+
+export function tableLine(call: Call, type: ChangeType, object: Stored, columns: boolean): Buffer {
+  const value = viewOf(call.served, object)
+  const metadata = { resourceVersion: value.metadata.resourceVersion ?? '' }
+  const table = tableOf(call.served, [value], metadata, includeOf(call), call.parts.clock.now())
+  return Buffer.concat([encodeJson({ type, object: columns ? table : { ...table, columnDefinitions: null } }), NEWLINE])
+}
+
+function freshLine(call: Call, type: ChangeType, object: Stored): Buffer {
+  const { served, accept } = call
+  const start = `{"type":"${type}","object":`
+  if (accept.as === 'object' && served.behaviour.storedAsIs)
+    return Buffer.concat([Buffer.from(start), object.bytes, END])
+  const value = viewOf(served, object)
+  const shown = accept.as === 'PartialObjectMetadata' ? partialMetadata(value) : value
+  return Buffer.concat([Buffer.from(start), encodeJson(shown), END])
+}
+
+const END = Buffer.from('}\n')
+
+export function bookmarkLine(
+  type: ResourceType,
+  revision: number,
+  annotations: Readonly<Record<string, string>> | undefined,
+): Buffer {
+  const metadata = {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(annotations === undefined ? {} : { annotations }),
+  }
+  const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata }
+  return Buffer.concat([encodeJson({ type: 'BOOKMARK', object }), NEWLINE])
+}
+
+export const errorLine = (status: Status): Buffer =>
+  Buffer.concat([encodeJson({ type: 'ERROR', object: status }), NEWLINE])
