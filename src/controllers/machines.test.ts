@@ -281,7 +281,15 @@ describe('the machine controller', () => {
       verdicts: [{ target: uid, gate: 'All', verdict: 'Granted' }],
     }
     w.fake.poke(operationPermit, { name: permit?.metadata.name ?? '' }, { status: granted }, 'status')
-    await w.clock.advance(20_000)
+    await w.clock.advance(10_000)
+    expect(w.machine(name)).toMatchObject({
+      spec: { providerID: `process://${name}` },
+      status: { waitingFor: { predicate: 'Uninstalled', seen: '1 components are left, the first beacon' } },
+    })
+    expect(w.machine(name)?.spec.components).toBeUndefined()
+    expect(w.hosts.size).toBe(1)
+    report(w, name, 'Healthy')
+    await w.clock.advance(10_000)
     expect(w.machine(name)).toBeUndefined()
     expect(w.hosts.size).toBe(0)
     expect(w.fake.all(nodeType)).toEqual([])

@@ -43,6 +43,8 @@ export type DeleteResult = 'Deleted' | 'Deleting' | 'Gone'
 
 export interface Provider {
   readonly name: string
+  /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */
+  readonly isHostKept?: boolean
   create(request: HostRequest, signal?: AbortSignal): Promise<CreateResult>
   /** Undefined only when the provider is sure that there is no such host; otherwise it throws. */
   get(providerID: string, signal?: AbortSignal): Promise<Host | undefined>

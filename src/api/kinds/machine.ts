@@ -65,6 +65,7 @@ const componentOrder = obj('One component at one version on this machine.', {
   config: optional(objectName('The ComponentConfig to render files from.')),
   setRef: optional(objectName('The MachineComponentSet that this came from.')),
   canaryRef: optional(objectName('The ComponentCanary that this came from.')),
+  wave: optional(time('When the slice began that this attempt is for; a slice tries a machine once.')),
   workload: optional(
     bool('It runs as pods of a DaemonSet: the machine controller switches it and reports it; agents leave it alone.'),
   ),

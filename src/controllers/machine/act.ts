@@ -11,18 +11,18 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodeops/cordon.ts'
 import { drainPass } from '#nodeops/drain.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type Node, nodeType, podType } from '#nodeops/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
 import type { Provider } from '#providers/port.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { MachineAction } from './actions.ts'
+import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
-import { syncedNode } from './node-sync.ts'
+import { handedBackNode, syncedNode } from './node-sync.ts'
 import { type Secret, secretType } from './objects.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
 import { TOKEN_TRIES, isTokenOf, tokenExpiresAt, tokenFor, tokenId, tokenKey, tokenSecret, tokenText } from './token.ts'
@@ -80,6 +80,14 @@ export async function act(
         },
         { clock, random, fieldManager, signal },
       ).then(swapped)
+    case 'ReplacePods':
+      return replacePods(tools, machine, action, signal)
+    case 'Uninstall':
+      return applySpec(client, machine, { ...machine.spec, components: [] }, signal)
+    case 'HandBackNode':
+      return handBack(tools, nodeRef, signal)
+    case 'WriteAddress':
+      return applySpec(client, machine, { ...machine.spec, address: action.address }, signal)
     case 'Cordon':
       return cordon(nodeTools, nodeRef, action.owner, action.claim).then(swapped)
     case 'Uncordon':
@@ -103,7 +111,7 @@ export async function act(
     case 'DeleteNode':
       return deleteNode(client, node, signal)
     case 'DeleteLease':
-      return deleteLeases(client, machine, signal)
+      return deleteLeases(client, machine, action.withNode, signal)
     case 'RemoveFinalizer':
       return updateExactly(
         client,
@@ -133,18 +141,19 @@ async function provision(tools: MachineTools, machine: Machine, signal: AbortSig
   const { providers, join, cluster } = tools
   const provider = providers[machine.spec.provider?.name ?? '']
   if (provider === undefined) return outdated('its provider is not configured here')
-  const token = await ensureToken(tools, machine, signal)
+  const name = nameOf(machine)
+  const bundle = { ...join, cluster, machine: name, node: name }
+  const token = await ensureToken(tools, machine, provider.isHostKept === true ? bundle : undefined, signal)
   if (token.kind !== 'Applied') return token
   const text = tokenText(token.object)
   if (text === undefined) return outdated('the join token cannot be read')
-  const name = nameOf(machine)
   const made = await provider
     .create(
       {
         clientToken: uidOf(machine),
         machine: name,
         params: machine.spec.provider?.params ?? {},
-        join: { ...join, cluster, token: text, machine: name, node: name },
+        join: { ...bundle, token: text },
       },
       signal,
     )
@@ -159,6 +168,7 @@ async function provision(tools: MachineTools, machine: Machine, signal: AbortSig
 async function ensureToken(
   { client, clock, randomBytes }: MachineTools,
   machine: Machine,
+  bundle: Omit<JoinBundle, 'token'> | undefined,
   signal: AbortSignal,
 ): Promise<WriteOutcome<Secret> | { readonly kind: 'Outdated'; readonly reason: string }> {
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
@@ -172,25 +182,19 @@ async function ensureToken(
       const gone = await deleteExactly(client, secretType, found, { signal })
       if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
     }
-    const token = tokenFor(machine, id, tokenSecret(randomBytes(SECRET_BYTES)), clock.now())
+    const token = tokenFor(machine, id, tokenSecret(randomBytes(SECRET_BYTES)), clock.now(), bundle)
     return outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
   }
   return { kind: 'Outdated', reason: 'every name for its join token is taken' }
 }
 
+type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components']?: Machine['spec'][K] | undefined }
+
 /** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
 function applySpec(
   client: KubeClient,
   { metadata }: Machine,
-  {
-    providerID,
-    address,
-    components,
-  }: {
-    readonly providerID: string | undefined
-    readonly address: string | undefined
-    readonly components: Machine['spec']['components']
-  },
+  { providerID, address, components }: OwnSpec,
   signal: AbortSignal,
 ): Promise<WriteOutcome<Machine>> {
   const { name, uid, resourceVersion } = metadata
@@ -222,6 +226,48 @@ async function writeComponents(
   }
   const { providerID, address } = machine.spec
   return applySpec(client, machine, { providerID, address, components }, signal)
+}
+
+/** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */
+async function replacePods(
+  { client }: MachineTools,
+  machine: Machine,
+  { pods, permit }: Extract<MachineAction, { readonly kind: 'ReplacePods' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  if (permit !== undefined) {
+    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    if (read.kind !== 'Applied') return read
+    if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
+      return outdated(`permit ${permit} is not Granted any more`)
+  }
+  for (const pod of pods) {
+    const { uid } = preconditionsOf(pod)
+    const gone = await outcomeOf(() => client.delete(podType, keyOf(pod), { preconditions: { uid }, signal }))
+    if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
+  }
+  return applied
+}
+
+async function handBack(
+  { client, clock, random }: MachineTools,
+  node: { readonly name: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const options = { clock, random, fieldManager, signal }
+  const isOther = (current: Node | undefined) => current?.metadata.uid !== node.uid
+  const cleaned = await compareAndSwap(
+    client,
+    nodeType,
+    { name: node.name },
+    (current) =>
+      current === undefined || isOther(current)
+        ? { kind: 'Refuse', reason: `node ${node.name} is another one now` }
+        : handedBackNode(current),
+    options,
+  )
+  if (cleaned.kind !== 'Swapped') return swapped(cleaned)
+  return uncordon({ client, ...options }, node, DELETE_OWNER).then(swapped)
 }
 
 async function drain(
@@ -263,11 +309,16 @@ async function deleteNode(client: KubeClient, node: Node | undefined, signal: Ab
 }
 
 /** The agent's own, and the one of its Node, which no kubelet owned. */
-async function deleteLeases(client: KubeClient, machine: Machine, signal: AbortSignal): Promise<ActionOutcome> {
+async function deleteLeases(
+  client: KubeClient,
+  machine: Machine,
+  withNode: boolean,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   const node = machine.status?.nodeRef?.name ?? nameOf(machine)
   const keys = [
     { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) },
-    { namespace: NODE_LEASES, name: node },
+    ...(withNode ? [{ namespace: NODE_LEASES, name: node }] : []),
   ]
   for (const key of keys) {
     const read = await outcomeOf(() => client.get(leaseType, key, { signal }))

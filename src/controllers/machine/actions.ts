@@ -3,9 +3,10 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type CordonClaim, cordonOwners } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
-import { hasTaint } from '#nodeops/objects.ts'
+import { type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
+import type { ComponentReport } from './desired-components.ts'
 import type { Secret } from './objects.ts'
 import type { Order } from './orders.ts'
 import type { Seen } from './seen.ts'
@@ -23,6 +24,17 @@ export type MachineAction =
       readonly reason: string
     }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
+  /** Pods of a DaemonSet that are of an older template; without a permit only on a node that takes no pods yet. */
+  | {
+      readonly kind: 'ReplacePods'
+      readonly component: string
+      readonly pods: readonly Pod[]
+      readonly permit: string | undefined
+      readonly reason: string
+    }
+  /** What the agent shall take away from the host before it goes. */
+  | { readonly kind: 'Uninstall'; readonly reason: string }
+  | { readonly kind: 'HandBackNode'; readonly reason: string }
   | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
   | { readonly kind: 'Drain'; readonly permit: string; readonly reason: string }
@@ -34,9 +46,12 @@ export type MachineAction =
       readonly result: 'Succeeded' | 'Released'
       readonly reason: string
     }
+  /** The provider has another address for the host. */
+  | { readonly kind: 'WriteAddress'; readonly address: string; readonly reason: string }
   | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly reason: string }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
-  | { readonly kind: 'DeleteLease'; readonly reason: string }
+  /** With that of the Node only where nobody keeps it alive. */
+  | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }
   | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
 
 export interface Waiting {
@@ -47,6 +62,8 @@ export interface Waiting {
 
 export interface MachinePlan extends Plan<MachineAction> {
   readonly waiting?: Waiting
+  /** Reports of components that no agent reports. */
+  readonly reports?: readonly ComponentReport[]
   /** The phase that a step under way gives the machine. */
   readonly doing?: 'Draining' | 'Deleting'
 }
@@ -79,6 +96,9 @@ const NOTICES: Partial<Record<MachineAction['kind'], string>> = {
   Provision: 'Provisioning',
   RequestPermit: 'PermitRequested',
   Drain: 'Draining',
+  ReplacePods: 'ReplacingPods',
+  Uninstall: 'Uninstalling',
+  HandBackNode: 'HandedBack',
   DeleteHost: 'Removing',
   RemoveFinalizer: 'Removed',
 }

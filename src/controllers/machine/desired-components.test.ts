@@ -213,13 +213,21 @@ const cases: Readonly<Record<string, Case>> = {
     },
     desired: [order('1.1', 2)],
   },
-  'a wave that began after the failure is a new try': {
+  'another wave than the one that it failed in is a new try': {
     input: {
-      current: [order('1.1', 2)],
+      current: [order('1.1', 2, { wave: SINCE })],
       reports: [report('1.0', '1.1', 2, 'RolledBack')],
       claims: [claim({ waves: [wave({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 3)],
+    desired: [order('1.1', 3, { wave: LATER })],
+  },
+  'F16 the wave that it failed in does not try it again, whatever the clocks say': {
+    input: {
+      current: [order('1.1', 3, { wave: LATER })],
+      reports: [report('1.0', '1.1', 3, 'RolledBack')],
+      claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+    },
+    desired: [order('1.1', 3, { wave: LATER })],
   },
   'a way back through a wave takes the configuration of then': {
     input: {

@@ -77,9 +77,16 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   if (claim === undefined) return entry && referring(entry, undefined, undefined)
   const wave = openWave(input, claim, name)
   const target = wave === undefined ? targetOf(input, claim, name, entry, report) : targetOfWave(claim, name, wave)
-  if (entry === undefined) return target && referring(fresh(target), setRef, undefined)
-  const next = target === undefined ? entry : retargeted(entry, target)
-  return referring(wave !== undefined && isRetry(next, entry, report, wave) ? again(next) : next, setRef, undefined)
+  if (entry === undefined) return target && referring(forWave(fresh(target), wave), setRef, undefined)
+  const moved = target === undefined ? entry : retargeted(entry, target)
+  const next = wave !== undefined && isRetry(moved, entry, report, wave) ? again(moved) : moved
+  return referring(next.attempt === entry.attempt ? next : forWave(next, wave), setRef, undefined)
+}
+
+/** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
+function forWave(entry: ComponentOrder, wave: Wave | undefined): ComponentOrder {
+  const { wave: _, ...rest } = entry
+  return wave?.startedAt === undefined ? rest : { ...rest, wave: wave.startedAt }
 }
 
 /** The highest priority speaks; among equals the one that already does, then the first by name. */
@@ -154,7 +161,7 @@ export const isReportOf = (report: ComponentReport, entry: ComponentOrder): bool
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
-/** A wave that began after the machine failed with the same target is a new try. */
+/** Another wave than the one that the machine failed in, with the same target, is a new try. */
 function isRetry(
   next: ComponentOrder,
   entry: ComponentOrder,
@@ -162,7 +169,7 @@ function isRetry(
   { startedAt }: Wave,
 ): boolean {
   if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return false
-  return isReportOf(report, entry) && ENDED_BADLY.has(report.state) && Date.parse(report.since) < Date.parse(startedAt)
+  return isReportOf(report, entry) && ENDED_BADLY.has(report.state) && entry.wave !== startedAt
 }
 
 const fresh = ({ name, version, config }: Wanted): ComponentOrder => ({

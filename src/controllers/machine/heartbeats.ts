@@ -48,6 +48,9 @@ export const SILENT_AFTER_MS = 40_000
 /** Agent and node both silent for so long: the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
 
+/** What a host with much memory and many disks takes to boot, firmware and all. */
+export const REBOOT_AFTER_MS = 600_000
+
 /** True: alive; false: silent for longer than the bound; undefined: nobody knows yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {
   switch (heartbeat.kind) {

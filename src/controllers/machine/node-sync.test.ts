@@ -2,7 +2,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import type { Node, Taint } from '#nodeops/objects.ts'
 import { describe, expect, test } from 'vitest'
-import { syncedNode } from './node-sync.ts'
+import { handedBackNode, syncedNode } from './node-sync.ts'
 
 const machine = (spec: object): Machine => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -20,8 +20,8 @@ const node = (
   metadata: { name: 'm-1', labels, annotations },
   spec: { taints },
 })
-const owned = (labels: readonly string[], taints: readonly string[] = []) => ({
-  [ANNOTATIONS.owned]: JSON.stringify({ labels, taints }),
+const owned = (labels: readonly string[], taints: readonly string[] = [], annotations: readonly string[] = []) => ({
+  [ANNOTATIONS.owned]: JSON.stringify({ labels, annotations, taints }),
 })
 const pending: Taint = { key: TAINTS.componentsPending, effect: 'NoSchedule' }
 const cordon: Taint = { key: TAINTS.cordon, effect: 'NoSchedule' }
@@ -70,6 +70,40 @@ describe('the Node of a machine', () => {
 
   test('a Machine cannot declare taints with a life of their own', () => {
     expect(after(node({}), { taints: [cordon, pending] })).toMatchObject({ kind: 'Keep', taints: [] })
+  })
+
+  test('carries declared annotations, but none of those with a meaning of ours', () => {
+    const spec = { annotations: { 'example.org/x': '1', [ANNOTATIONS.cordon]: '{}', [ANNOTATIONS.owned]: 'x' } }
+    const now = after(node({}, [], { theirs: 'kept' }), spec)
+    expect(now.annotations).toEqual({ theirs: 'kept', 'example.org/x': '1', ...owned([], [], ['example.org/x']) })
+    expect(after(node({}, [], now.annotations), {}).annotations).toEqual({ theirs: 'kept' })
+  })
+
+  test('what was there before a Machine declared the very same stays when the wish goes', () => {
+    const before = node({ a: '1', b: '1' }, [dedicated], { 'example.org/x': '1' })
+    const spec = { labels: { a: '1', b: '2' }, taints: [dedicated], annotations: { 'example.org/x': '1' } }
+    const now = after(before, spec)
+    expect(now.annotations).toEqual({ 'example.org/x': '1', ...owned(['b']) })
+    expect(after(node(now.labels ?? {}, now.taints, now.annotations), {})).toEqual({
+      kind: 'Write',
+      labels: { a: '1' },
+      taints: [dedicated],
+      annotations: { 'example.org/x': '1' },
+    })
+  })
+
+  test('is handed back without anything of ours, the startup taint included', () => {
+    const taken = node(
+      { a: '1', arch: 'x' },
+      [pending, dedicated, cordon],
+      owned(['a'], ['example.org/dedicated:NoSchedule']),
+    )
+    const mutation = handedBackNode(taken)
+    expect(mutation).toMatchObject({
+      kind: 'Write',
+      object: { metadata: { labels: { arch: 'x' }, annotations: {} }, spec: { taints: [cordon] } },
+    })
+    expect(mutation.kind === 'Write' && handedBackNode(mutation.object)).toEqual({ kind: 'Keep' })
   })
 
   test('a declared label wins over one that was there', () => {

@@ -1,4 +1,4 @@
-// What the Node of a machine shall look like: labels and taints that its Machine declares, and no others of ours. Keys of other people are never touched. Pure.
+// What the Node of a machine shall look like: labels, annotations and taints that its Machine declares, and no others of ours. Keys of other people are never touched. Pure.
 import { ANNOTATIONS, LABELS, TAINTS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -7,6 +7,7 @@ import type { Mutation } from '#runtime/compare-and-swap.ts'
 
 interface OwnedKeys {
   readonly labels: readonly string[]
+  readonly annotations: readonly string[]
   /** `key:effect`. */
   readonly taints: readonly string[]
 }
@@ -29,12 +30,22 @@ const RESERVED: ReadonlySet<string> = new Set<string>([TAINTS.cordon, TAINTS.com
 
 const wantedTaints = ({ spec }: Machine): readonly Taint[] => (spec.taints ?? []).filter((t) => !RESERVED.has(t.key))
 
+/** Annotations of ours have a meaning of their own, and a Machine cannot declare them. */
+const RESERVED_ANNOTATIONS: ReadonlySet<string> = new Set<string>(Object.values(ANNOTATIONS))
+
+const wantedAnnotations = ({ spec }: Machine): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(spec.annotations ?? {}).filter(([k]) => !RESERVED_ANNOTATIONS.has(k)))
+
+const NOTHING: OwnedKeys = { labels: [], annotations: [], taints: [] }
+
 /** What we put there earlier. What cannot be read was not ours: then nothing is taken away. */
 function ownedKeys(node: Node): OwnedKeys {
   const text = node.metadata.annotations?.[ANNOTATIONS.owned]
   const value = text === undefined ? undefined : parsed(text)
   const list = (v: unknown): readonly string[] => (Array.isArray(v) ? v.filter((x) => typeof x === 'string') : [])
-  return isObject(value) ? { labels: list(value['labels']), taints: list(value['taints']) } : { labels: [], taints: [] }
+  return isObject(value)
+    ? { labels: list(value['labels']), annotations: list(value['annotations']), taints: list(value['taints']) }
+    : NOTHING
 }
 
 function parsed(text: string): unknown {
@@ -45,6 +56,22 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Keys that were never ours stay when the wish for them goes: somebody else had put the very same there before. */
+const claimed = (
+  wanted: Readonly<Record<string, string>>,
+  there: Readonly<Record<string, string>>,
+  owned: readonly string[],
+): readonly string[] =>
+  Object.keys(wanted)
+    .filter((k) => owned.includes(k) || there[k] !== wanted[k])
+    .sort()
+
+const without = (
+  there: Readonly<Record<string, string>> | undefined,
+  keys: readonly string[],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(there ?? {}).filter(([k]) => !keys.includes(k)))
+
 export interface NodeWish {
   readonly machine: Machine
   /** The required components are in: the startup taint goes, and does not come back. */
@@ -53,26 +80,50 @@ export interface NodeWish {
 
 /** The Node as it should be, or `Keep`. */
 export function syncedNode(node: Node, { machine, areComponentsIn }: NodeWish): Mutation<Node> {
+  const wish = { labels: wantedLabels(machine), annotations: wantedAnnotations(machine), taints: wantedTaints(machine) }
+  return changed(node, wish, areComponentsIn)
+}
+
+/** The Node without anything of ours, for a host that stays when its machine goes. */
+export const handedBackNode = (node: Node): Mutation<Node> =>
+  changed(node, { labels: {}, annotations: {}, taints: [] }, true)
+
+interface Wish {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly taints: readonly Taint[]
+}
+
+function changed(node: Node, { labels, annotations, taints }: Wish, isOpen: boolean): Mutation<Node> {
+  const { metadata, spec } = node
   const owned = ownedKeys(node)
-  const labels = wantedLabels(machine)
-  const taints = wantedTaints(machine)
-  const wantedIds = new Set(taints.map(taintId))
+  const wantedIds = taints.map(taintId)
+  const thereIds = (spec?.taints ?? []).map((t) => `${taintId(t)}=${t.value ?? ''}`)
   const isLeft = (t: Taint) =>
-    !wantedIds.has(taintId(t)) &&
+    !wantedIds.includes(taintId(t)) &&
     !owned.taints.includes(taintId(t)) &&
-    !(areComponentsIn && t.key === TAINTS.componentsPending)
-  const foreign = Object.entries(node.metadata.labels ?? {}).filter(([k]) => !owned.labels.includes(k))
-  const keys: OwnedKeys = { labels: Object.keys(labels).sort(), taints: [...wantedIds].sort() }
-  const ownsAny = keys.labels.length + keys.taints.length > 0
-  const { [ANNOTATIONS.owned]: _, ...annotations } = node.metadata.annotations ?? {}
+    !(isOpen && t.key === TAINTS.componentsPending)
+  const keys: OwnedKeys = {
+    labels: claimed(labels, metadata.labels ?? {}, owned.labels),
+    annotations: claimed(annotations, metadata.annotations ?? {}, owned.annotations),
+    taints: taints
+      .filter((t) => owned.taints.includes(taintId(t)) || !thereIds.includes(`${taintId(t)}=${t.value ?? ''}`))
+      .map(taintId)
+      .sort(),
+  }
+  const ownsAny = keys.labels.length + keys.annotations.length + keys.taints.length > 0
   const next: Node = {
     ...node,
     metadata: {
-      ...node.metadata,
-      labels: { ...Object.fromEntries(foreign), ...labels },
-      annotations: ownsAny ? { ...annotations, [ANNOTATIONS.owned]: JSON.stringify(keys) } : annotations,
+      ...metadata,
+      labels: { ...without(metadata.labels, owned.labels), ...labels },
+      annotations: {
+        ...without(metadata.annotations, [...owned.annotations, ANNOTATIONS.owned]),
+        ...annotations,
+        ...(ownsAny && { [ANNOTATIONS.owned]: JSON.stringify(keys) }),
+      },
     },
-    spec: { ...node.spec, taints: [...(node.spec?.taints ?? []).filter(isLeft), ...taints] },
+    spec: { ...spec, taints: [...(spec?.taints ?? []).filter(isLeft), ...taints] },
   }
   return isSame(node, next) ? { kind: 'Keep' } : { kind: 'Write', object: next }
 }

@@ -3,7 +3,9 @@ import { type ComponentCanary, componentCanary } from '#api/kinds/component-cana
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -11,11 +13,14 @@ import type { KubeClient } from '#kube/client.ts'
 import { podsOn } from '#nodeops/drain.ts'
 import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
+import { holdOver } from '#nodeops/rules/holds-over.ts'
 import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
 import type { Heartbeats } from './heartbeats.ts'
+import type { HostLists } from './host-lists.ts'
+import { observeWorkloads } from './observe-workloads.ts'
 import { type Secret, secretType } from './objects.ts'
 import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
 import { TOKEN_NAMESPACE, isTokenOf } from './token.ts'
@@ -33,6 +38,8 @@ export interface MachineCaches {
   readonly tokens: SharedInformer<Secret>
   readonly agentLeases: SharedInformer<Lease>
   readonly nodeLeases: SharedInformer<Lease>
+  readonly holds: SharedInformer<OperationalHold>
+  readonly machineSets: SharedInformer<MachineSet>
 }
 
 const BY_TARGET = 'machine/target'
@@ -55,6 +62,8 @@ export function cachesOf(informers: Informers): MachineCaches {
     }),
     agentLeases: informers.of(leaseType, { selection: { namespace: SYSTEM_NAMESPACE } }),
     nodeLeases: informers.of(leaseType, { selection: { namespace: NODE_LEASES } }),
+    holds: informers.of(operationalHold),
+    machineSets: informers.of(machineSet),
   }
 }
 
@@ -64,6 +73,9 @@ export interface ObserveTools {
   readonly agentBeats: Heartbeats
   readonly nodeBeats: Heartbeats
   readonly providers: Readonly<Record<string, Provider>>
+  /** What the providers last said of all their hosts. */
+  readonly hostLists: HostLists
+  readonly now: () => number
 }
 
 export async function observe(tools: ObserveTools, name: string, signal: AbortSignal): Promise<Seen | undefined> {
@@ -79,33 +91,66 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     nodeBeat: nodeBeats.read(node?.metadata.name ?? name),
   }
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
+  const claims = caches.sets
+    .list()
+    .flatMap(
+      (set) => claimOf(set, machine, (r) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })) ?? [],
+    )
+  const marks = caches.canaries.list().flatMap((canary) => markOf(canary, machine) ?? [])
+  const definitions = definitionsOf(caches, [
+    ...(machine.spec.components ?? []),
+    ...claims.flatMap((c) => [...c.components, ...c.lastGood]),
+    ...marks.flatMap((m) => m.components),
+  ])
   return {
     ...about,
-    host: isHostWanted(about) ? await hostOf(tools, machine, signal) : { kind: 'NotAsked' },
+    host: await hostOf(tools, about, signal),
+    isHostKept: providerOf(tools, machine)?.isHostKept === true,
+    hold: holdOn(tools, machine, node),
     tokens: caches.tokens.byIndex(BY_MACHINE, name).filter((t) => isTokenOf(t, machine)),
-    claims: caches.sets
-      .list()
-      .flatMap(
-        (set) => claimOf(set, machine, (r) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })) ?? [],
-      ),
-    marks: caches.canaries.list().flatMap((canary) => markOf(canary, machine) ?? []),
+    claims,
+    marks,
     permits,
-    definitions: definitionsOf(caches, machine),
+    definitions,
     pods: await podsOf(tools, about, permits, signal),
+    workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
   }
+}
+
+/** One that names the machine, its node, its set or the whole cluster. */
+function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | undefined): OperationalHold | undefined {
+  const owner = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === machineSet.kind)
+  const set = owner && caches.machineSets.get(owner.name)
+  const touched = [
+    ['Machine', machine],
+    ['Node', node],
+    ['MachineSet', set],
+  ] as const
+  return holdOver(caches.holds.list(), ['Pause', 'Freeze'], touched, now())
 }
 
 type About = Pick<Seen, 'machine' | 'node' | 'agentBeat'>
 
 /** A provider may charge and throttle: it is asked only about machines that come, go, or are silent. */
 const isHostWanted = (about: About): boolean =>
-  isProvided(about.machine) &&
-  (isDeleting(about.machine) || !hasJoined(about) || about.machine.status?.phase === 'Lost')
+  isDeleting(about.machine) || !hasJoined(about) || about.machine.status?.phase === 'Lost'
 
-async function hostOf({ providers }: ObserveTools, machine: Machine, signal: AbortSignal): Promise<HostSeen> {
-  const { providerID, provider: wanted } = machine.spec
-  const provider = Object.hasOwn(providers, wanted?.name ?? '') ? providers[wanted?.name ?? ''] : undefined
+function providerOf({ providers }: ObserveTools, { spec }: Machine): Provider | undefined {
+  const name = spec.provider?.name ?? ''
+  return Object.hasOwn(providers, name) ? providers[name] : undefined
+}
+
+async function hostOf(tools: ObserveTools, about: About, signal: AbortSignal): Promise<HostSeen> {
+  const { machine } = about
+  const { providerID } = machine.spec
+  if (!isProvided(machine)) return { kind: 'NotAsked' }
+  const provider = providerOf(tools, machine)
   if (provider === undefined) return { kind: 'NoProvider' }
+  if (!isHostWanted(about)) {
+    const listed = tools.hostLists.read(provider.name, providerID ?? '', uidOf(machine))
+    if (listed.kind !== 'Missing') return listed
+    // A list may be behind: whoever is missing there is asked for by name before anything is concluded.
+  }
   try {
     const host =
       providerID === undefined
@@ -119,8 +164,12 @@ async function hostOf({ providers }: ObserveTools, machine: Machine, signal: Abo
   }
 }
 
-function definitionsOf({ definitions }: MachineCaches, { spec }: Machine): readonly MachineComponent[] {
-  return (spec.components ?? []).flatMap((c) => definitions.get(componentObjectName(c.name, c.version)) ?? [])
+function definitionsOf(
+  { definitions }: MachineCaches,
+  named: readonly { readonly name: string; readonly version: string }[],
+): readonly MachineComponent[] {
+  const names = new Set(named.map((c) => componentObjectName(c.name, c.version)))
+  return [...names].flatMap((n) => definitions.get(n) ?? [])
 }
 
 /** Only where something may be granted that drains; a list of pods is dear. */

@@ -28,6 +28,10 @@ export interface OrderInput {
   readonly definitions: readonly MachineComponent[]
   /** Undefined: nobody looked. */
   readonly isDrained: boolean | undefined
+  /** A hold forbids to begin anything. */
+  readonly isHeld?: boolean
+  /** Heard when left out. */
+  readonly agent?: 'Heard' | 'Silent' | 'Unknown'
 }
 
 /** One component on its way to a switch. */
@@ -64,9 +68,13 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   const report = input.reports.find((r) => r.name === entry.name)
   if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
   const plain = withoutOrder(entry)
-  const permit = grantFor(input, entry)
+  const permit = input.isHeld === true ? undefined : grantFor(input, entry)
   if (permit === undefined) return { kind: 'As', entry: plain }
   const needsDrain = isDrainNeeded(input.definitions, entry, report)
+  // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
+  const { agent = 'Heard' } = input
+  const mayAct = entry.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
+  if (!mayAct) return { kind: 'As', entry: plain }
   const order: Order = { entry: plain, permit, needsDrain }
   const facts: OrderFacts = {
     staged: report !== undefined && isReportOf(report, entry) && report.state === 'Staged',

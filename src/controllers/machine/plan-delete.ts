@@ -1,8 +1,9 @@
-// Decides how a machine leaves: permit, cordon, drain, host, node, what is left of it, finalizer. Each step is seen to be done before the next. Pure.
+// Decides how a machine leaves: permit, cordon, drain, components, host, node, what is left of it, finalizer. Each step is seen to be done before the next. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
+import { isNodeReady } from '#nodeops/objects.ts'
 import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
 import {
   DELETE_OWNER,
@@ -13,14 +14,27 @@ import {
   noticeOf,
   podsSeen,
 } from './actions.ts'
-import { type Seen, hasFinalizer, isInService, isProvided, nameOf, uidOf } from './seen.ts'
+import { isBeating } from './heartbeats.ts'
+import { handedBackNode } from './node-sync.ts'
+import { type Seen, hasFinalizer, isInService, isLost, isProvided, nameOf, uidOf } from './seen.ts'
 
 const HOST_LOOK_MS = 2_000
 const PERMIT_LOOK_MS = 10_000
 
 export function planDelete(seen: Seen, now: number): MachinePlan {
   if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
-  if (!isProvided(seen.machine) || seen.host.kind === 'Gone') return lastSteps(seen)
+  if (!isProvided(seen.machine)) return lastSteps(seen)
+  if (seen.host.kind === 'Gone' && !seen.isHostKept) return lastSteps(seen)
+  if (seen.hold !== undefined)
+    return waitFor(
+      {
+        predicate: 'NotHeld',
+        seen: `${seen.hold.spec.effect} of ${seen.hold.spec.author} until ${seen.hold.spec.until}`,
+        unblock: `the end of OperationalHold ${seen.hold.metadata.name ?? ''}`,
+      },
+      Math.max(1_000, Date.parse(seen.hold.spec.until) - now),
+    )
+  if (seen.isHostKept) return isInService(seen) ? emptied(seen, now) : handedBack(seen, now)
   if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)
   return isInService(seen) ? emptied(seen, now) : step(deleteHost(seen, 'no work ever ran there'), HOST_LOOK_MS)
 }
@@ -97,7 +111,8 @@ function emptied(seen: Seen, now: number): MachinePlan {
       ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still going' }]
       : []
   const next = emptyingStep(seen, granted.metadata.name ?? '')
-  const isDraining = node !== undefined && pods !== undefined && next?.kind !== 'DeleteHost'
+  if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, now))
+  const isDraining = node !== undefined && pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
   return {
     actions,
@@ -108,7 +123,43 @@ function emptied(seen: Seen, now: number): MachinePlan {
   }
 }
 
-function emptyingStep(seen: Seen, permit: string): MachineAction | undefined {
+const withFirst = (first: readonly MachineAction[], { actions, notices, ...rest }: MachinePlan): MachinePlan => ({
+  ...rest,
+  actions: [...first, ...actions],
+  notices: [...first.flatMap(noticeOf), ...notices],
+})
+
+/** After this the host goes although components are left on it: whoever does not let go must not keep the machine. */
+const UNINSTALL_WITHIN_MS = 120_000
+
+/** The agent takes its components away first, where it can still be told. */
+function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
+  const { machine, agentBeat } = seen
+  if (isBeating(agentBeat) !== true) return undefined
+  if ((machine.spec.components ?? []).length > 0)
+    return step({ kind: 'Uninstall', reason: 'the machine goes' }, HOST_LOOK_MS)
+  const left = machine.status?.components ?? []
+  const { predicate, since } = machine.status?.waitingFor ?? {}
+  const isOverdue = predicate === 'Uninstalled' && now - Date.parse(since ?? '') >= UNINSTALL_WITHIN_MS
+  if (left.length === 0 || isOverdue) return undefined
+  const what = `${left.length} components are left, the first ${left[0]?.name ?? ''}`
+  return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent reporting none' }, HOST_LOOK_MS)
+}
+
+const removed = (seen: Seen, now: number): MachinePlan =>
+  uninstalling(seen, now) ?? step(deleteHost(seen, 'nothing runs there any more'), HOST_LOOK_MS)
+
+/** The host stays: what is ours leaves it and its Node, and whoever had it before has it again. */
+function handedBack(seen: Seen, now: number): MachinePlan {
+  const waiting = uninstalling(seen, now)
+  if (waiting !== undefined) return waiting
+  const { node } = seen
+  const isOurs = node !== undefined && (handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER))
+  if (!isOurs) return lastSteps(seen)
+  return step({ kind: 'HandBackNode', reason: 'the host stays' }, HOST_LOOK_MS)
+}
+
+function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | undefined {
   const { machine, node, pods } = seen
   if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
     return {
@@ -120,22 +171,29 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | undefined {
   if (pods === undefined) return undefined
   const { evict, going } = drainPlan(pods)
   if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine goes' }
-  return going.length > 0 ? undefined : deleteHost(seen, 'nothing runs there any more')
+  // Pods of a host that nobody hears never tell that they ended; they end with the host.
+  return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
+
+/** Somebody else keeps the Node of a host that stays: a kubelet that was there before us. */
+const isAlive = ({ node, nodeBeat }: Seen): boolean => isNodeReady(node) && isBeating(nodeBeat) !== false
 
 /** The host is gone, or is not ours to take away: what stood for it goes too. */
 function lastSteps(seen: Seen): MachinePlan {
   const { machine, node, tokens, agentBeat, nodeBeat } = seen
+  const isNodeKept = seen.isHostKept && isAlive(seen)
   const own = removalPermits(seen).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))
     return isOwn(p) && (kind === 'Granted' || kind === 'Waiting')
   })
   const actions: MachineAction[] = [
-    ...(node !== undefined && isProvided(machine) ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const] : []),
+    ...(node !== undefined && isProvided(machine) && !isNodeKept
+      ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const]
+      : []),
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
-      : [{ kind: 'DeleteLease', reason: 'its agent is gone' } as const]),
+      : [{ kind: 'DeleteLease', withNode: !isNodeKept, reason: 'its agent is gone' } as const]),
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),

@@ -1,6 +1,8 @@
-// Decides the next steps of one machine that stays: made, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
+// Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
+import { isNodeReady } from '#nodeops/objects.ts'
 import { jsonEqual } from '#lib/json.ts'
 import {
   DELETE_OWNER,
@@ -12,8 +14,9 @@ import {
   noticeOf,
   podsSeen,
 } from './actions.ts'
-import { desiredComponents } from './desired-components.ts'
-import { LOST_AFTER_MS, SILENT_AFTER_MS, untilSilentMs } from './heartbeats.ts'
+import { nodeNameOf } from './csr-decision.ts'
+import { type ComponentOrder, desiredComponents } from './desired-components.ts'
+import { SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
 import { syncedNode } from './node-sync.ts'
 import type { Secret } from './objects.ts'
 import { type Orders, planOrders } from './orders.ts'
@@ -24,36 +27,43 @@ import {
   hasJoined,
   isDeleting,
   isFirstInstall,
+  isObserved,
   isProvided,
+  lostAfterMs,
   missingComponents,
   nameOf,
   uidOf,
 } from './seen.ts'
 import { tokenExpiresAt } from './token.ts'
+import { type WorkloadLook, isSettled, isWorkload, lookAtWorkload } from './workloads.ts'
 
 const PROVISION_LOOK_MS = 2_000
 
 export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   if (isDeleting(machine)) return planDelete(seen, now)
+  if (isObserved(machine)) return planObserved(seen)
   if (!isProvided(machine)) return { actions: [], notices: [] }
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'what is made for the machine has to be taken back' })
   const provision = provisionReason(seen, now)
+  if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
   if (provision !== undefined) return onlyThen({ kind: 'Provision', reason: provision })
   const { components, orders } = componentsOf(seen)
+  const workloads = workloadLooks(seen, now)
   const actions: MachineAction[] = [
     ...(hasJoined(seen) ? seen.tokens.map((t): MachineAction => deleteToken(t, 'the agent has joined')) : []),
+    ...addressActions(seen),
     ...componentActions(seen, components, orders),
+    ...workloads.flatMap((look) => replaceActions(seen, look)),
     ...cordonActions(seen, components, orders),
     ...drainActions(seen, orders),
     ...nodeActions(seen, components),
   ]
   const looks = [
-    ...[SILENT_AFTER_MS, LOST_AFTER_MS].flatMap((bound) => [
-      untilSilentMs(seen.agentBeat, bound),
-      untilSilentMs(seen.nodeBeat, bound),
-    ]),
+    ...untilSilent(seen),
+    ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
+    ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
     ...(hasJoined(seen) ? [] : seen.tokens.map((t) => Math.max(1_000, tokenExpiresAt(t) - now))),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
@@ -62,12 +72,91 @@ export function plan(seen: Seen, now: number): MachinePlan {
   return {
     actions,
     notices: actions.flatMap(noticeOf),
+    reports: workloads.map((look) => look.report),
     ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
-    ...(drain !== undefined && {
-      doing: 'Draining' as const,
-      waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' },
-    }),
+    ...(drain === undefined
+      ? joinWait(seen)
+      : {
+          doing: 'Draining' as const,
+          waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' },
+        }),
   }
+}
+
+const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
+  [SILENT_AFTER_MS, lostAfterMs(seen)].flatMap((bound) => [
+    untilSilentMs(seen.agentBeat, bound),
+    untilSilentMs(seen.nodeBeat, bound),
+  ])
+
+const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1_000, Date.parse(spec.until) - now)
+
+/** Only looked at. What was made for it while it was managed is let go; its Node and its host are not touched. */
+function planObserved(seen: Seen): MachinePlan {
+  const actions: MachineAction[] = [
+    ...seen.tokens.map((t): MachineAction => deleteToken(t, 'the machine is only observed')),
+    ...(hasFinalizer(seen.machine)
+      ? [{ kind: 'RemoveFinalizer', reason: 'nothing of an observed machine is ours' } as const]
+      : []),
+  ]
+  const looks = untilSilent(seen).filter((ms) => ms !== undefined)
+  const requeue = looks.length > 0 && { requeueAfter: Math.min(...looks) }
+  if (seen.node !== undefined) return { actions, notices: [], ...requeue }
+  const waiting = {
+    predicate: 'NodeExists',
+    seen: `there is no Node ${nodeNameOf(seen.machine)}`,
+    unblock: 'that Node',
+  }
+  return { actions, notices: [], waiting, ...requeue }
+}
+
+function heldBack(hold: OperationalHold, what: string, now: number): MachinePlan {
+  const { name = '' } = hold.metadata
+  const { effect, author, until } = hold.spec
+  const waiting = {
+    predicate: 'NotHeld',
+    seen: `${effect} of ${author} until ${until}; else: ${what}`,
+    unblock: `the end of OperationalHold ${name}`,
+  }
+  return { actions: [], notices: [], waiting, requeueAfter: untilOver(hold, now) }
+}
+
+/** An existing host joins when somebody runs a command there. The token in it is nothing for a status. */
+function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
+  if (!seen.isHostKept || hasJoined(seen)) return {}
+  const unblock = `running on the host what "kubenode machine join-command ${nameOf(seen.machine)}" prints`
+  return { waiting: { predicate: 'AgentJoined', seen: 'no agent of this machine was heard yet', unblock } }
+}
+
+const addressActions = ({ machine, host }: Seen): MachineAction[] => {
+  const address = host.kind === 'Host' ? host.host.address : undefined
+  if (address === undefined || machine.spec.providerID === undefined || address === machine.spec.address) return []
+  return [{ kind: 'WriteAddress', address, reason: 'the provider has another address for it' }]
+}
+
+/** Looks are short while pods are on their way: nothing else tells of them. */
+const WORKLOAD_LOOK_MS = 2_000
+
+function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
+  const { machine, workloads } = seen
+  const reports = machine.status?.components ?? []
+  return (machine.spec.components ?? []).flatMap((entry): WorkloadLook[] => {
+    if (entry.workload !== true) return []
+    const before = reports.find((r) => r.name === entry.name)
+    if (before !== undefined && isSettled(entry, before)) return [{ kind: 'Report', report: before }]
+    const found = workloads.find((w) => w.component === entry.name)
+    return [lookAtWorkload({ entry, before, seen: found, isFirstInstall: isFirstInstall(seen), now })]
+  })
+}
+
+const isMoving = ({ report }: WorkloadLook): boolean =>
+  report.state === 'Switching' || report.state === 'Probing' || report.state === 'Fetching'
+
+function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] {
+  if (look.kind !== 'Replace') return []
+  const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
+  const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit
+  return [{ kind: 'ReplacePods', component: name, pods: look.pods, permit, reason: `${name} goes to ${version}` }]
 }
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
@@ -95,7 +184,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     reports,
     claims,
     marks,
-  })
+  }).map((entry) => withExecutor(entry, definitions))
   const orders = planOrders({
     machine: nameOf(machine),
     machineUid: uidOf(machine),
@@ -106,8 +195,20 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     permits,
     definitions,
     isDrained: isDrained(seen, pods),
+    isHeld: seen.hold !== undefined,
+    agent: agentOf(isBeating(seen.agentBeat)),
   })
   return { components: orders.components, orders }
+}
+
+const agentOf = (isAlive: boolean | undefined) => (isAlive === undefined ? 'Unknown' : isAlive ? 'Heard' : 'Silent')
+
+/** Whether the agent or we ourselves bring it; while its definition is not to be seen, what was said stays. */
+function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): ComponentOrder {
+  const definition = definitions.find(({ spec }) => spec.component === entry.name && spec.version === entry.version)
+  if (definition === undefined || isWorkload(definition) === (entry.workload === true)) return entry
+  const { workload: _, ...rest } = entry
+  return isWorkload(definition) ? { ...rest, workload: true } : rest
 }
 
 function componentActions({ machine }: Seen, components: Orders['components'], { given }: Orders): MachineAction[] {
@@ -160,7 +261,8 @@ function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction
 
 function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {
   const { machine, node } = seen
-  if (node === undefined) return []
+  // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
+  if (node === undefined || (isFirstInstall(seen) && !isNodeReady(node))) return []
   const areComponentsIn =
     isFirstInstall(seen) && components.length > 0 && missingComponents(machine, components).length === 0
   const mayOpen = areComponentsIn || (isFirstInstall(seen) && components.length === 0 && seen.claims.length === 0)

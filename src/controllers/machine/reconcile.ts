@@ -8,7 +8,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { Controller } from '#runtime/controller.ts'
-import type { SharedInformer } from '#runtime/informers.ts'
+import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { Part } from '#runtime/manager.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
@@ -18,9 +18,12 @@ import { type MachineTools, act } from './act.ts'
 import type { MachineAction } from './actions.ts'
 import { createApprover } from './csr-approver.ts'
 import { Heartbeats, SILENT_AFTER_MS } from './heartbeats.ts'
+import { HostLists, hostListParts } from './host-lists.ts'
+import { orphanGauge } from './metrics.ts'
 import { type MachineCaches, cachesOf, machineOfToken, observe } from './observe.ts'
+import { OrphanWatch } from './orphans.ts'
 import { plan } from './plan.ts'
-import type { Seen } from './seen.ts'
+import { type Seen, isObserved } from './seen.ts'
 import { type OwnStatus, ownConditions, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
@@ -32,7 +35,9 @@ function setup(context: ControllerContext): RunningModule {
   const { providers, cluster, join } = config
   const caches = cachesOf(context.informers)
   const beats = () => new Heartbeats(() => clock.monotonic())
-  const observing = { client, caches, agentBeats: beats(), nodeBeats: beats(), providers }
+  const hostLists = new HostLists(clock)
+  const now = () => clock.now()
+  const observing = { client, caches, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
   const tools: MachineTools = { client, clock, random, providers, cluster, join, randomBytes }
   const controller = new Controller({
     name: 'machine',
@@ -73,17 +78,62 @@ function setup(context: ControllerContext): RunningModule {
   wakeUp(caches, observing, (name) => controller.enqueue(name))
   return {
     controllers: [controller, createApprover(context)],
-    parts: providerParts(context, (m) => controller.enqueue(m)),
+    parts: [
+      ...providerParts(context, (m) => controller.enqueue(m)),
+      ...hostParts(context, caches, hostLists, (m) => controller.enqueue(m)),
+    ],
   }
 }
 
+function hostParts(
+  { client, clock, random, log, metrics, config }: ControllerContext,
+  caches: MachineCaches,
+  hostLists: HostLists,
+  wake: (machine: string) => void,
+): readonly Part[] {
+  const orphans = new OrphanWatch({
+    client,
+    clock,
+    log,
+    machines: () => {
+      requireFresh([caches.machines, caches.nodes])
+      return caches.machines.list()
+    },
+    nodeNamed: (name) => caches.nodes.get(name),
+    tell: orphanGauge(metrics.registry),
+  })
+  return hostListParts(hostLists, {
+    clock,
+    random,
+    log,
+    providers: Object.values(config.providers),
+    onChange: wake,
+    onList: (provider, hosts, signal) => orphans.look(provider, hosts, signal),
+  })
+}
+
 function ownStatusOf(machine: Machine): OwnStatus {
-  const { observedGeneration, phase, nodeRef, commit } = machine.status ?? {}
+  const {
+    observedGeneration,
+    phase,
+    nodeRef,
+    commit,
+    waitingFor,
+    components = [],
+    bootID,
+    platform,
+  } = machine.status ?? {}
+  const isOurs = (name: string) => machine.spec.components?.some((c) => c.name === name && c.workload === true)
+  const reports = isObserved(machine) ? components : components.filter((c) => isOurs(c.name))
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
     ...(phase !== undefined && { phase }),
     ...(nodeRef !== undefined && { nodeRef }),
     ...(commit !== undefined && { commit }),
+    ...(waitingFor !== undefined && { waitingFor }),
+    ...(reports.length > 0 && { components: reports }),
+    ...(isObserved(machine) && bootID !== undefined && { bootID }),
+    ...(isObserved(machine) && platform !== undefined && { platform }),
     conditions: ownConditions(machine),
   }
 }
@@ -118,6 +168,10 @@ function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, wake: (
   })
   caches.canaries.onChange((before, now) => {
     for (const canary of [before, now]) for (const m of canary?.status?.machines ?? []) wake(m)
+  })
+  // Holds are few and far between, and one may name machines in many ways.
+  caches.holds.onChange(() => {
+    for (const m of caches.machines.list()) named(m)
   })
   listen(caches.agentLeases, agentBeats, (lease) => {
     const prefix = agentLeaseName('')

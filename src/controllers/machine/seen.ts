@@ -2,12 +2,14 @@
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
-import { type Node, type Pod, hasTaint } from '#nodeops/objects.ts'
+import { type Node, type Pod, hasTaint, isNodeReady } from '#nodeops/objects.ts'
 import type { Host } from '#providers/port.ts'
 import { type Claim, type Mark, isReportOf } from './desired-components.ts'
-import type { Heartbeat } from './heartbeats.ts'
+import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
 import type { Secret } from './objects.ts'
+import type { WorkloadSeen } from './workloads.ts'
 
 /** What the provider says. */
 export type HostSeen =
@@ -26,6 +28,10 @@ export interface Seen {
   readonly agentBeat: Heartbeat
   readonly nodeBeat: Heartbeat
   readonly host: HostSeen
+  /** The host was there before its Machine, and stays when that goes. */
+  readonly isHostKept: boolean
+  /** Nothing new is begun while it is in force. */
+  readonly hold: OperationalHold | undefined
   readonly tokens: readonly Secret[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
@@ -33,6 +39,8 @@ export interface Seen {
   readonly definitions: readonly MachineComponent[]
   /** On the node; undefined when nobody looked. */
   readonly pods: readonly Pod[] | undefined
+  /** Of components that are on their way; none where nobody looked. */
+  readonly workloads: readonly WorkloadSeen[]
 }
 
 export const nameOf = ({ metadata }: Machine): string => metadata.name ?? ''
@@ -41,7 +49,10 @@ export const isDeleting = ({ metadata }: Machine): boolean => metadata.deletionT
 export const hasFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machine) === true
 
-/** A machine that we make and join; others are only looked at, or managed in other ways. */
+/** Looked at, and never touched. */
+export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
+
+/** A machine that we make, or take over, and join; others are only looked at, or managed in other ways. */
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
 
 /** The agent was there: with its Lease or with its Node. */
@@ -90,3 +101,26 @@ export function brokenComponents({ spec, status }: Machine): readonly ComponentP
 export const isUpdating = ({ spec, status }: Machine): boolean =>
   (spec.components ?? []).some((c) => c.switch !== undefined) ||
   (status?.components ?? []).some((c) => c.state === 'Switching' || c.state === 'Probing')
+
+const orderOf = (spec: Machine['spec'], disruption: string, definitions: readonly MachineComponent[]) =>
+  (spec.components ?? []).find(
+    (c) =>
+      c.switch !== undefined &&
+      definitions.some(
+        (d) => d.spec.component === c.name && d.spec.version === c.version && d.spec.disruption === disruption,
+      ),
+  )
+
+/** A machine that was told to reboot says nothing until it is up again. */
+export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
+  orderOf(machine.spec, 'Reboot', definitions) === undefined ? LOST_AFTER_MS : REBOOT_AFTER_MS
+
+/** Agent and node both silent; one alone is a fault of that one. An observed machine has no agent that could speak for it. */
+export function isLost(seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'nodeBeat' | 'definitions'>): boolean {
+  const { machine, node, agentBeat, nodeBeat } = seen
+  if (machine.status?.nodeRef === undefined) return false
+  const bound = lostAfterMs(seen)
+  const isNodeSilent = isBeating(nodeBeat, bound) === false || (nodeBeat.kind === 'None' && !isNodeReady(node))
+  if (isObserved(machine)) return node === undefined || (isNodeSilent && !isNodeReady(node))
+  return isBeating(agentBeat, bound) === false && isNodeSilent
+}

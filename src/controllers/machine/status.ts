@@ -2,17 +2,40 @@
 import type { ConditionType, Phase, Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners } from '#nodeops/cordon.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#schema/object.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
-import { LOST_AFTER_MS, isBeating } from './heartbeats.ts'
-import { type Seen, brokenComponents, hasJoined, isDeleting, isFirstInstall, isUpdating } from './seen.ts'
+import { isBeating } from './heartbeats.ts'
+import { mirroredComponents, mirroredHost } from './mirror.ts'
+import {
+  type Seen,
+  brokenComponents,
+  hasJoined,
+  isDeleting,
+  isFirstInstall,
+  isLost,
+  isObserved,
+  isUpdating,
+} from './seen.ts'
 
 export type MachineStatus = NonNullable<Machine['status']>
-export type OwnStatus = Pick<MachineStatus, 'observedGeneration' | 'phase' | 'nodeRef' | 'commit' | 'conditions'>
+/** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
+export type OwnStatus = Pick<
+  MachineStatus,
+  | 'observedGeneration'
+  | 'phase'
+  | 'nodeRef'
+  | 'commit'
+  | 'conditions'
+  | 'waitingFor'
+  | 'components'
+  | 'bootID'
+  | 'platform'
+>
 type MachinePhase = Phase<'Machine'>
 
 /** Condition types that this controller writes; others in the list are of the agent. */
@@ -26,7 +49,11 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'Joined',
   'Cordoned',
   'Drained',
+  'Paused',
 ])
+
+/** Conditions that are not there when they do not hold: most machines never have them. */
+const PASSING: ReadonlySet<string> = new Set<ConditionType>(['Drained', 'Paused', 'Cordoned'])
 
 export const ownConditions = ({ status }: Machine): readonly Condition[] =>
   (status?.conditions ?? []).filter((c) => OWN_CONDITIONS.has(c.type))
@@ -44,19 +71,34 @@ export function statusOf(
   const commit = annotations?.[ANNOTATIONS.commit]
   const nodeRef = nodeRefOf(seen)
   const before = ownConditions(machine)
-  const conditions = conditionsOf(seen, plan, phase, refusal).reduce<readonly Condition[]>(
+  const wanted = isObserved(machine) ? observedConditions(seen, plan, phase) : conditionsOf(seen, plan, phase, refusal)
+  const isLeft = ({ type }: Condition) =>
+    isObserved(machine) || PASSING.has(type) ? wanted.some((c) => c.type === type) : true
+  const conditions = wanted.reduce<readonly Condition[]>(
     // A word on the generation in every condition would rewrite them all with each order to the agent.
     (list, c) => setCondition(list, c, now),
-    before.filter((c) => c.type !== 'Drained' || plan.doing === 'Draining'),
+    before.filter(isLeft),
   )
+  const reports = isObserved(machine) ? mirroredComponents(seen, now) : (plan.reports ?? [])
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     ...(nodeRef !== undefined && { nodeRef }),
     ...(commit !== undefined && { commit }),
-    conditions:
-      node === undefined && nodeRef === undefined ? conditions.filter((c) => c.type !== 'Cordoned') : conditions,
+    ...waitingFor(seen, plan, now),
+    ...(reports.length > 0 && { components: reports }),
+    ...(isObserved(machine) && mirroredHost(node)),
+    conditions,
   }
+}
+
+/** The moment is kept for as long as it waits for the same. */
+function waitingFor({ machine }: Seen, { waiting }: MachinePlan, now: number): Pick<MachineStatus, 'waitingFor'> {
+  if (waiting === undefined) return {}
+  const before = machine.status?.waitingFor
+  const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
+  const { predicate, seen, unblock } = waiting
+  return { waitingFor: { predicate, seen: seen.slice(0, 200), unblock: unblock.slice(0, 200), since } }
 }
 
 /** The last Node that there was; it stays known while the Node is gone. */
@@ -76,6 +118,7 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): Ma
   if (plan.doing !== undefined) return plan.doing
   if (isDeleting(machine)) return 'Deleting'
   if (isLost(seen)) return 'Lost'
+  if (isObserved(machine)) return seen.node === undefined ? 'Pending' : 'Ready'
   if (!hasJoined(seen)) {
     if (machine.status?.nodeRef !== undefined) return 'Lost'
     if (host.kind === 'NoProvider') return 'Failed'
@@ -84,15 +127,13 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): Ma
   }
   if (seen.node === undefined) return 'Joining'
   if (isFirstInstall(seen)) return 'Installing'
+  if (isImporting(seen)) return 'Importing'
   if (isUpdating(machine)) return 'Updating'
   return (machine.spec.jobs ?? []).length > 0 ? 'Repairing' : 'Ready'
 }
 
-/** Agent and node both silent; one alone is a fault of that one. */
-const isLost = ({ agentBeat, nodeBeat, node, machine }: Seen): boolean =>
-  isBeating(agentBeat, LOST_AFTER_MS) === false &&
-  (isBeating(nodeBeat, LOST_AFTER_MS) === false || (nodeBeat.kind === 'None' && !isNodeReady(node))) &&
-  machine.status?.nodeRef !== undefined
+/** The Node was there before the agent, which has not said yet what it found. Nothing is ordered before it has. */
+const isImporting = ({ machine, isHostKept }: Seen): boolean => isHostKept && machine.status?.agent === undefined
 
 const condition = (
   type: ConditionType,
@@ -109,7 +150,7 @@ function conditionsOf(
 ): readonly WantedCondition[] {
   return [
     readyOf(seen, phase),
-    reconcilingOf(plan, phase),
+    reconcilingOf(seen, plan, phase),
     stalledOf(seen),
     agentReachable(seen),
     nodeReady(seen),
@@ -119,6 +160,35 @@ function conditionsOf(
     ...(plan.doing === 'Draining'
       ? [condition('Drained', 'False', 'WaitingForDrain', plan.waiting?.seen ?? 'pods are being moved')]
       : []),
+    ...paused(seen),
+  ]
+}
+
+function paused({ hold }: Seen): WantedCondition[] {
+  if (hold === undefined) return []
+  const { effect, author, until, reason } = hold.spec
+  const because: Reason = effect === 'Pause' ? 'HoldPause' : 'HoldFreeze'
+  return [condition('Paused', 'True', because, `${author} until ${until}: ${reason}`)]
+}
+
+/** What can be said of a machine that has no agent of ours. */
+function observedConditions(seen: Seen, plan: MachinePlan, phase: MachinePhase): readonly WantedCondition[] {
+  const { node } = seen
+  const isGood = phase === 'Ready' && isNodeReady(node)
+  const not: readonly [Reason, string] =
+    phase === 'Lost'
+      ? ['LeaseExpired', 'its Node was not heard of for long']
+      : node === undefined
+        ? ['NodeMissing', 'there is no Node of its name']
+        : ['NodeNotReady', 'its Node is not Ready']
+  return [
+    isGood ? condition('Ready', 'True', 'NodeHealthy', 'its Node is Ready') : condition('Ready', 'False', ...not),
+    plan.waiting === undefined
+      ? condition('Reconciling', 'False', 'ObservedOnly', 'nothing of it is changed')
+      : reconcilingOf(seen, plan, phase),
+    condition('Stalled', 'False', 'ObservedOnly', 'nothing of it is changed'),
+    nodeReady(seen),
+    ...cordoned(seen),
   ]
 }
 
@@ -138,18 +208,19 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   return condition('Ready', 'True', 'AllHealthy', 'the node works and its components are healthy')
 }
 
+const WAITS: Readonly<Record<string, Reason>> = {
+  PermitGranted: 'PermitRequested',
+  PermitDenied: 'PermitDenied',
+  Drained: 'WaitingForDrain',
+  AgentJoined: 'JoinCommandMissing',
+}
+
 const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'Lost', 'Failed'])
 
-function reconcilingOf(plan: MachinePlan, phase: MachinePhase): WantedCondition {
+function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): WantedCondition {
   if (plan.waiting !== undefined) {
-    const reason: Reason =
-      plan.waiting.predicate === 'PermitGranted'
-        ? 'PermitRequested'
-        : plan.waiting.predicate === 'PermitDenied'
-          ? 'PermitDenied'
-          : plan.waiting.predicate === 'Drained'
-            ? 'WaitingForDrain'
-            : 'WaitingForOther'
+    const held: Reason = hold?.spec.effect === 'Pause' ? 'HoldPause' : 'HoldFreeze'
+    const reason = plan.waiting.predicate === 'NotHeld' ? held : (WAITS[plan.waiting.predicate] ?? 'WaitingForOther')
     return condition('Reconciling', 'True', reason, `${plan.waiting.seen}; waits for ${plan.waiting.unblock}`)
   }
   if (SETTLED.has(phase)) return condition('Reconciling', 'False', 'AsDeclared', 'nothing is under way')
@@ -189,14 +260,15 @@ function nodeReady({ node }: Seen): WantedCondition {
   return condition('NodeReady', ready.status, 'WaitingForOther', `the Node says ${ready.reason}: ${ready.message}`)
 }
 
-function infrastructure({ machine, host }: Seen, refusal: string | undefined): WantedCondition[] {
+function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | undefined): WantedCondition[] {
   const is = (status: WantedCondition['status'], reason: Reason, message: string) => [
     condition('InfrastructureReady', status, reason, message),
   ]
   if (refusal !== undefined) return is('False', 'ProviderError', refusal)
   switch (host.kind) {
     case 'Host':
-      return is('True', 'MachineExists', 'the provider knows the machine')
+      if (host.host.state === 'Stopped') return is('False', 'HostStopped', 'the provider says that it is switched off')
+      return is('True', 'MachineExists', isHostKept ? 'the host was there before' : 'the provider knows the machine')
     case 'Gone':
       return machine.spec.providerID === undefined
         ? is('False', 'Progressing', 'the machine is being made')

@@ -1,6 +1,7 @@
 // The bootstrap token of one machine: good for that machine alone, for a few minutes, and gone with it. Pure.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -31,7 +32,16 @@ export const tokenKey = (id: string): ObjectKey => ({ namespace: TOKEN_NAMESPACE
 
 const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64')
 
-export function tokenFor(machine: Machine, id: string, secret: string, nowMs: number): Secret {
+/** Beside the token, for hosts that somebody else has to tell how to join: all of the bundle but the token. */
+export const BUNDLE_FIELD = 'join-bundle'
+
+export function tokenFor(
+  machine: Machine,
+  id: string,
+  secret: string,
+  nowMs: number,
+  bundle?: Omit<JoinBundle, 'token'>,
+): Secret {
   const { name = '', uid = '' } = machine.metadata
   const data = {
     'token-id': id,
@@ -40,6 +50,7 @@ export function tokenFor(machine: Machine, id: string, secret: string, nowMs: nu
     'usage-bootstrap-authentication': 'true',
     'auth-extra-groups': BOOTSTRAP_GROUP,
     description: `join token of machine ${name}`,
+    ...(bundle !== undefined && { [BUNDLE_FIELD]: JSON.stringify(bundle) }),
   }
   return {
     apiVersion: 'v1',

@@ -1,0 +1,95 @@
+// What each provider last said of all its hosts: one list a minute tells of hosts that stopped, vanished, or belong to nobody, for all machines at once.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { Host, Provider } from '#providers/port.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { HostSeen } from './seen.ts'
+
+const LIST_EVERY_MS = 60_000
+/** A list older than this says nothing about now. */
+const STALE_AFTER_MS = 3 * LIST_EVERY_MS
+
+interface Listed {
+  readonly at: number
+  readonly hosts: ReadonlyMap<string, Host>
+}
+
+export type ListedHost = Extract<HostSeen, { readonly kind: 'Host' | 'NotAsked' }> | { readonly kind: 'Missing' }
+
+export interface HostListsOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly providers: readonly Provider[]
+  /** A host came, went or changed. */
+  readonly onChange: (machine: string) => void
+  /** After each list that came whole. */
+  readonly onList: (provider: Provider, hosts: readonly Host[], signal: AbortSignal) => Promise<void>
+}
+
+export class HostLists {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #lists = new Map<string, Listed>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  /** Keeps a list; answers the machines of which it says something else than the one before. */
+  note(provider: string, hosts: readonly Host[]): readonly string[] {
+    const before = this.#lists.get(provider)?.hosts ?? new Map<string, Host>()
+    const now = new Map(hosts.map((h) => [h.providerID, h]))
+    this.#lists.set(provider, { at: this.#clock.monotonic(), hosts: now })
+    const changed = [...now.values()].filter((h) => isOther(before.get(h.providerID), h))
+    const gone = [...before.values()].filter((h) => !now.has(h.providerID))
+    return [...new Set([...changed, ...gone].map((h) => h.machine))]
+  }
+
+  /** `NotAsked` while no list is fresh: then nothing is concluded. */
+  read(provider: string, providerID: string, clientToken: string): ListedHost {
+    const list = this.#lists.get(provider)
+    if (list === undefined || this.#clock.monotonic() - list.at > STALE_AFTER_MS) return { kind: 'NotAsked' }
+    const host = list.hosts.get(providerID)
+    return host?.clientToken === clientToken ? { kind: 'Host', host } : { kind: 'Missing' }
+  }
+}
+
+const isOther = (a: Host | undefined, b: Host): boolean =>
+  a === undefined || a.state !== b.state || a.clientToken !== b.clientToken || a.address !== b.address
+
+/** One loop for each provider, for as long as we lead. */
+export function hostListParts(lists: HostLists, options: HostListsOptions): readonly Part[] {
+  return options.providers.map((provider): Part => {
+    const stop = new AbortController()
+    let running: Promise<void> | undefined
+    return {
+      name: `hosts of provider ${provider.name}`,
+      start: () => {
+        running = listForever(lists, provider, options, stop.signal)
+      },
+      stop: async () => {
+        stop.abort()
+        await running
+      },
+    }
+  })
+}
+
+async function listForever(
+  lists: HostLists,
+  provider: Provider,
+  { clock, random, log, onChange, onList }: HostListsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const hosts = await provider.list(signal)
+      for (const machine of lists.note(provider.name, hosts)) onChange(machine)
+      await onList(provider, hosts, signal)
+    } catch (error) {
+      if (!signal.aborted) log.warn('cannot list the hosts of a provider', { provider: provider.name, error })
+    }
+    await clock.sleep(random.jitter(LIST_EVERY_MS), signal).catch(() => undefined)
+  }
+}

@@ -1,0 +1,13 @@
+// Figures of the machine controller that no object tells.
+import { Gauge, type Registry } from 'prom-client'
+
+/** Hosts that no Machine names, by provider. A controller is set up once a term, the registry lives as long as the process. */
+export function orphanGauge(registry: Registry): (provider: string, orphans: number) => void {
+  const name = 'kubenode_orphan_hosts'
+  const known = registry.getSingleMetric(name)
+  const gauge =
+    known instanceof Gauge
+      ? known
+      : new Gauge({ name, help: 'Hosts that no Machine names.', labelNames: ['provider'], registers: [registry] })
+  return (provider, orphans) => gauge.set({ provider }, orphans)
+}
