@@ -138,14 +138,14 @@ export class Collection {
   #remember(event: StoreEvent): void {
     this.#window.push(event)
     this.#windowBytes += event.object.bytes.length
+    if (this.#window.length <= WINDOW_EVENTS * 1.25 && this.#windowBytes <= WINDOW_BYTES) return
+    // a quarter at a time, of what is too much: so the copy below is rare, and large objects do not empty the window
+    const keptEvents = this.#window.length > WINDOW_EVENTS * 1.25 ? WINDOW_EVENTS : this.#window.length
+    const keptBytes = this.#windowBytes > WINDOW_BYTES ? WINDOW_BYTES * 0.75 : WINDOW_BYTES
     let drop = 0
-    while (
-      drop < this.#window.length - 1 &&
-      (this.#window.length - drop > WINDOW_EVENTS * 1.25 || this.#windowBytes > WINDOW_BYTES)
-    ) {
-      // dropped in chunks of a quarter, so that the copy below is rare
-      const target = Math.min(this.#window.length - 1, drop + WINDOW_EVENTS / 4)
-      for (; drop < target; drop++) this.#windowBytes -= this.#window[drop]?.object.bytes.length ?? 0
+    for (; drop < this.#window.length - 1; drop++) {
+      if (this.#window.length - drop <= keptEvents && this.#windowBytes <= keptBytes) break
+      this.#windowBytes -= this.#window[drop]?.object.bytes.length ?? 0
     }
     if (drop === 0) return
     this.#floor = this.#window[drop - 1]?.revision ?? this.#floor
