@@ -29,6 +29,8 @@ export const LABELS = {
   class: 'kubenode.io/class',
   /** On objects that belong to one machine when its name fits a label; look up by the field, not by this, when it must be sure. */
   component: 'kubenode.io/component',
+  /** On pods that inspect a step: the uid of the set. */
+  probeOf: 'kubenode.io/probe-of',
   /** On bootstrap-token Secrets that the machine controller made. */
   joinToken: 'kubenode.io/join-token',
 } as const

@@ -15,6 +15,8 @@ import type { RuntimeMetrics } from '#runtime/metrics.ts'
 export interface ControllersConfig {
   readonly cluster: string
   readonly providers: Readonly<Record<string, Provider>>
+  /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
+  readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
   /** What hosts are told at join, beside their own name and token. */
   readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
 }

@@ -6,9 +6,12 @@ export type Domain = 'class' | 'zone' | 'rack' | 'pool'
 export interface Spreadable {
   readonly name: string
   readonly machine: Machine
+  /** Its hardware class, where more is known of it than what is declared. */
+  readonly class?: string
 }
 
-const domainOf = ({ machine }: Spreadable, domain: Domain): string => machine.spec[domain] ?? ''
+const domainOf = (candidate: Spreadable, domain: Domain): string =>
+  (domain === 'class' ? candidate.class : undefined) ?? candidate.machine.spec[domain] ?? ''
 
 /**
  * The first `count` of the candidates. `tried` says on how many machines of a class the version was tried. The order of the

@@ -2,12 +2,13 @@
 import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { podType } from '#nodeops/objects.ts'
 import { type PermitTools, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
-import { deleteExactly, recheck } from '#runtime/preconditions.ts'
+import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
 import { type Target, controllerRevisionType } from './revisions.ts'
@@ -33,12 +34,18 @@ export async function act(
   switch (action.kind) {
     case 'CreateRevision':
       return outcomeOf(() => client.create(controllerRevisionType, action.revision, { fieldManager, signal }))
+    case 'KeepEvidence':
+      return keepEvidence(client, action, signal)
     case 'DeleteRevision':
       return deleteExactly(client, controllerRevisionType, action.revision, { signal })
     case 'CreateConfig':
       return createConfig(client, action, signal)
     case 'Ask':
       return (await isStale(client, seen, signal)) ?? requestPermit(permitTools, action.permit, action.request)
+    case 'StartProbePod':
+      return orExists(await outcomeOf(() => client.create(podType, action.pod, { fieldManager, signal })))
+    case 'EndProbePod':
+      return orGone(await deleteExactly(client, podType, action.pod, { signal }))
     case 'Renew':
       return renewPermit(permitTools, action.permit, tools.now())
     case 'Report':
@@ -54,6 +61,16 @@ async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): 
   return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined
 }
 
+function keepEvidence(
+  client: KubeClient,
+  { revision, evidence }: Extract<SetAction, { kind: 'KeepEvidence' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const annotations = { ...revision.metadata.annotations, [ANNOTATIONS.blocked]: evidence }
+  const next = { ...revision, metadata: { ...revision.metadata, annotations } }
+  return updateExactly(client, controllerRevisionType, next, { fieldManager, signal })
+}
+
 /** Its name is the digest of what is in it: one that exists is the one that is wanted. */
 async function createConfig(
   client: KubeClient,
@@ -63,8 +80,14 @@ async function createConfig(
   const outcome = await outcomeOf(() =>
     client.create(componentConfig, config as unknown as ComponentConfig, { fieldManager, signal }),
   )
-  return outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+  return orExists(outcome)
 }
+
+const orExists = (outcome: ActionOutcome): ActionOutcome =>
+  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+
+const orGone = (outcome: ActionOutcome): ActionOutcome =>
+  outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome
 
 type Report = Extract<SetAction, { kind: 'Report' }>
 

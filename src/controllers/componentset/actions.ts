@@ -1,6 +1,7 @@
 // Everything that a rollout can do. Each says why.
 import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Pod } from '#nodeops/objects.ts'
 import type { PermitRequest, TargetResult } from '#nodeops/permits.ts'
 import type { ControllerRevision, Target } from './revisions.ts'
 
@@ -12,10 +13,18 @@ export interface MachineResult {
 
 export type SetAction =
   | { readonly kind: 'CreateRevision'; readonly reason: string; readonly revision: ControllerRevision }
+  /** Writes down on a revision what failed, or that it binds no more. */
+  | {
+      readonly kind: 'KeepEvidence'
+      readonly reason: string
+      readonly revision: ControllerRevision
+      readonly evidence: string
+    }
   | { readonly kind: 'DeleteRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
   | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
   | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
+  | { readonly kind: 'StartProbePod' | 'EndProbePod'; readonly reason: string; readonly pod: Pod }
   /** Each result is held against a fresh look at the machine before it frees a slot. */
   | {
       readonly kind: 'Report'

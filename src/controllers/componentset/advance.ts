@@ -59,6 +59,9 @@ export function moveSlice(
 
 function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundings): Moved {
   const { wave, machines } = view
+  const letGo = machines.filter((m) => m.isHalted && m.end === 'Released' && m.result === undefined)
+  if (letGo.length > 0 && !isPermitEnded(permit))
+    return waits(wave, halted(letGo), around, reports({ wave, permit, machines: letGo }))
   const isGranted = permit.status?.phase === 'Granted'
   // A report of the attempt before must not be taken for one of this: the machine controller counts the attempt up first.
   const stuck = machines.find((m) => m.standing === 'Failed' && failedBefore(m, view, around))
@@ -101,16 +104,26 @@ function whileSwitching(
     givenUp: givenUp !== undefined,
   }
   const counted = failed === 0 ? wave : { ...wave, failed }
-  const report = reports(view)
+  const isDeadline = facts.deadlinePassed === true && facts.noMachineSwitching === true
+  const stuck = isDeadline && !isReported ? machines.filter((m) => m.end === undefined) : []
+  // A few that do not get ready are let go like a few that fail; what is more than allowed is blamed on the revision.
+  const isTolerable = stuck.length > 0 && tally.failed + stuck.length <= tally.allowed
+  const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
     const gone = around.rules.nextPhase(wave.phase, 'abort', facts)
     return gone === undefined ? waits(counted, ending(view), around, report) : { wave: undefined, actions: report }
   }
+  if (isTolerable) return waits(counted, givenUpOn(stuck), around, report)
   const { nextPhase } = around.rules
   const bad = nextPhase(wave.phase, 'fail', facts)
   if (bad !== undefined) return failure(counted, bad, `${tally.failed} machines failed, ${tally.allowed} may`, report)
   const settled = nextPhase(wave.phase, 'settle', facts)
-  if (settled !== undefined) return waits({ ...counted, phase: settled }, STEP_OPEN, around, report)
+  if (settled !== undefined) {
+    // A step has the machines that the version was tried on; one with none has proved nothing.
+    const tried = machines.filter((m) => m.end !== 'Released').map((m) => m.name)
+    if (tried.length === 0) return { wave: undefined, actions: report }
+    return waits({ ...counted, machines: tried, phase: settled }, STEP_OPEN, around, report)
+  }
   const stalled = isReported ? undefined : nextPhase(wave.phase, 'stall', facts)
   if (stalled !== undefined)
     return failure(
@@ -189,6 +202,20 @@ function progress({ machines }: SliceView): Wait {
     isProgress: true,
   }
 }
+
+const letGoIfStuck = (m: SliceMachine): SliceMachine => (m.end === undefined ? { ...m, end: 'Released' } : m)
+
+const givenUpOn = (stuck: readonly SliceMachine[]): Wait => ({
+  predicate: 'ProgressDeadlineExceeded',
+  seen: `${stuck.length} machines did not get ready, such as ${stuck[0]?.name}; they are let go`,
+  unblock: 'the rest of the slice goes on without them',
+})
+
+const halted = (letGo: readonly SliceMachine[]): Wait => ({
+  predicate: 'WaitingForOther',
+  seen: `${letGo.length} machines that have not begun are let go, such as ${letGo[0]?.name}`,
+  unblock: 'they are asked for again when nothing holds them',
+})
 
 const ending = ({ machines }: SliceView): Wait => ({
   predicate: 'Progressing',

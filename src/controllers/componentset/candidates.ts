@@ -1,7 +1,5 @@
 // Which machines a component can go to next, and why the others wait: nothing that is in trouble, silent, held or at work is touched.
 import type { Machine } from '#api/kinds/machine.ts'
-import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { isInRange } from './problems.ts'
 import { type Reading, type Standing, reportsFailure, standingOf } from './reading.ts'
 import { type Target, isSameTarget } from './revisions.ts'
 import type { Rules } from './rules.ts'
@@ -17,34 +15,41 @@ export interface Survey {
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
+  /** Failed, or never came to be switched within the progress deadline; what may be tried again does not count. */
   readonly failed: number
   readonly tried: number
   /** One mark a member, in their order. */
   readonly marks: Uint8Array
   readonly triedByClass: ReadonlyMap<string, number>
-  /** Candidates but for a component that they need first. */
+  /** Candidates but for a component that they need first, or that needs this one as it is. */
   readonly unmet: number
+  /** Why, for the first of them. */
+  readonly firstUnmet: string | undefined
 }
 
 export interface SurveyInput {
   readonly members: readonly Reading[]
   readonly revisions: Revisions
   readonly rules: Rules
-  readonly spec: MachineComponentSpec | undefined
-  readonly requiredIndexes: readonly number[]
+  /** Why the component cannot go to its target beside what runs on a machine. */
+  readonly incompatible: (runs: string) => string | undefined
   /** Machines of slices that wait for a permit or switch, of any component of the set. */
   readonly reserved: ReadonlySet<string>
   /** `decidedBy` is the set that the machine has the component from. */
   readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
   readonly heldBy: (machine: Machine) => string | undefined
+  /** What the Defender said of a machine a moment ago. */
+  readonly refused: ReadonlyMap<string, string>
   /** What failed before this moment may be tried again. */
   readonly retryBefore: number | undefined
+  /** What was told before this moment and is not staged yet does not get there. */
+  readonly overdueBefore: number
 }
 
 /** What a machine is to one component, for the counts of the set. */
 export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecide: 4 } as const
 
-type Verdict = 'Sound' | 'Broken' | 'Unmet' | 'Never' | 'Others' | { readonly skipped: string }
+type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
 
 export function surveyOf(track: Track, input: SurveyInput): Survey {
   const sound: Reading[] = []
@@ -54,30 +59,49 @@ export function surveyOf(track: Track, input: SurveyInput): Survey {
   const triedByClass = new Map<string, number>()
   const marks = new Uint8Array(input.members.length)
   const counts = { updated: 0, failed: 0, unmet: 0 }
-  const { index } = track
+  let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
-  const newer = newerTargets(track.component, input.revisions).filter((t) => !isSameTarget(t, goal))
+  // Going to what nobody has tried yet is no way back, whatever a machine had before.
+  const newer = track.isProven ? newerTargets(track.component, input.revisions) : []
+  const isBack = newer.some((t) => !isSameTarget(t, goal))
   for (const [at, reading] of input.members.entries()) {
-    const standing = standingOf(reading, index, goal)
-    const isHere = standing === 'Updated' || standing === 'Unhealthy'
-    const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
-    const isFailed = input.rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
+    const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
-    if (isFailed) counts.failed++
-    if (isHere || isFailed) count(triedByClass, reading.machine.spec.class ?? '')
+    if ((isFailed && !mayRetry(reading, track, input)) || isStuck) counts.failed++
+    if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
     if (isHere) continue
-    const verdict = judge(reading, standing, isFailed, track, input)
+    const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
     if (verdict === 'Never') continue
     if (verdict === 'Others') marks[at] = MARKS.othersDecide
-    else if (verdict === 'Unmet') counts.unmet++
     else if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
-      if (newer.some((t) => isSameTarget(t, toldTarget(reading, index)))) goingBack.add(reading)
+      if (isBack && isAhead(reading, track.index, newer, goal)) goingBack.add(reading)
+    } else if ('unmet' in verdict) {
+      counts.unmet++
+      firstUnmet ??= `${reading.name}: ${verdict.unmet}`
     } else skipped.set(reading.name, verdict.skipped)
   }
   const tried = counts.updated + counts.failed
-  return { track, sound, broken, goingBack, skipped, ...counts, tried, marks, triedByClass }
+  return { track, sound, broken, goingBack, skipped, ...counts, firstUnmet, tried, marks, triedByClass }
+}
+
+const STUCK: Verdict = { skipped: 'it did not get ready for the version within the progress deadline' }
+
+function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reserved, overdueBefore }: SurveyInput) {
+  const standing = standingOf(reading, index, goal)
+  const isHere = standing === 'Updated' || standing === 'Unhealthy'
+  const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
+  const isFailed = rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
+  const report = reading.reported[index]
+  const isStuck =
+    standing === 'Pending' &&
+    reading.health === 'Up' &&
+    !reserved.has(reading.name) &&
+    report?.state === 'Fetching' &&
+    report.desired === goal.version &&
+    Date.parse(report.since) < overdueBefore
+  return { standing, isHere, isFailed, isStuck }
 }
 
 function markOf(standing: Standing, isFailed: boolean, { health }: Reading): number {
@@ -88,9 +112,11 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-function toldTarget({ told }: Reading, index: number): Target | undefined {
-  const entry = told[index]
-  return entry && { component: entry.name, version: entry.version, config: entry.config }
+/** Told what came after the goal; a component that a later revision dropped is a target too. */
+function isAhead({ told }: Reading, index: number, newer: readonly Target[], goal: Target): boolean {
+  const { version = '', config } = told[index] ?? {}
+  const now: Target = { component: goal.component, version, config }
+  return !isSameTarget(now, goal) && newer.some((t) => isSameTarget(t, now))
 }
 
 function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {
@@ -102,21 +128,18 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   const held = input.heldBy(machine)
   if (held !== undefined) return { skipped: `hold ${held}` }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
-  if (input.rules.isSound(reading)) return meetsRequirements(reading, input) ? 'Sound' : 'Unmet'
+  if (input.rules.isSound(reading)) return judgeSound(reading, input)
   if (reading.brokenBy === track.component && !reading.isBusy) return 'Broken'
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
 }
 
-function mayRetry({ reported }: Reading, { index }: Track, { retryBefore }: SurveyInput): boolean {
-  return retryBefore !== undefined && Date.parse(reported[index]?.since ?? '') <= retryBefore
+function judgeSound({ name, runs }: Reading, { refused, incompatible }: SurveyInput): Verdict {
+  const no = refused.get(name)
+  if (no !== undefined) return { skipped: no }
+  const unmet = incompatible(runs)
+  return unmet === undefined ? 'Sound' : { unmet }
 }
 
-/** What the component needs must run on the machine already, whichever ladder brings it. */
-function meetsRequirements({ reported }: Reading, { spec, requiredIndexes }: SurveyInput): boolean {
-  return (spec?.requires ?? []).every(({ range }, i) => {
-    const at = requiredIndexes[i] ?? -1
-    if (at < 0) return true
-    const running = reported[at]?.version
-    return running !== undefined && isInRange(running, range)
-  })
+function mayRetry({ reported }: Reading, { index }: Track, { retryBefore }: SurveyInput): boolean {
+  return retryBefore !== undefined && Date.parse(reported[index]?.since ?? '') <= retryBefore
 }

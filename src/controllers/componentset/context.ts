@@ -1,19 +1,22 @@
 // The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
 import type { Machine } from '#api/kinds/machine.ts'
-import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { componentObjectName } from '#lib/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { blocksSeen } from './blocks.ts'
 import { type Survey, surveyOf } from './candidates.ts'
+import { type SpecOf, compatibilityOf, specsIn } from './compatibility.ts'
 import { holdOf, holdsOn } from './holds.ts'
-import { type Rival, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
+import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { type Outage, outageOf } from './outage.ts'
 import { type Problem, problemOf } from './problems.ts'
 import type { Reading } from './reading.ts'
+import { recentlyRefused } from './refused.ts'
 import { type ControllerRevision, newRevision, revisionNameOf } from './revisions.ts'
 import type { Rules } from './rules.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
-import { type Revisions, type Track, bindingBlocks, tracksOf } from './tracks.ts'
+import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
 import type { Wait } from './waiting.ts'
 import { type Opening, openingOf } from './windows.ts'
 
@@ -41,7 +44,9 @@ export interface Context {
   readonly limit: number
   readonly reserved: ReadonlySet<string>
   readonly retryBefore: number | undefined
-  readonly specOf: (component: string, version: string | undefined) => MachineComponentSpec | undefined
+  readonly specOf: SpecOf
+  /** The hold that keeps one machine as it is. */
+  readonly heldBy: (machine: Machine) => string | undefined
 }
 
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
@@ -53,7 +58,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const indexOf = indexesOf(seen, revisions)
   const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
   const byName = new Map(members.map((m) => [m.name, m]))
-  const binding = bindingBlocks(seen, revisions, retry)
+  const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retry)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (m.health === 'Joining' || m.health === 'Leaving' ? 0 : 1), 0)
   const strangers = strangersOf(seen, byName, indexOf)
@@ -70,22 +75,29 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     revisions,
     isNewRevision,
     blocks,
-    tracks: tracksOf(seen, revisions, blocks, indexOf),
+    tracks: tracksOf(seen, revisions, blocks, indexOf, members),
     rivals: rivalsOf(set, seen.sets),
     problem: isPinLost
       ? {
           reason: 'ReferenceMissing',
           message: `hold ${pin?.metadata.name} pins to ${pin?.spec.to}, which is no revision of this set`,
         }
-      : problemOf(seen, revisions.update.data?.components ?? []),
+      : problemOf(seen, revisions.update.data?.components ?? [], members),
     outage: outageOf(members),
     opening: openingOf(set.spec.rollout.windows, now),
     counting,
     limit: rules.budgetOf(set.spec.rollout.maxUnavailable, counting),
     reserved: reservedBy(seen),
     retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
-    specOf: (component, version = '') => seen.components.get(componentObjectName(component, version))?.spec,
+    specOf: specsIn(seen.components),
+    heldBy: heldMachines(seen, now),
   }
+}
+
+function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
+  const about = holds.filter((h) => h.spec.target.kind === 'Machine')
+  if (about.length === 0) return () => undefined
+  return (machine) => holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')?.metadata.name
 }
 
 const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
@@ -104,10 +116,11 @@ function revisionsOf({ set, revisions: all }: Seen, pin: OperationalHold | undef
   return { revisions, isNewRevision: known === undefined, isPinLost: pin !== undefined && pinned === undefined }
 }
 
-function indexesOf({ set }: Seen, { update }: Revisions): ReadonlyMap<string, number> {
+function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, number> {
   const names = new Set([
-    ...(update.data?.components ?? []).map((c) => c.name),
+    ...(revisions.update.data?.components ?? []).map((c) => c.name),
     ...set.spec.components.map((c) => c.name),
+    ...droppedComponents(revisions),
     ...(set.status?.waves ?? []).map((w) => w.component),
   ])
   return new Map([...names].map((name, i) => [name, i]))
@@ -151,6 +164,9 @@ function withAbort(
 const AT_WORK: ReadonlySet<Wave['phase']> = new Set(['AwaitingPermit', 'Switching'])
 export const isAtWork = ({ phase }: Wave): boolean => AT_WORK.has(phase)
 
+const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
+export const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
+
 /** Machines of slices that wait or switch and have no result yet: each counts in the budget, whatever it looks like. */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
@@ -164,29 +180,29 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 }
 
 export function surveysOf(context: Context): readonly Survey[] {
-  const { members, revisions, rules, indexOf, reserved, rivals, retryBefore, specOf, seen, now } = context
-  const machineHolds = seen.holds.filter((h) => h.spec.target.kind === 'Machine')
-  const heldBy = (machine: Machine) =>
-    machineHolds.length === 0
-      ? undefined
-      : holdOf(holdsOn(machineHolds, machine, now), 'Pause', 'Freeze')?.metadata.name
+  const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
+  const refused = recentlyRefused(seen.permits, now)
+  const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   return context.tracks.map((track) => {
-    const goal = track.target ?? track.declared
-    const spec = specOf(track.component, goal.version)
-    const requiredIndexes = (spec?.requires ?? []).map((r) => indexOf.get(r.component) ?? -1)
     const others = rivals.get(track.component)
-    const claimedByOther = (machine: Machine, decidedBy: string | undefined) =>
-      rivalFor(others, seen.set, machine, decidedBy)?.set.metadata.name
+    // Whoever declares what this set dropped has it now, whatever the priorities are.
+    const heirs = track.isRemoval ? declarersOf(track.component, seen) : []
+    const claimedByOther = track.isRemoval
+      ? (machine: Machine) => heirs.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
+      : (machine: Machine, decidedBy: string | undefined) =>
+          rivalFor(others, seen.set, machine, decidedBy)?.set.metadata.name
+    const incompatible = compatibilityOf(track.target ?? track.declared, specOf)
     return surveyOf(track, {
       members,
       revisions,
       rules,
-      spec,
-      requiredIndexes,
+      incompatible,
       reserved,
       claimedByOther,
       heldBy,
+      refused,
       retryBefore,
+      overdueBefore,
     })
   })
 }
@@ -204,7 +220,11 @@ function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>
 export function closedFor(context: Context, isRecovery: boolean): Wait | undefined {
   const { problem, pause, outage, opening } = context
   if (problem !== undefined)
-    return { predicate: problem.reason, seen: problem.message, unblock: 'the declared components are corrected' }
+    return {
+      predicate: problem.reason,
+      seen: problem.message,
+      unblock: problem.unblock ?? 'the declared components are corrected',
+    }
   if (pause !== undefined)
     return {
       predicate: pause.spec.effect === 'Freeze' ? 'HoldFreeze' : 'HoldPause',

@@ -1,10 +1,13 @@
-// Whether the inspections of a step hold. What cannot be read does not hold.
+// Whether the inspections of a step hold. What cannot be read, or was not looked at yet, does not hold.
 import { isNodeReady, type Node } from '#nodeops/objects.ts'
-import type { Reading } from './reading.ts'
 import type { Lookup } from './lookup.ts'
-import type { Rollout } from './seen.ts'
+import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
+import { podLook } from './pod-probe.ts'
+import type { Problem } from './problems.ts'
+import type { Reading } from './reading.ts'
+import type { Rollout, Seen, Wave } from './seen.ts'
 
-export type Inspection = NonNullable<Rollout['inspections']>[number]
+export type { Inspection } from './inspections.ts'
 
 /** A step that nobody asked to inspect is still looked at. */
 const BUILT_IN: readonly Inspection[] = [
@@ -15,29 +18,61 @@ const BUILT_IN: readonly Inspection[] = [
 export const inspectionsOf = ({ inspections }: Rollout): readonly Inspection[] =>
   inspections === undefined || inspections.length === 0 ? BUILT_IN : inspections
 
-/** What this controller cannot do yet must not be skipped silently. */
-export const unsupportedInspection = (rollout: Rollout): Inspection | undefined =>
-  rollout.inspections?.find((i) => i.http !== undefined || i.prometheus !== undefined || i.podProbe !== undefined)
+/** What this controller cannot do must not be skipped silently. */
+export function unsupportedInspection(rollout: Rollout, can: Abilities = NO_ABILITIES): Problem | undefined {
+  for (const { name, http, prometheus, podProbe } of rollout.inspections ?? []) {
+    if (prometheus !== undefined && !can.prometheus)
+      return unsupported(name, 'asks Prometheus, and the controllers were started without --prometheus-url')
+    if (http !== undefined && !can.http) return unsupported(name, 'asks over HTTP, which is switched off here')
+    if (podProbe !== undefined && !can.podProbe) return unsupported(name, 'starts a pod, which cannot be done here')
+  }
+  return undefined
+}
+
+const unsupported = (name: string, why: string): Problem => ({
+  reason: 'UnsupportedField',
+  message: `inspection ${name} ${why}; use another kind of inspection, or start the controllers with it`,
+})
 
 export interface Finding {
   readonly inspection: Inspection
-  readonly machine: string
-  readonly others: number
+  readonly seen: string
 }
 
-/** The first inspection that does not hold; `slack` machines may be lost to causes of their own. */
-export function firstFinding(
-  inspections: readonly Inspection[],
-  machines: readonly Reading[],
-  nodes: Lookup<Node>,
-  slack: number,
-): Finding | undefined {
+export interface Inspected {
+  /** A slice of the step: all speak of one version. */
+  readonly wave: Wave
+  readonly machines: readonly Reading[]
+  readonly nodes: Lookup<Node>
+  readonly looks: Seen['looks']
+  readonly pods: Seen['probePods']
+  /** Machines that may be lost to causes of their own. */
+  readonly slack: number
+}
+
+/** The first inspection that does not hold. */
+export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
   for (const inspection of inspections) {
-    const bad = machines.filter((m) => !holds(inspection, m, nodes))
-    const [first] = bad
-    if (first !== undefined && bad.length > slack) return { inspection, machine: first.name, others: bad.length - 1 }
+    const seen = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
+    if (seen !== undefined) return { inspection, seen }
   }
   return undefined
+}
+
+const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undefined
+
+function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected): string | undefined {
+  const look =
+    inspection.podProbe === undefined ? looks?.get(lookKey(wave, inspection)) : podLook(wave, inspection, pods)
+  if (look === undefined) return 'it is being looked at'
+  return look.holds ? undefined : look.seen
+}
+
+function wrongWithMachines(inspection: Inspection, { machines, nodes, slack }: Inspected): string | undefined {
+  const bad = machines.filter((m) => !holds(inspection, m, nodes))
+  const [first] = bad
+  if (first === undefined || bad.length <= slack) return undefined
+  return `it does not hold on ${first.name}${bad.length === 1 ? '' : ` and ${bad.length - 1} more`}`
 }
 
 function holds(inspection: Inspection, { machine, health }: Reading, nodes: Lookup<Node>): boolean {

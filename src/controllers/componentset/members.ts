@@ -6,6 +6,7 @@ import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#nodeops/spread.ts'
 import type { Node } from '#nodeops/objects.ts'
+import type { Seen } from './seen.ts'
 
 export interface Rival {
   readonly set: MachineComponentSet
@@ -29,6 +30,13 @@ export function rivalsOf(
   }
   return rivals
 }
+
+/** Other sets that declare the component, whatever their priority. */
+export const declarersOf = (component: string, { set, sets }: Pick<Seen, 'set' | 'sets'>): readonly Rival[] =>
+  sets
+    .filter((s) => nameOf(s) !== nameOf(set) && s.metadata.deletionTimestamp === undefined)
+    .filter((s) => s.spec.components.some((c) => c.name === component))
+    .map((s) => ({ set: s, selector: selectorOf(s.spec.selector) }))
 
 /**
  * The set that decides about the component on this machine instead of ours. The higher priority wins; among equals the one that

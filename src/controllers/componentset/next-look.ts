@@ -1,7 +1,9 @@
 // When to look again although nothing changed: soaks and holds end, windows open, permits want renewing, deadlines pass.
-import { isAtWork } from './context.ts'
+import { isAtWork, isOpen } from './context.ts'
 import type { Context } from './context.ts'
 import { firstEnd } from './holds.ts'
+import { isRemote } from './inspections.ts'
+import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'
 import type { Wave } from './seen.ts'
 
@@ -12,12 +14,13 @@ const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
 const AFTER_MS = 50
 
-export function nextLook({ now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
+export function nextLook({ seen, now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
   const moments: number[] = []
-  for (const wave of waves) {
+  const hasRemote = seen.set.spec.rollout.inspections?.some((i) => isRemote(i) || i.podProbe !== undefined) === true
+  for (const wave of waves.filter(isOpen)) {
     if (isAtWork(wave)) moments.push(now + AT_WORK_MS)
-    else if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''), now + WAITING_MS)
-    else if (wave.phase !== 'Passed' && wave.phase !== 'Failed') moments.push(now + WAITING_MS)
+    else moments.push(now + (hasRemote && wave.phase !== 'Planned' ? Looker.againMs : WAITING_MS))
+    if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''))
   }
   const end = firstEnd(holds, now)
   if (end !== undefined) moments.push(end)

@@ -5,15 +5,19 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { nodeType } from '#nodeops/objects.ts'
+import { type Pod, nodeType, podType } from '#nodeops/objects.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './configs.ts'
+import { wantedLooks } from './inspections.ts'
+import type { Looker } from './looker.ts'
 import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
 import { type ControllerRevision, controllerRevisionType } from './revisions.ts'
 import type { Seen } from './seen.ts'
+import type { ServerVersion } from './server-version.ts'
 
 const BY_REQUESTER = 'componentset-requester'
 const BY_OWNER = 'componentset-owner'
@@ -42,9 +46,15 @@ const requesterUid = ({ spec: { requester } }: OperationPermit): string | undefi
 export const requestingSet = ({ spec: { requester } }: OperationPermit): string | undefined =>
   requester.manager === FIELD_MANAGERS.componentSet ? requester.name : undefined
 
+export interface ObserveTools {
+  readonly caches: Caches
+  readonly client: KubeClient
+  readonly looker: Looker
+  readonly serverVersion: ServerVersion
+}
+
 export async function observe(
-  caches: Caches,
-  client: KubeClient,
+  { caches, client, looker, serverVersion }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
@@ -55,9 +65,16 @@ export async function observe(
   const uid = set.metadata.uid ?? ''
   const permits = new Map(caches.permits.byIndex(BY_REQUESTER, uid).map((p) => [p.metadata.name ?? '', p]))
   for (const permit of await missing(set, permits, client, signal)) permits.set(permit.metadata.name ?? '', permit)
+  const revisions = caches.revisions.byIndex(BY_OWNER, uid)
+  const inPlay = [...set.spec.components, ...revisions.flatMap((r) => r.data?.components ?? [])]
+  const needsVersion = inPlay.some(
+    (c) => caches.components.get(componentObjectName(c.name, c.version))?.spec.skew !== undefined,
+  )
+  const apiServer = needsVersion ? await serverVersion.read(signal) : undefined
+  const probePods = looker.can.podProbe ? await probePodsOf(set, client, signal) : undefined
   return {
     set,
-    revisions: caches.revisions.byIndex(BY_OWNER, uid),
+    revisions,
     machines: caches.machines.list(),
     nodes: caches.nodes,
     permits,
@@ -65,8 +82,23 @@ export async function observe(
     sets: caches.sets.list(),
     components: caches.components,
     memo,
-    configs: new Set(configNames(set).filter((c) => caches.configs.get(c) !== undefined)),
+    configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
+    canInspect: looker.can,
+    looks: looker.read({ name, uid }, wantedLooks(set)),
+    ...(apiServer !== undefined && { apiServer }),
+    ...(probePods !== undefined && { probePods }),
   }
+}
+
+/** Only of sets that inspect with pods: nobody else has any. */
+async function probePodsOf(
+  { spec, metadata }: MachineComponentSet,
+  client: KubeClient,
+  signal: AbortSignal | undefined,
+): Promise<readonly Pod[] | undefined> {
+  if (!spec.rollout.inspections?.some((i) => i.podProbe !== undefined)) return undefined
+  const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `${LABELS.probeOf}=${metadata.uid ?? ''}` }
+  return (await client.list(podType, { ...selection, ...(signal && { signal }) })).items
 }
 
 /** A slice at work whose permit a cache does not know: it is either younger than the cache, or it was deleted. */

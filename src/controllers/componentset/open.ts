@@ -43,6 +43,9 @@ export interface Opened {
 
 const nothing = (wait: Wait | undefined): Opened => ({ waves: [], actions: [], costs: 0, machines: [], wait })
 
+/** A step is there for what it shows: it is not opened again for the last few machines that were let go. */
+const ENOUGH_OF_STEP = 0.9
+
 export interface StepPlace {
   readonly step: number
   readonly slice: number
@@ -69,7 +72,7 @@ export function placeOf(
   if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
   const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
   const slice = 1 + inLast.reduce((most, w) => Math.max(most, w.slice), -1)
-  const left = slice >= MOST_SLICES_OF_STEP ? 0 : Math.max(0, sizeOf(last) - taken)
+  const left = slice >= MOST_SLICES_OF_STEP || taken >= sizeOf(last) * ENOUGH_OF_STEP ? 0 : sizeOf(last) - taken
   return left === 0 ? undefined : { step: last, slice, left }
 }
 
@@ -114,7 +117,7 @@ export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenI
   const machines = picked.map((r) => r.name).toSorted()
   const planned: Wave = {
     component: target.component,
-    version: target.version,
+    ...(target.version !== '' && { version: target.version }),
     ...(target.config !== undefined && { config: target.config }),
     step: place.step,
     slice: place.slice,
@@ -273,11 +276,11 @@ const winding = ({ component, version = '' }: Wave): Wait => ({
   unblock: 'their machines come to an end',
 })
 
-function unmetOf({ unmet, track }: Survey): Wait | undefined {
+function unmetOf({ unmet, firstUnmet, track }: Survey): Wait | undefined {
   if (unmet === 0) return undefined
   return {
     predicate: 'RequirementUnmet',
-    seen: `${unmet} machines do not run what ${track.component} needs yet`,
-    unblock: 'the ladder of the other component reaches them',
+    seen: `${unmet} machines cannot take ${track.component} yet; ${firstUnmet ?? ''}`,
+    unblock: 'the other component gets there first, or a version that fits is declared',
   }
 }

@@ -4,13 +4,15 @@ import { parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from './actions.ts'
 import { type GivenUp, isPermitEnded, moveSlice, reports } from './advance.ts'
+import { keptEvidence } from './blocks.ts'
 import type { Survey } from './candidates.ts'
-import { type Context, closedFor, contextOf, downCount, isAtWork, surveysOf } from './context.ts'
+import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
 import { firstFinding, inspectionsOf } from './inspect.ts'
 import { type Room, askAgain, openSlice, placeOf } from './open.ts'
 import { type Reading, standingOf } from './reading.ts'
-import { surplusRevisions } from './revisions.ts'
+import { type ProbedStep, probePods } from './pod-probe.ts'
+import { surplusRevisions, targetIn } from './revisions.ts'
 import { type Rules, rolloutRules } from './rules.ts'
 import type { Blocked, Seen, Status, Wave } from './seen.ts'
 import { type Surroundings, isFailed, viewSlice } from './slice-view.ts'
@@ -32,6 +34,8 @@ interface Draft {
   readonly waits: Wait[]
   /** Machines of slices that opened a moment ago, for another component. */
   readonly taken: Set<string>
+  /** Slices of steps that are being inspected, with the machines that have the version. */
+  readonly probed: ProbedStep[]
   free: number
   slices: number
 }
@@ -45,19 +49,21 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     blocks: [...context.blocks],
     waits: [],
     taken: new Set(),
+    probed: [],
     free: context.limit - downCount(context),
     slices: (seen.set.status?.waves ?? []).filter(isOpen).length,
   }
   const waves = [...unwanted(context, draft), ...surveys.flatMap((survey) => componentWaves(context, survey, draft))]
   draft.actions.push(...orphaned(context, waves))
+  const { members, revisions } = context
+  draft.actions.push(...keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now }))
+  draft.actions.push(...probePods(seen, draft.probed))
   const progress: Progress = { surveys, waves, blocks: draft.blocks, waits: draft.waits }
   const status = statusOf(context, progress)
   const requeueAfter = nextLook(context, waves)
   const notices = [...draft.notices, ...finished(seen, status)]
   return { actions: draft.actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
-
-export const isOpen = ({ phase }: Wave): boolean => phase !== 'Passed' && phase !== 'Failed' && phase !== 'Aborted'
 
 /** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
 function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): readonly SetAction[] {
@@ -75,7 +81,7 @@ function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): reado
           },
         ]
       : []),
-    ...missingConfigs(seen),
+    ...missingConfigs(seen, [update, ...(current === undefined ? [] : [current])]),
     ...surplusRevisions(recorded, inPlay).map((revision) => ({
       kind: 'DeleteRevision' as const,
       reason: 'more revisions than are kept',
@@ -92,8 +98,21 @@ function unwanted(context: Context, draft: Draft): readonly Wave[] {
 }
 
 function surroundings(context: Context): Surroundings {
-  const { readingOf, isMember, indexOf, rules, now, outage } = context
-  return { readingOf, isMember, indexOf: (c) => indexOf.get(c) ?? -1, rules, now, isOutage: outage !== undefined }
+  const { readingOf, isMember, indexOf, rules, now, outage, pause, problem, opening, heldBy } = context
+  const isOutage = outage !== undefined
+  const isStopped = pause !== undefined || isOutage || problem !== undefined
+  return {
+    readingOf,
+    isMember,
+    indexOf: (c) => indexOf.get(c) ?? -1,
+    isHalted: ({ machine }, { phase, recovery }) =>
+      isStopped ||
+      heldBy(machine) !== undefined ||
+      (phase === 'AwaitingPermit' && !opening.isOpen && recovery === undefined),
+    rules,
+    now,
+    isOutage,
+  }
 }
 
 interface Tally {
@@ -179,7 +198,9 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
   const machines = inStep.flatMap((w) => w.machines).flatMap((name) => context.readingOf(name) ?? [])
   const tried = machines.filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
-  const finding = firstFinding(inspectionsOf(rollout), tried, context.seen.nodes, slack)
+  const { nodes, looks, probePods: pods } = context.seen
+  const [wave] = inStep
+  const finding = wave && firstFinding(inspectionsOf(rollout), { wave, machines: tried, nodes, looks, pods, slack })
   const moved = moveStep(inStep, {
     isFull,
     finding,
@@ -189,6 +210,7 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
     rules: context.rules,
   })
   if (moved.failure !== undefined) fail(context, track, moved.failure, draft)
+  draft.probed.push(...moved.waves.map((w) => ({ wave: w, machines: tried })))
   const others = rest.filter((w) => !inStep.includes(w))
   const kept =
     moved.failure !== undefined && track.isProven ? moved.waves.filter((w) => w.phase !== 'Failed') : moved.waves
@@ -219,7 +241,10 @@ function opens(
     closed: closedFor(context, isRecovery),
   })
   const { track } = survey
-  const spec = context.specOf(track.component, track.target?.version)
+  // What leaves is as disruptive as what it was.
+  const isGoing = track.target?.version === ''
+  const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
+  const spec = context.specOf(track.component, of?.version)
   const input = { seen: context.seen, survey, waves, spec, now: context.now, taken: draft.taken }
   for (const wave of planned) {
     const again = askAgain({ ...input, room: room() }, wave)

@@ -1,26 +1,32 @@
-// What keeps a declared revision from even one machine: unknown components, requirements that do not fit, inspections that nobody can do yet.
+// What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { installOrder } from '#api/requires.ts'
+import { requirementCircle } from '#api/requires.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { parseRange, parseVersion } from '#lib/semver.ts'
+import { parseVersion } from '#lib/semver.ts'
+import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import { isInRange } from './compatibility.ts'
 import { unsupportedInspection } from './inspect.ts'
+import type { Reading } from './reading.ts'
 import type { WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
 
 export interface Problem {
   readonly reason: Reason
   readonly message: string
+  /** What would mend it. */
+  readonly unblock?: string
 }
 
-export function problemOf({ set, sets, components }: Seen, wanted: readonly WantedComponent[]): Problem | undefined {
-  const unsupported = unsupportedInspection(set.spec.rollout)
-  if (unsupported !== undefined)
-    return {
-      reason: 'UnsupportedField',
-      message: `inspection ${unsupported.name} is of a kind that cannot be done yet; use nodeReady, componentsHealthy or conditionAbsent`,
-    }
+export function problemOf(
+  seen: Seen,
+  wanted: readonly WantedComponent[],
+  members: readonly Reading[],
+): Problem | undefined {
+  const { set, components } = seen
+  const unsupported = unsupportedInspection(set.spec.rollout, seen.canInspect)
+  if (unsupported !== undefined) return unsupported
   const specs: MachineComponentSpec[] = []
   for (const { name, version } of wanted) {
     const component = components.get(componentObjectName(name, version))
@@ -29,25 +35,42 @@ export function problemOf({ set, sets, components }: Seen, wanted: readonly Want
         reason: 'ComponentMissing',
         message: `there is no MachineComponent ${name} ${version}; commit it or correct the version`,
       }
+    if (component.spec.type === 'Script')
+      return {
+        reason: 'InvalidSpec',
+        message: `${name} ${version} is of type Script, which only repairs run; take it out of the set`,
+      }
     specs.push(component.spec)
   }
-  return unmetRequirement(set, specs, sets) ?? circle(specs)
+  return circle(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewOf(specs, seen.apiServer)
 }
 
-/** A requirement may also be met by what another set declares. */
+/** A requirement may also be met by what another set declares for machines of ours. */
+function offersOf({ set, sets }: Seen, members: readonly Reading[]): readonly WantedComponent[] {
+  return sets
+    .filter((s) => s.metadata.name !== set.metadata.name && s.metadata.deletionTimestamp === undefined)
+    .filter((s) => members.length === 0 || sharesMachines(s, members))
+    .flatMap((s) => s.spec.components)
+}
+
+function sharesMachines({ spec }: MachineComponentSet, members: readonly Reading[]): boolean {
+  const selector = selectorOf(spec.selector)
+  return members.some((m) => matchesSelector(selector, m.machine.metadata.labels))
+}
+
 function unmetRequirement(
-  set: MachineComponentSet,
   specs: readonly MachineComponentSpec[],
-  sets: readonly MachineComponentSet[],
+  offers: () => readonly WantedComponent[],
 ): Problem | undefined {
-  const others = sets.filter((s) => s.metadata.name !== set.metadata.name).flatMap((s) => s.spec.components)
   for (const { component, version, requires = [] } of specs)
     for (const need of requires) {
       const here = specs.find((s) => s.component === need.component)
-      const offered = here === undefined ? others.filter((c) => c.name === need.component) : [here]
+      const offered = here === undefined ? offers().filter((c) => c.name === need.component) : [here]
       if (offered.some((c) => isInRange(c.version, need.range))) continue
       const seen =
-        offered.length === 0 ? 'no set declares it' : `declared is ${offered.map((c) => c.version).join(', ')}`
+        offered.length === 0
+          ? 'no set declares it for these machines'
+          : `declared is ${offered.map((c) => c.version).join(', ')}`
       return {
         reason: 'RequirementUnmet',
         message: `${component} ${version} needs ${need.component} ${need.range}, and ${seen}; declare a version in that range`,
@@ -56,15 +79,36 @@ function unmetRequirement(
   return undefined
 }
 
-const circle = (specs: readonly MachineComponentSpec[]): Problem | undefined =>
-  installOrder(specs) === undefined
-    ? {
-        reason: 'RequirementUnmet',
-        message: 'the components require each other in a circle; break it in their requires',
-      }
-    : undefined
+function circle(specs: readonly MachineComponentSpec[]): Problem | undefined {
+  const names = requirementCircle(specs)
+  return (
+    names && {
+      reason: 'RequirementUnmet',
+      message: `the components require each other in a circle: ${names.join(' → ')}; declare a version of one that requires none of the others`,
+    }
+  )
+}
 
-export function isInRange(version: string, range: string): boolean {
-  const parsed = parseVersion(version)
-  return parsed !== undefined && parseRange(range)?.(parsed) === true
+/** Minor versions only say how far things are apart within one major version. */
+function skewOf(specs: readonly MachineComponentSpec[], apiServer: string | undefined): Problem | undefined {
+  for (const { component, version, skew } of specs) {
+    if (skew === undefined) continue
+    const server = apiServer === undefined ? undefined : parseVersion(apiServer, { suffix: 'vendor' })
+    if (server === undefined)
+      return {
+        reason: 'SafetyReadingUnknown',
+        message: `how far ${component} ${version} is from the API server is not known: the server does not tell its version`,
+        unblock: 'the server answers /version',
+      }
+    const own = parseVersion(version, { suffix: 'vendor' })
+    const ahead = own && own.numbers[1] - server.numbers[1]
+    if (own?.numbers[0] === server.numbers[0] && ahead !== undefined) {
+      if (ahead <= skew.maxAheadOfApiServer && -ahead <= skew.maxBehindApiServer) continue
+    }
+    return {
+      reason: 'SkewRefused',
+      message: `${component} ${version} may be ${skew.maxAheadOfApiServer} minors newer and ${skew.maxBehindApiServer} older than the API server, which is ${apiServer}; declare a version in that range, or upgrade the control plane first`,
+    }
+  }
+  return undefined
 }

@@ -3,6 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { hardwareClass } from '#nodeops/hardware-class.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { Target } from './revisions.ts'
 
@@ -18,6 +19,9 @@ export interface Reading {
   readonly uid: string
   readonly health: Health
   readonly why: string
+  readonly class: string
+  /** Every component that runs, with its version, in one line each: equal on most machines. */
+  readonly runs: string
   /** Set when nothing but this component is wrong: a new version of it may be what heals the machine. */
   readonly brokenBy: string | undefined
   /** Some component is being switched, or was ordered to. */
@@ -65,6 +69,8 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     machine,
     name: machine.metadata.name ?? '',
     uid: machine.metadata.uid ?? '',
+    class: hardwareClass(machine, node),
+    runs: runsOf(machine),
     isBusy,
     told,
     reported,
@@ -74,6 +80,11 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   const brokenBy = brokenCount === 1 ? broken.name : undefined
   return { ...base, health: 'Broken', why: `component ${broken.name} is ${broken.state}`, brokenBy }
 }
+
+const runsOf = ({ status }: Machine): string =>
+  (status?.components ?? [])
+    .flatMap(({ name, version }) => (version === undefined ? [] : [`${name} ${version}`]))
+    .join('\n')
 
 /** RolledBack alone is not bad: the version before runs. It explains a machine that is Failed. */
 const isBad = (state: ComponentState, phase: string | undefined): boolean =>
@@ -118,6 +129,7 @@ export type Standing =
 export function standingOf(reading: Reading, index: number, target: Target): Standing {
   const told = reading.told[index]
   const reported = reading.reported[index]
+  if (target.version === '') return standingToGo(told, reported)
   if (told === undefined) return 'Outdated'
   const isTold = told.version === target.version && told.config === target.config
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
@@ -142,6 +154,13 @@ export function standingOf(reading: Reading, index: number, target: Target): Sta
     default:
       return assertNever(reported.state)
   }
+}
+
+/** Told no more, it is being taken off for as long as the agent speaks of it. */
+function standingToGo(told: Told | undefined, reported: Reported | undefined): Standing {
+  if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
+  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
+  return told.canaryRef === undefined ? 'Outdated' : 'Canary'
 }
 
 /** The agent went back or broke, although its order still stands: known as a failure before its part is over. */

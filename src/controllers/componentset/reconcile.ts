@@ -7,15 +7,21 @@ import { applyObject } from '#kube/apply.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { Controller } from '#runtime/controller.ts'
+import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import type { SetAction } from './actions.ts'
+import type { Inspector } from './inspections.ts'
+import { createInspector } from './inspector.ts'
+import { Looker } from './looker.ts'
 import { ReadingMemo } from './members.ts'
 import { type Caches, cachesOf, observe, requestingSet } from './observe.ts'
 import { type SetPlan, plan } from './plan.ts'
 import { type Rules, rolloutRules } from './rules.ts'
 import type { Seen, Status } from './seen.ts'
+import { ServerVersion } from './server-version.ts'
+import { refusedStatus } from './refused-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet
 
@@ -32,6 +38,7 @@ export interface Parts {
   readonly rules?: Rules
   readonly plan?: typeof plan
   readonly act?: typeof act
+  readonly inspector?: Inspector
 }
 
 export const componentSetModule: ControllerModule = { name: 'componentset', setup: (context) => setup(context) }
@@ -40,6 +47,10 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
   const tools = { client, now: () => clock.now() }
+  const inspector = parts.inspector ?? createInspector(context.config.inspections ?? {})
+  const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
+  const serverVersion = new ServerVersion(client, () => clock.now())
+  const observing = { caches, client, looker, serverVersion }
   const planning = parts.plan ?? plan
   const acting = parts.act ?? act
   const memos = new Map<string, ReadingMemo>()
@@ -59,10 +70,10 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
     reconcile: reconcileWith<Seen, Rules, SetAction, Verdict>({
       clock,
       config: () => parts.rules ?? rolloutRules,
-      observe: (key, { signal }) => observe(caches, client, key, memoFor(key), signal),
+      observe: (key, { signal }) => observe(observing, key, memoFor(key), signal),
       plan: planning,
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
-      status: (_, planned, results) => verdictAfter(planned as SetPlan, results),
+      status: (seen, planned, results) => verdictAfter(seen, planned as SetPlan, results, clock.now()),
       writeStatus: async ({ status, notices }, { set }, { signal }) => {
         if (jsonEqual(set.status, status)) return undefined
         const { name, resourceVersion } = set.metadata
@@ -82,12 +93,22 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
     }),
   })
   wakeOn(caches, controller)
-  return { controllers: [controller] }
+  const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => looker.stop() }
+  return { controllers: [controller], parts: [part] }
 }
 
-/** A status that rests on actions which did not happen would say what is not so. */
-function verdictAfter({ status, notices }: SetPlan, results: readonly ActionResult<SetAction>[]): Verdict | undefined {
-  return results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined
+/** A status that rests on actions which did not happen would say what is not so: one that was refused for good is told of, and nothing else. */
+function verdictAfter(
+  { set }: Seen,
+  { status, notices }: SetPlan,
+  results: readonly ActionResult<SetAction>[],
+  now: number,
+): Verdict | undefined {
+  const failed = results.find((r) => r.outcome.kind !== 'Applied')
+  if (failed === undefined) return { status, notices }
+  const { outcome, action } = failed
+  if (outcome.kind !== 'Denied') return undefined
+  return { status: refusedStatus(set, { action, message: outcome.error.serverMessage }, now), notices: [] }
 }
 
 function wakeOn(caches: Caches, controller: Controller): void {

@@ -30,7 +30,7 @@ const HASH_CHARS = 12
 /** Leaves room for the hash; the set's own name may be as long as a name can be. */
 const MOST_NAME_CHARS = 200
 
-/** What a component shall be: its version and its configuration. */
+/** What a component shall be: its version and its configuration; no version means that it shall be gone. */
 export interface Target {
   readonly component: string
   readonly version: string
@@ -42,6 +42,8 @@ export const targetOf = ({ name, version, values }: WantedComponent): Target => 
   version,
   config: values === undefined ? undefined : configObjectName(name, configDigest(values)),
 })
+
+export const removalOf = (component: string): Target => ({ component, version: '', config: undefined })
 
 export const isSameTarget = (a: Target | undefined, b: Target | undefined): boolean =>
   a !== undefined && b !== undefined && a.version === b.version && a.config === b.config

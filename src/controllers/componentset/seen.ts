@@ -4,7 +4,8 @@ import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Node, Pod } from '#nodeops/objects.ts'
+import type { Abilities, Look } from './inspections.ts'
 import type { Lookup } from './lookup.ts'
 import type { ReadingMemo } from './members.ts'
 import type { ControllerRevision } from './revisions.ts'
@@ -25,6 +26,14 @@ export interface Seen {
   readonly components: Lookup<MachineComponent>
   /** Names of the ComponentConfigs that exist. */
   readonly configs: ReadonlySet<string>
+  /** What `GET /version` of the API server says; undefined when it is not known, or nothing depends on it. */
+  readonly apiServer?: string
+  /** What inspections can be done here. */
+  readonly canInspect?: Abilities
+  /** What the inspections of open steps said last, by key. */
+  readonly looks?: ReadonlyMap<string, Look>
+  /** Pods that inspect for this set; undefined when none may be started. */
+  readonly probePods?: readonly Pod[]
   /** Only saves work: without it every machine is read anew. */
   readonly memo?: ReadingMemo
 }

@@ -18,6 +18,8 @@ export interface SliceMachine {
   /** How its part ended, as far as can be told from here. */
   readonly end: End | undefined
   readonly isSwitching: boolean
+  /** A hold, an outage or a closed window: what has not begun does not begin. */
+  readonly isHalted: boolean
 }
 
 export interface SliceView {
@@ -33,6 +35,7 @@ export interface Surroundings {
   readonly indexOf: (component: string) => number
   readonly rules: Rules
   readonly now: number
+  readonly isHalted: (reading: Reading, wave: Wave) => boolean
   /** Many are silent at once: silence is nobody's fault. */
   readonly isOutage: boolean
 }
@@ -58,15 +61,17 @@ function viewMachine(
   const found = around.readingOf(name)
   // Another machine of the same name is not the one that was asked for.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
-  const standing = reading && standingOf(reading, around.indexOf(wave.component), waveTarget(wave))
+  const index = around.indexOf(wave.component)
+  const standing = reading && standingOf(reading, index, waveTarget(wave))
   const result = target && permit?.spec.results?.[target.uid]
   const isGone = reading !== undefined && isLost(reading, around.now)
-  const base = { name, reading, standing, targetUid: target?.uid, result }
+  const isHalted = reading !== undefined && around.isHalted(reading, wave)
+  const base = { name, reading, standing, targetUid: target?.uid, result, isHalted }
   const isSwitching = standing === 'Switching' && !isGone
   if (result !== undefined) return { ...base, end: result, isSwitching }
   const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
-  const isDropped = isGivenUp || verdict === 'Denied' || !around.isMember(name)
-  return { ...base, end: endOf(reading, standing, isDropped, isGone, around), isSwitching }
+  const isDropped = isGivenUp || isHalted || verdict === 'Denied' || !around.isMember(name)
+  return { ...base, end: endOf(reading, standing, isDropped, isGone, around, index), isSwitching }
 }
 
 export const waveTarget = ({ component, version = '', config }: Wave) => ({ component, version, config })
@@ -77,6 +82,7 @@ function endOf(
   isDropped: boolean,
   isGone: boolean,
   { rules }: Surroundings,
+  index: number,
 ): End | undefined {
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
@@ -84,6 +90,8 @@ function endOf(
   // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
   if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
   if (standing === 'Switching') return undefined
+  // Taken off the machine already: it ends when the agent speaks of it no more.
+  if (standing === 'Pending' && reading.told[index] === undefined) return undefined
   if (isDropped || isOutOfUse(reading)) return 'Released'
   return undefined
 }

@@ -3,8 +3,9 @@ import type { Reason } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { setConditions } from '#kube/conditions.ts'
 import { MARKS, type Survey } from './candidates.ts'
-import { type Context, closedFor } from './context.ts'
+import { type Context, closedFor, isOpen } from './context.ts'
 import { rivalFor } from './members.ts'
+import type { Problem } from './problems.ts'
 import type { Blocked, Status, Wave } from './seen.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
@@ -47,9 +48,6 @@ export function statusOf(context: Context, progress: Progress): Status {
     conditions: conditionsOf(context, progress, isComplete, wait),
   }
 }
-
-const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
-const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
 
 /** What is open first; what has ended is only there to be read. */
 function kept(waves: readonly Wave[]): readonly Wave[] {
@@ -162,8 +160,7 @@ function skippedOf({ surveys }: Progress): NonNullable<Status['skipped']> {
 
 function coverageOf({ members }: Context, { surveys }: Progress): NonNullable<Status['coverage']> {
   const classes = new Map<string, { total: number; healthy: number }>()
-  for (const [i, { machine }] of members.entries()) {
-    const name = machine.spec.class ?? ''
+  for (const [i, { class: name }] of members.entries()) {
     const entry = classes.get(name) ?? { total: 0, healthy: 0 }
     classes.set(name, entry)
     entry.total++
@@ -176,11 +173,13 @@ function coverageOf({ members }: Context, { surveys }: Progress): NonNullable<St
 }
 
 const consistencyOf = ({ counting }: Context, { surveys }: Progress): NonNullable<Status['consistency']> =>
-  surveys.map(({ track, updated }) => ({
-    component: track.component,
-    consistent: Math.min(updated, counting),
-    total: counting,
-  }))
+  surveys
+    .filter(({ track }) => !track.isRemoval)
+    .map(({ track, updated }) => ({
+      component: track.component,
+      consistent: Math.min(updated, counting),
+      total: counting,
+    }))
 
 function versionsOf({ revisions, seen }: Context): NonNullable<Status['versions']> {
   const commit = seen.set.metadata.annotations?.[ANNOTATIONS.commit]
@@ -198,7 +197,7 @@ function conditionsOf(
   isComplete: boolean,
   wait: Wait | undefined,
 ): NonNullable<Status['conditions']> {
-  const { seen, now, problem, pause } = context
+  const { seen, now, pause } = context
   const { generation } = seen.set.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   const [blocked] = progress.blocks
@@ -206,12 +205,17 @@ function conditionsOf(
   const is = (b: boolean) => (b ? ('True' as const) : ('False' as const))
   const why = wait?.predicate ?? 'AllUpdated'
   const message = wait?.seen ?? 'every machine that counts is updated'
-  const isStalled = problem !== undefined || (blocked !== undefined && !progress.waves.some(isOpen))
-  const stalledBy: Reason = problem?.reason ?? (isStalled ? 'RevisionFailed' : 'Progressing')
+  const stalled = stallOf(context, progress)
+  const isStalled = stalled !== undefined
   const wanted = [
     { type: 'Ready', status: is(isComplete), reason: isComplete ? 'AllUpdated' : why, message },
     { type: 'Reconciling', status: is(!isComplete && !isStalled), reason: why, message },
-    { type: 'Stalled', status: is(isStalled), reason: stalledBy, message: isStalled ? message : '' },
+    {
+      type: 'Stalled',
+      status: is(isStalled),
+      reason: stalled?.reason ?? 'Progressing',
+      message: stalled?.message ?? '',
+    },
     { type: 'RolledOut', status: is(isComplete), reason: isComplete ? 'AllUpdated' : why, message },
     {
       type: 'RevisionBlocked',
@@ -237,6 +241,20 @@ function conditionsOf(
     wanted.map((c) => ({ ...c, ...observed })),
     now,
   )
+}
+
+/** What nothing but a person mends. A reading that is missing comes back by itself. */
+function stallOf({ problem, members }: Context, { blocks, waves }: Progress): Problem | undefined {
+  if (problem !== undefined && problem.reason !== 'SafetyReadingUnknown') return problem
+  const [blocked] = blocks
+  if (blocked !== undefined && !waves.some(isOpen))
+    return {
+      reason: 'RevisionFailed',
+      message: `${blocked.component}: ${blocked.reason}; declare another version (git revert), or retry it`,
+    }
+  if (members.length === 0)
+    return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }
+  return undefined
 }
 
 function conflictOf({ members, rivals, seen, indexOf }: Context): string | undefined {

@@ -69,15 +69,12 @@ function disturbed(wave: Wave, finding: Finding, { now, isOutage, rules }: StepR
   return next === undefined ? { ...wave, waitingFor } : { ...wave, phase: next, waitingFor }
 }
 
-export function describeFinding({ inspection, machine, others }: Finding): string {
-  const more = others === 0 ? '' : ` and ${others} more`
-  return `inspection ${inspection.name} does not hold on ${machine}${more}`
-}
+export const describeFinding = ({ inspection, seen }: Finding): string => `inspection ${inspection.name}: ${seen}`
 
 const inspecting = (finding: Finding): Wait => ({
   predicate: 'InspectionFailed',
   seen: describeFinding(finding),
-  unblock: `it holds again within ${finding.inspection.timeout}, or the revision fails`,
+  unblock: `it holds within ${finding.inspection.timeout}, or the revision fails`,
 })
 
 const soaking = ({ soakUntil = '' }: Wave): Wait => ({

@@ -1,6 +1,7 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
+import type { Reading } from './reading.ts'
+import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
 
 export interface Track {
@@ -14,6 +15,8 @@ export interface Track {
   /** The target takes the place of a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
+  /** The set names the component no more: it is to leave its machines. */
+  readonly isRemoval: boolean
 }
 
 export interface Revisions {
@@ -26,11 +29,10 @@ const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 
 /** Entries that still bind: their component is still declared as it failed, and no retry was asked for since. */
 export function bindingBlocks(
-  { set }: Seen,
+  blocked: readonly Blocked[],
   { update, all }: Revisions,
   retry: OperationalHold | undefined,
 ): readonly Blocked[] {
-  const blocked = set.status?.revisions?.blocked ?? []
   return blocked.filter((entry) => {
     if (isLifted(entry, retry)) return false
     const failed = targetIn(
@@ -51,27 +53,50 @@ function isLifted({ revision, since }: Blocked, retry: OperationalHold | undefin
 
 export function tracksOf(
   { set }: Seen,
-  { update, current }: Revisions,
+  { update, current, all }: Revisions,
   blocks: readonly Blocked[],
   indexOf: ReadonlyMap<string, number>,
+  members: readonly Reading[],
 ): readonly Track[] {
-  return (update.data?.components ?? []).map((wanted): Track => {
-    const component = wanted.name
-    const declared = targetOf(wanted)
-    const healthy = targetIn(current, component)
+  const trackOf = (declared: Target, isRemoval: boolean): Track => {
+    const { component } = declared
+    // A revision that does not name the component was healthy without it.
+    const healthy = targetIn(current, component) ?? (current && removalOf(component))
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
     const target = blocked === undefined ? declared : isRollback ? healthy : undefined
     const index = indexOf.get(component) ?? -1
-    return { component, index, declared, target, isProven: isSameTarget(target, healthy), isRollback, blocked }
-  })
+    const isProven = isSameTarget(target, healthy)
+    return { component, index, declared, target, isProven, isRollback, blocked, isRemoval }
+  }
+  const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
+  const dropped = droppedComponents({ update, current, all })
+    .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.waves))
+    .map((name) => trackOf(removalOf(name), true))
+  return [...wanted, ...dropped]
 }
+
+/** What kept revisions name and the one that machines go to does not. */
+export function droppedComponents({ update, all }: Revisions): readonly string[] {
+  const named = new Set((update.data?.components ?? []).map((c) => c.name))
+  const dropped = new Set(all.flatMap((r) => (r.data?.components ?? []).map((c) => c.name)))
+  return [...dropped].filter((name) => !named.has(name)).toSorted()
+}
+
+const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
+  members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
+
+const isAtWorkOn = (component: string, waves: readonly Wave[] = []): boolean =>
+  waves.some((w) => w.component === component && w.version === undefined)
 
 /** Targets of revisions made after the last healthy one: a machine that was told one of these and moves to that one goes back. */
 export const newerTargets = (component: string, { current, all }: Revisions): readonly Target[] =>
   current === undefined
     ? []
-    : all.filter((r) => r.revision > current.revision).flatMap((r) => targetIn(r, component) ?? [])
+    : all.filter((r) => r.revision > current.revision).map((r) => targetIn(r, component) ?? removalOf(component))
 
 export const isWaveTo = ({ component, version, config }: Wave, target: Target | undefined): boolean =>
-  target !== undefined && component === target.component && version === target.version && config === target.config
+  target !== undefined &&
+  component === target.component &&
+  (version ?? '') === target.version &&
+  config === target.config

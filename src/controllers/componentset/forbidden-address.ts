@@ -1,0 +1,52 @@
+// Addresses that nobody may make this program ask: its own host, the link, and where clouds hand out credentials. Pure.
+import { BlockList, isIP } from 'node:net'
+
+const forbidden = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  // Link-local: 169.254.169.254 hands out credentials of the host.
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  forbidden.addSubnet(network, prefix, 'ipv4')
+// The same service, elsewhere.
+forbidden.addAddress('100.100.100.200', 'ipv4')
+forbidden.addAddress('168.63.129.16', 'ipv4')
+forbidden.addAddress('192.0.0.192', 'ipv4')
+for (const [network, prefix] of [
+  ['::', 128],
+  ['::1', 128],
+  ['fe80::', 10],
+  ['ff00::', 8],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::', 32],
+] as const)
+  forbidden.addSubnet(network, prefix, 'ipv6')
+
+/** IPv6 forms that carry an IPv4 address: NAT64 and 6to4 may lead to any of those. */
+const CARRIERS = new BlockList()
+CARRIERS.addSubnet('64:ff9b::', 96, 'ipv6')
+CARRIERS.addSubnet('64:ff9b:1::', 48, 'ipv6')
+CARRIERS.addSubnet('2002::', 16, 'ipv6')
+
+/** What is no address is forbidden too. */
+export function isForbiddenAddress(address: string): boolean {
+  const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const family = isIP(plain)
+  if (family === 4) return forbidden.check(plain, 'ipv4')
+  if (family !== 6) return true
+  const mapped = mappedOf(plain)
+  if (mapped !== undefined) return forbidden.check(mapped, 'ipv4')
+  return forbidden.check(plain, 'ipv6') || CARRIERS.check(plain, 'ipv6')
+}
+
+/** `::ffff:1.2.3.4`, in whatever way it is written, and the old `::1.2.3.4`. */
+function mappedOf(address: string): string | undefined {
+  const { hostname } = new URL(`http://[${address}]`)
+  const match = /^\[::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(hostname)
+  if (match === null) return undefined
+  const [high, low] = [parseInt(match[1] ?? '', 16), parseInt(match[2] ?? '', 16)]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}

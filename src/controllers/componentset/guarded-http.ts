@@ -1,0 +1,130 @@
+// Asks a URL that came with an object of the cluster: only http and https, only addresses that are not forbidden, within a time and a size. The address that was checked is the one that is connected to.
+import { lookup as resolve } from 'node:dns'
+import type http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { messageOf } from '#lib/errors.ts'
+import { nodeHttp } from '#lib/node-http.ts'
+import { isForbiddenAddress } from './forbidden-address.ts'
+
+export interface HttpLimits {
+  /** Origins that may be asked wherever they lead; whoever runs the controllers vouches for them. */
+  readonly allow: ReadonlySet<string>
+  readonly deadlineMs: number
+  readonly maxBytes: number
+  readonly signal?: AbortSignal
+  /** How names become addresses; the system's way when absent. */
+  readonly resolve?: typeof resolve
+}
+
+export type HttpAnswer =
+  | { readonly kind: 'Answered'; readonly status: number; readonly text: string }
+  /** It may not be asked, or did not answer in time or in size. */
+  | { readonly kind: 'Refused' | 'Silent'; readonly message: string }
+
+/** A service that moved a path; more is a loop. */
+const MOST_REDIRECTS = 3
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> {
+  const deadline = AbortSignal.timeout(limits.deadlineMs)
+  const signal = limits.signal === undefined ? deadline : AbortSignal.any([deadline, limits.signal])
+  let next = url
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+    const target = checked(next, limits.allow)
+    if (typeof target === 'string') return { kind: 'Refused', message: target }
+    const answer = await once(target, limits, signal)
+    if (answer.kind !== 'Moved') return answer
+    const to = URL.parse(answer.to, target)
+    // Another origin was never named by whoever declared the inspection.
+    if (to?.origin !== target.origin)
+      return { kind: 'Refused', message: `it redirects to ${to?.origin ?? 'no URL'}, which is another origin` }
+    next = to.href
+  }
+  return { kind: 'Refused', message: `it redirects more than ${MOST_REDIRECTS} times` }
+}
+
+function checked(text: string, allow: ReadonlySet<string>): URL | string {
+  const url = URL.parse(text)
+  if (url === null) return 'it is no URL'
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `only http and https are asked, not ${url.protocol}`
+  if (url.username !== '' || url.password !== '') return 'a URL with a password in it is not asked'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (!allow.has(url.origin) && isIP(host) !== 0 && isForbiddenAddress(host)) return forbidden(url.origin, host)
+  return url
+}
+
+const forbidden = (origin: string, address: string): string =>
+  `${origin} leads to ${address}, which is not asked; allow the origin where the controllers are started`
+
+type Once = HttpAnswer | { readonly kind: 'Moved'; readonly to: string }
+
+function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> {
+  return new Promise((done) => {
+    const options: https.RequestOptions = {
+      method: 'GET',
+      signal,
+      // No connection is shared: a kept one would skip the look at the address.
+      agent: false,
+      lookup: lookupFor(url, limits),
+      headers: { accept: 'application/json, */*', 'accept-encoding': 'identity', 'user-agent': 'kubenode' },
+    }
+    const onResponse = (response: http.IncomingMessage): void => {
+      const { statusCode: status = 0, headers } = response
+      if (REDIRECTS.has(status) && headers.location !== undefined) {
+        response.destroy()
+        return done({ kind: 'Moved', to: headers.location })
+      }
+      done(bodyOf(response, status, limits.maxBytes))
+    }
+    const request =
+      url.protocol === 'https:' ? https.request(url, options, onResponse) : nodeHttp.request(url, options, onResponse)
+    request.on('error', (e) => done(failureOf(e, signal, limits)))
+    request.end()
+  })
+}
+
+class ForbiddenError extends Error {}
+
+function failureOf(e: Error, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
+  if (e instanceof ForbiddenError) return { kind: 'Refused', message: e.message }
+  return { kind: 'Silent', message: signal.aborted ? `no answer within ${deadlineMs} ms` : messageOf(e) }
+}
+
+async function bodyOf(response: http.IncomingMessage, status: number, most: number): Promise<HttpAnswer> {
+  try {
+    return { kind: 'Answered', status, text: await read(response, most) }
+  } catch (e) {
+    return { kind: 'Silent', message: messageOf(e) }
+  }
+}
+
+async function read(response: http.IncomingMessage, most: number): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > most) {
+      response.destroy()
+      throw new Error(`the answer is longer than ${most} bytes`)
+    }
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** Every address of the name must be good: one that alternates between two must not get through by luck. */
+function lookupFor({ origin }: URL, { allow, resolve: ask = resolve }: HttpLimits): LookupFunction {
+  return (hostname, options, callback) => {
+    ask(hostname, { ...options, all: true }, (error, found) => {
+      const addresses = Array.isArray(found) ? found : []
+      if (error !== null) return callback(error, [])
+      const bad = allow.has(origin) ? undefined : addresses.find((a) => isForbiddenAddress(a.address))
+      if (bad !== undefined) return callback(new ForbiddenError(forbidden(origin, bad.address)), [])
+      const [first] = addresses
+      if (first === undefined) return callback(new Error(`${hostname} has no address`), [])
+      if (options.all === true) return callback(null, addresses)
+      callback(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,51 @@
+// The port to inspections that look beyond the cluster's own objects, and what such a look says. What was not looked at does not hold.
+import type { Rollout, Seen, Wave } from './seen.ts'
+
+export type Inspection = NonNullable<Rollout['inspections']>[number]
+
+export interface Look {
+  readonly holds: boolean
+  readonly seen: string
+}
+
+export interface Inspector {
+  /** Kinds of inspection that can be done here. */
+  readonly can: Abilities
+  look(inspection: Inspection, signal: AbortSignal): Promise<Look>
+}
+
+export interface Abilities {
+  readonly http: boolean
+  readonly prometheus: boolean
+  readonly podProbe: boolean
+}
+
+export const NO_ABILITIES: Abilities = { http: false, prometheus: false, podProbe: false }
+
+/** One look belongs to one step: what held for the step before says nothing about this one. */
+export interface WantedLook {
+  readonly key: string
+  readonly inspection: Inspection
+}
+
+export const isRemote = (i: Inspection): boolean => i.http !== undefined || i.prometheus !== undefined
+
+const INSPECTED: ReadonlySet<Wave['phase']> = new Set(['Inspecting', 'Soaking'])
+
+export const lookKey = ({ component, version = '', config = '', step }: Wave, { name }: Inspection): string =>
+  [component, version, config, step, name].join('/')
+
+/** What the steps that are being inspected or watched want to be looked at. */
+export function wantedLooks({ spec, status }: Seen['set']): readonly WantedLook[] {
+  const inspections = (spec.rollout.inspections ?? []).filter(isRemote)
+  if (inspections.length === 0) return []
+  const wanted = new Map<string, WantedLook>()
+  for (const wave of status?.waves ?? []) {
+    if (!INSPECTED.has(wave.phase)) continue
+    for (const inspection of inspections) {
+      const key = lookKey(wave, inspection)
+      wanted.set(key, { key, inspection })
+    }
+  }
+  return [...wanted.values()]
+}

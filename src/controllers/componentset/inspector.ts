@@ -1,0 +1,87 @@
+// Does the looks that go over the network: a URL, and a query to Prometheus. Each within a deadline and a size; a look that fails says why.
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { type HttpAnswer, type HttpLimits, ask } from './guarded-http.ts'
+import type { Inspection, Inspector, Look } from './inspections.ts'
+
+export interface InspectorConfig {
+  /** Base URL of the Prometheus that queries go to. */
+  readonly prometheus?: string
+  /** Origins that may be asked although they lead to this host or its link. */
+  readonly allow?: readonly string[]
+}
+
+const DEADLINE_MS = 5_000
+/** A page that says that all is well is short. */
+const MAX_PAGE_BYTES = 64 * 1024
+const MAX_QUERY_BYTES = 1024 * 1024
+
+export function createInspector(config: InspectorConfig, resolve?: HttpLimits['resolve']): Inspector {
+  const allow = new Set((config.allow ?? []).map(originOf))
+  const limits = { deadlineMs: DEADLINE_MS, ...(resolve && { resolve }) }
+  return {
+    can: { http: true, prometheus: config.prometheus !== undefined, podProbe: true },
+    async look({ http, prometheus }, signal) {
+      if (http !== undefined) {
+        const answer = await ask(http.url, { ...limits, allow, maxBytes: MAX_PAGE_BYTES, signal })
+        return pageLook(answer, http)
+      }
+      if (prometheus === undefined || config.prometheus === undefined)
+        return { holds: false, seen: 'nothing here can look at it' }
+      const url = queryUrl(config.prometheus, prometheus.query)
+      // Whoever starts the controllers says where Prometheus is.
+      const trusted = new Set([new URL(url).origin])
+      return queryLook(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), prometheus)
+    },
+  }
+}
+
+const originOf = (url: string): string => new URL(url).origin
+
+function queryUrl(base: string, query: string): string {
+  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1/query`)
+  url.searchParams.set('query', query)
+  return url.href
+}
+
+function pageLook(answer: HttpAnswer, { url, expectedStatus }: NonNullable<Inspection['http']>): Look {
+  const { host } = URL.parse(url) ?? { host: 'the URL' }
+  if (answer.kind !== 'Answered') return { holds: false, seen: `${host}: ${answer.message}` }
+  return {
+    holds: answer.status === expectedStatus,
+    seen: `${host} answers ${answer.status}, ${expectedStatus} is expected`,
+  }
+}
+
+function queryLook(answer: HttpAnswer, { min, max }: NonNullable<Inspection['prometheus']>): Look {
+  if (answer.kind !== 'Answered') return { holds: false, seen: `Prometheus: ${answer.message}` }
+  if (answer.status !== 200) return { holds: false, seen: `Prometheus answers ${answer.status}` }
+  const value = valueOf(answer.text)
+  if (typeof value === 'string') return { holds: false, seen: value }
+  const isAbove = min !== undefined && !(value >= Number(min))
+  const isBelow = max !== undefined && !(value <= Number(max))
+  const bounds = `between ${min ?? 'anything'} and ${max ?? 'anything'}`
+  return { holds: !Number.isNaN(value) && !isAbove && !isBelow, seen: `the value is ${value}, ${bounds} is expected` }
+}
+
+/** One number, or why there is none. */
+function valueOf(text: string): number | string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch (e) {
+    return `Prometheus answers no JSON: ${messageOf(e)}`.slice(0, 120)
+  }
+  const data = isObject(body) ? body['data'] : undefined
+  if (!isObject(data) || !Array.isArray(data['result'])) return 'Prometheus answers without a result'
+  const { resultType, result } = data as { resultType?: unknown; result: readonly unknown[] }
+  if (resultType === 'scalar') return numberIn(result)
+  if (resultType !== 'vector') return 'the query gives neither a number nor a vector'
+  if (result.length !== 1) return `the query gives ${result.length} values, one is needed`
+  const [only] = result
+  return isObject(only) && Array.isArray(only['value']) ? numberIn(only['value']) : 'the query gives no value'
+}
+
+/** A sample is a time and a number as text. */
+const numberIn = ([, text]: readonly unknown[]): number | string =>
+  typeof text === 'string' ? Number(text.replace('Inf', 'Infinity')) : 'the query gives no value'

@@ -1,0 +1,40 @@
+// The status of a set when the server would not have what the rollout needs: as it was, and why it does not go on. Pure.
+import { setConditions } from '#kube/conditions.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { SetAction } from './actions.ts'
+import type { Status } from './seen.ts'
+import { waitingSince } from './waiting.ts'
+
+export interface Refusal {
+  readonly action: SetAction
+  readonly message: string
+}
+
+/** Its slices and its generation stay: they are what others go by, and what was planned did not happen. */
+export function refusedStatus({ status = {} }: MachineComponentSet, { action, message }: Refusal, now: number): Status {
+  const wait = {
+    predicate: 'ReconcileFailed',
+    seen: `${NAMES[action.kind]} is refused: ${message}`,
+    unblock: 'the server takes it: look at permissions, admission policies and quotas',
+  } as const
+  const waitingFor = waitingSince(status.waitingFor, wait, now)
+  const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }
+  const observed = status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration }
+  const wanted = [
+    { type: 'Ready', status: 'False' as const, ...said, ...observed },
+    { type: 'Reconciling', status: 'True' as const, ...said, ...observed },
+  ]
+  return { ...status, waitingFor, conditions: setConditions(status.conditions, wanted, now) }
+}
+
+const NAMES: Readonly<Record<SetAction['kind'], string>> = {
+  CreateRevision: 'recording the revision',
+  KeepEvidence: 'keeping what failed',
+  DeleteRevision: 'deleting an old revision',
+  CreateConfig: 'making a configuration',
+  Ask: 'asking for a permit',
+  Renew: 'renewing a permit',
+  Report: 'reporting results',
+  StartProbePod: 'starting the pod that inspects',
+  EndProbePod: 'ending the pod that inspects',
+}

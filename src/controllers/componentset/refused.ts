@@ -1,0 +1,25 @@
+// Machines that the Defender refused on their own account a moment ago: others go first, and these are said to be skipped.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+
+const REMEMBERED_MS = 600_000
+/** With more the refusals are a matter of the policy: the slice waits instead of asking for one machine after the other. */
+const MOST_REFUSED = 20
+/** Gates that look at one target alone; what others refuse, they refuse to all. */
+const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
+
+export function recentlyRefused(
+  permits: ReadonlyMap<string, OperationPermit>,
+  now: number,
+): ReadonlyMap<string, string> {
+  const refused = new Map<string, string>()
+  for (const { spec, status } of permits.values()) {
+    if (!(now - Date.parse(status?.decidedAt ?? '') < REMEMBERED_MS)) continue
+    for (const { target, verdict, gate, seen } of status?.verdicts ?? []) {
+      if (verdict !== 'Denied' || !OWN_GATES.has(gate)) continue
+      const name = spec.targets.find((t) => t.uid === target)?.name
+      if (name !== undefined)
+        refused.set(name, `the Defender refused it: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
+    }
+  }
+  return refused.size > MOST_REFUSED ? new Map() : refused
+}

@@ -1,0 +1,38 @@
+// Knows the version of the API server, asking it now and then; unknown until it has answered, and again when it has been silent for long.
+import { isObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+
+/** An upgrade of a control plane takes minutes. */
+const FRESH_MS = 60_000
+/** A server that does not answer for so long may be another one by now. */
+const STALE_MS = 600_000
+
+export class ServerVersion {
+  readonly #client: KubeClient
+  readonly #now: () => number
+  #known: { readonly version: string; readonly at: number } | undefined
+
+  constructor(client: KubeClient, now: () => number) {
+    this.#client = client
+    this.#now = now
+  }
+
+  async read(signal?: AbortSignal): Promise<string | undefined> {
+    if (this.#known !== undefined && this.#now() - this.#known.at < FRESH_MS) return this.#known.version
+    const version = await this.#ask(signal)
+    if (version !== undefined) this.#known = { version, at: this.#now() }
+    else if (this.#known !== undefined && this.#now() - this.#known.at > STALE_MS) this.#known = undefined
+    return this.#known?.version
+  }
+
+  async #ask(signal: AbortSignal | undefined): Promise<string | undefined> {
+    try {
+      const { status, text } = await this.#client.raw({ method: 'GET', path: '/version', ...(signal && { signal }) })
+      const answer: unknown = status === 200 ? JSON.parse(text) : undefined
+      return isObject(answer) && typeof answer['gitVersion'] === 'string' ? answer['gitVersion'] : undefined
+    } catch {
+      // Not known: what needs to know it waits and says so.
+      return undefined
+    }
+  }
+}
