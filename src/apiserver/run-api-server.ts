@@ -1,5 +1,5 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -53,7 +53,9 @@ export async function runApiServer({
   })
   await server.listen()
   const kubeconfig = join(data, 'admin.kubeconfig')
-  writeFileSync(kubeconfig, server.adminKubeconfig(), { mode: 0o600 })
+  // never half a file: the disk may be full, and somebody may be reading
+  writeFileSync(`${kubeconfig}.part`, server.adminKubeconfig(), { mode: 0o600 })
+  renameSync(`${kubeconfig}.part`, kubeconfig)
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
     // the end is not orderly then: whoever waits for a write must not hold it up

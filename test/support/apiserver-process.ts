@@ -11,6 +11,8 @@ export interface ServerProcess {
   readonly ca: string
   readonly cert: string
   readonly key: string
+  /** Resolves when it has ended, by itself too. */
+  readonly ended: Promise<Ended>
   /** Sends a signal and waits for the end. */
   end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<Ended>
 }
@@ -23,11 +25,10 @@ export interface Ended {
 
 export type Started = { readonly server: ServerProcess } | { readonly failed: Ended }
 
-/** Either it serves, or it ends and says why. */
-export async function startApiServer(data: string, port = 0): Promise<Started> {
-  const child = spawn(PROGRAM, ['apiserver', '--data', data, '--port', String(port)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/** Either it serves, or it ends and says why. `under` is a program that runs it. */
+export async function startApiServer(data: string, port = 0, under: readonly string[] = []): Promise<Started> {
+  const [command = '', ...args] = [...under, PROGRAM, 'apiserver', '--data', data, '--port', String(port)]
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stderr.on('data', (d: Buffer) => void (err += d.toString()))
   const ended = new Promise<Ended>((resolve) => child.once('close', (code, signal) => resolve({ code, signal, err })))
@@ -49,6 +50,7 @@ export async function startApiServer(data: string, port = 0): Promise<Started> {
       ca: pem('ca.crt'),
       cert: pem('admin.crt'),
       key: pem('admin.key'),
+      ended,
       end: (signal) => {
         child.kill(signal)
         return ended
@@ -57,8 +59,8 @@ export async function startApiServer(data: string, port = 0): Promise<Started> {
   }
 }
 
-export async function startedApiServer(data: string, port = 0): Promise<ServerProcess> {
-  const started = await startApiServer(data, port)
+export async function startedApiServer(data: string, port = 0, under: readonly string[] = []): Promise<ServerProcess> {
+  const started = await startApiServer(data, port, under)
   if ('failed' in started) throw new Error(`the server did not start: ${JSON.stringify(started.failed)}`)
   return started.server
 }

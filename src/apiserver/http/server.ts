@@ -7,6 +7,7 @@ import type { RequestUser } from '../builtin/kind.ts'
 import { Gate } from '../flow/gate.ts'
 import type { Limits } from '../flow/limits.ts'
 import type { ServerParts } from '../handlers/context.ts'
+import { notStored } from '../status/not-stored.ts'
 import { internalError, Refusal } from '../status/refusal.ts'
 import { answerOf, type Exchange, type Pipeline } from './pipeline.ts'
 import { refusalAnswer, sendAnswer } from './send-answer.ts'
@@ -62,7 +63,8 @@ async function serve(pipeline: Pipeline, exchange: Exchange): Promise<void> {
     const answer = await answerOf(pipeline, exchange, warnings)
     if (answer !== undefined) sendAnswer(response, answer, { clock, warnings })
   } catch (e) {
-    if (!(e instanceof Refusal)) throw e
-    sendAnswer(response, refusalAnswer(e), { clock, warnings })
+    const refusal = e instanceof Refusal ? e : notStored(e)
+    if (refusal === undefined) throw e
+    sendAnswer(response, refusalAnswer(refusal), { clock, warnings })
   }
 }
