@@ -47,13 +47,18 @@ export function claimOf(
   const { metadata, spec, status = {} } = set
   if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
   const { current, update, blocked = [] } = status.revisions ?? {}
+  const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
+  // A pinned set goes to another revision than the one that it declares.
+  const goesTo = update === undefined ? undefined : revisionNamed(update)
+  const isKnown = update === undefined || goesTo !== undefined
   return {
     set: metadata.name ?? '',
     priority: spec.priority,
-    isCurrent: status.observedGeneration !== undefined && status.observedGeneration === metadata.generation,
-    components: spec.components.map(wantedOf),
+    isCurrent: isObserved && isKnown,
+    components: isObserved && goesTo !== undefined ? componentsIn(goesTo) : spec.components.map(wantedOf),
     waves: status.waves ?? [],
-    blocked: blocked.filter((b) => b.revision === update).map((b) => b.component),
+    // Whichever revision failed with it: the status names those that still bind.
+    blocked: blocked.map((b) => b.component),
     lastGood: current === undefined ? [] : componentsIn(revisionNamed(current)),
   }
 }

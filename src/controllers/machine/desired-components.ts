@@ -122,9 +122,9 @@ export function openWave(input: Pick<DesiredInput, 'machine'>, claim: Claim, nam
   )
 }
 
-/** A wave says a version; the configuration is that of the declaration, or on the way back that of what was good. */
+/** A wave says a version, or none when the component leaves, which is ordered elsewhere; the configuration is that of the declaration, or on the way back that of what was good. */
 function targetOfWave({ components, lastGood }: Claim, name: string, { version, recovery }: Wave): Wanted | undefined {
-  const isIt = (w: Wanted) => w.name === name && (version === undefined || w.version === version)
+  const isIt = (w: Wanted) => w.name === name && w.version === version
   const declared = components.find(isIt)
   const good = lastGood.find(isIt)
   return recovery === undefined ? declared : (good ?? declared)

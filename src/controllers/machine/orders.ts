@@ -9,6 +9,7 @@ import {
   type ComponentOrder,
   type ComponentReport,
   type Mark,
+  type Wave,
   isOrdered,
   isReportOf,
   openWave,
@@ -54,8 +55,8 @@ export interface Orders {
 export function planOrders(input: OrderInput): Orders {
   const looks = input.components.map((entry) => lookAt(input, entry))
   return {
-    components: looks.map((l) => l.entry),
-    given: looks.flatMap((l) => (l.kind === 'Given' ? [l.order] : [])),
+    components: looks.flatMap((l) => (l.kind === 'Gone' ? [] : [l.entry])),
+    given: looks.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.order] : [])),
     draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.order] : [])),
   }
 }
@@ -63,11 +64,15 @@ export function planOrders(input: OrderInput): Orders {
 type Look =
   | { readonly kind: 'As'; readonly entry: ComponentOrder }
   | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
+  /** The machine names it no more, and the agent takes it off. */
+  | { readonly kind: 'Gone'; readonly order: Order }
 
 function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   const report = input.reports.find((r) => r.name === entry.name)
   if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
   const plain = withoutOrder(entry)
+  const leaving = leavingWave(input, entry)
+  if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
   const permit = input.isHeld === true ? undefined : grantFor(input, entry)
   if (permit === undefined) return { kind: 'As', entry: plain }
   const needsDrain = isDrainNeeded(input.definitions, entry, report)
@@ -86,6 +91,39 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
     ? { kind: 'Draining', entry: plain, order }
     : { kind: 'As', entry: plain }
+}
+
+/** A set that dropped the component, or goes back to before it had it, has this machine in a slice that takes it off; nobody else wants it here. */
+function leavingWave({ claims, machine }: OrderInput, entry: ComponentOrder): Wave | undefined {
+  if (entry.canaryRef !== undefined) return undefined
+  const speaker = winner(claims, entry.name, entry)
+  const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
+  return mine
+    .flatMap((c) => c.waves)
+    .find(
+      (w) =>
+        w.component === entry.name && w.version === undefined && w.machines.includes(machine) && isOpenForSwitch(w),
+    )
+}
+
+const isOpenForSwitch = ({ phase }: Wave): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
+
+function lookAtLeaving(
+  input: OrderInput,
+  entry: ComponentOrder,
+  report: ComponentReport | undefined,
+  { permit }: Wave,
+): Look {
+  const { isHeld = false, agent = 'Heard' } = input
+  const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
+  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, entry, permit)
+  if (!mayGo || (agent !== 'Heard' && entry.workload !== true)) return { kind: 'As', entry }
+  const definition = input.definitions.find((d) => d.spec.component === entry.name && d.spec.version === entry.version)
+  // What is not known to need none needs a drain.
+  const { disruption = 'Drain' } = definition?.spec ?? {}
+  const needsDrain = disruption === 'Drain' || disruption === 'Reboot'
+  const order: Order = { entry, permit, needsDrain }
+  return needsDrain && input.isDrained !== true ? { kind: 'Draining', entry, order } : { kind: 'Gone', order }
 }
 
 function withoutOrder(entry: ComponentOrder): ComponentOrder {
@@ -107,19 +145,20 @@ function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentRepor
 
 /** The permit of the wave or canary that wants this version, if it is granted for this machine and this component. */
 function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
-  return permitNames(input, entry).find((name) => {
-    const permit = input.permits.find((p) => p.metadata.name === name)
-    const about = permit?.spec.component?.name
-    return (about === undefined || about === entry.name) && permitAnswer(permit, input.machineUid).kind === 'Granted'
-  })
+  return permitNames(input, entry).find((name) => isGranted(input, entry, name))
+}
+
+function isGranted({ permits, machineUid }: OrderInput, entry: ComponentOrder, name: string): boolean {
+  const permit = permits.find((p) => p.metadata.name === name)
+  const about = permit?.spec.component?.name
+  return (about === undefined || about === entry.name) && permitAnswer(permit, machineUid).kind === 'Granted'
 }
 
 function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
   if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
   const claim = winner(input.claims, entry.name, entry)
   const wave = claim && openWave(input, claim, entry.name)
-  const isOpenForSwitch = wave?.phase === 'AwaitingPermit' || wave?.phase === 'Switching'
-  return isOpenForSwitch && wave.permit !== undefined ? [wave.permit] : []
+  return wave?.permit !== undefined && isOpenForSwitch(wave) ? [wave.permit] : []
 }
 
 /** What is not known to need none needs a drain. */
