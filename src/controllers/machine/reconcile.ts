@@ -166,6 +166,13 @@ function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, wake: (
       for (const m of caches.machines.list())
         if ([before, now].some((set) => set && isMatch(set.spec.selector, m))) named(m)
   })
+  // The status of a set may name a revision that comes only now; what changes on one later concerns nobody.
+  caches.revisions.onChange((before, now) => {
+    if (before !== undefined || now === undefined) return
+    const owners = (now.metadata.ownerReferences ?? []).flatMap((o) => caches.sets.get(o.name) ?? [])
+    const ofOwners = owners.filter((set) => set.status?.revisions?.update === now.metadata.name)
+    for (const m of caches.machines.list()) if (ofOwners.some((set) => isMatch(set.spec.selector, m))) named(m)
+  })
   caches.canaries.onChange((before, now) => {
     for (const canary of [before, now]) for (const m of canary?.status?.machines ?? []) wake(m)
   })
