@@ -1,5 +1,4 @@
 import 'reflect-metadata'
-import { KINDS } from '#api/kinds.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -9,171 +8,36 @@ import {
   AGENTS_GROUP,
   AGENT_SIGNER,
   BOOTSTRAP_GROUP,
-  SYSTEM_NAMESPACE,
   TAINTS,
-  agentLeaseName,
   agentNodeGroup,
   agentUser,
 } from '#api/names.ts'
-import { microTimestamp, timestamp } from '#lib/clock.ts'
-import { silentLogger } from '#lib/log.ts'
-import { componentObjectName } from '#lib/names.ts'
-import { seededRandom } from '#lib/random.ts'
-import { FakeKube } from '#kube/fake/fake-kube.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
+import { timestamp } from '#lib/clock.ts'
 import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
-import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
-import type { Provider } from '#providers/port.ts'
-import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
+import {
+  beat,
+  components,
+  definition,
+  endWorlds,
+  machineWorld,
+  readyMachine,
+  register,
+  report,
+  setOf,
+} from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { machineSetModule } from './machineset/reconcile.ts'
-import type { ControllerContext } from './module.ts'
 import { type CertificateRequest, certificateRequestType, secretType } from './machine/objects.ts'
-import { machineModule } from './machine/reconcile.ts'
 
-const kinds: readonly FakeKind[] = KINDS.map((k) => ({
-  type: k,
-  schema: k.schema,
-  status: k.definition.status !== undefined,
-}))
-
-const stops: (() => void)[] = []
-afterEach(() => {
-  for (const stop of stops.splice(0)) stop()
-})
-
-async function world() {
-  const clock = new VirtualClock()
-  const random = seededRandom(7)
-  const fake = new FakeKube({ clock, random: seededRandom(1), kinds })
-  const client = fake.client({ actor: 'controllers' })
-  const informers = createInformers({ client, clock, random, log: silentLogger })
-  const hosts = new Map<string, MemoryHost>()
-  const cloud = new MemoryProvider({ clock, name: 'process', hosts })
-  let refusal: string | undefined
-  const provider: Provider = {
-    name: 'process',
-    create: async (request) => (refusal === undefined ? cloud.create(request) : { kind: 'Refused', reason: refusal }),
-    get: (id) => cloud.get(id),
-    list: () => cloud.list(),
-    delete: (id) => cloud.delete(id),
-    reboot: (id) => cloud.reboot(id),
-    events: (heard, signal) => cloud.events(heard, signal),
-  }
-  const context: ControllerContext = {
-    client,
-    informers,
-    clock,
-    random,
-    log: silentLogger,
-    metrics: createMetrics(),
-    events: { record: () => undefined, flush: async () => undefined },
-    config: {
-      cluster: 'test',
-      providers: { process: provider },
-      join: {
-        server: 'https://api',
-        caData: 'Q0E=',
-        artifactBase: 'file:///a/',
-        trust: { sequence: 1, threshold: 1, keys: [] },
-      },
-    },
-  }
-  for (const module of [machineModule, machineSetModule]) for (const c of module.setup(context).controllers) c.start()
-  informers.start()
-  stops.push(() => void informers.stop())
-  await clock.advance(100)
-  const machine = (name: string) => fake.peek(machineType, { name }) as Machine | undefined
-  return { clock, fake, hosts, client, machine, refuse: (why: string | undefined) => void (refusal = why) }
-}
-type TestWorld = Awaited<ReturnType<typeof world>>
-
-const set = (replicas: number) => ({
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'MachineSet',
-  metadata: { name: 'workers' },
-  spec: {
-    replicas,
-    selector: { matchLabels: { pool: 'workers' } },
-    template: { metadata: { labels: { pool: 'workers' } }, spec: { provider: { name: 'process' }, pool: 'workers' } },
-  },
-})
-
-const components = (version: string, status?: object) => ({
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'MachineComponentSet',
-  metadata: { name: 'base' },
-  spec: { selector: { matchLabels: { pool: 'workers' } }, components: [{ name: 'beacon', version }] },
-  ...(status && { status }),
-})
-
-const definition = (version: string) => ({
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'MachineComponent',
-  metadata: { name: componentObjectName('beacon', version) },
-  spec: { ...machineComponent.example.spec, component: 'beacon', version, requires: [], disruption: 'Restart' },
-})
-
-/** What the agent of a machine does, in one go: lease, Node, and a report of what it runs. */
-function beat({ fake, clock }: TestWorld, name: string): void {
-  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
-  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
-  if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
-  else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
-}
-
-function register({ fake, clock }: TestWorld, name: string): void {
-  const taints = [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }]
-  fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { taints } })
-  const ready = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'AgentReady',
-    message: '',
-    lastTransitionTime: timestamp(clock.now()),
-  }
-  fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
-}
-
-function report({ fake, clock }: TestWorld, name: string, state: string, extra: object = {}): void {
-  const m = fake.peek(machineType, { name }) as Machine
-  const list = (m.spec.components ?? []).map((c) => ({
-    name: c.name,
-    version: c.version,
-    desired: c.version,
-    attempt: c.attempt,
-    state,
-    since: timestamp(clock.now()),
-    ...extra,
-  }))
-  fake.poke(machineType, { name }, { status: { components: list } }, 'status')
-}
-
-/** A machine that has joined, installed and is Ready. */
-async function readyMachine(w: TestWorld): Promise<string> {
-  w.fake.plant(machineComponent, definition('1.0.0'))
-  w.fake.plant(machineComponentSet, components('1.0.0'))
-  w.fake.plant(machineSet, set(1))
-  await w.clock.advance(1_000)
-  const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
-  beat(w, name)
-  register(w, name)
-  await w.clock.advance(1_000)
-  report(w, name, 'Healthy')
-  await w.clock.advance(1_000)
-  return name
-}
+afterEach(endWorlds)
 
 describe('the machine controller', () => {
   test('makes a machine of a set, joins it, waits for its components, and takes the startup taint away', async () => {
-    const w = await world()
+    const w = await machineWorld()
     w.fake.plant(machineComponent, definition('1.0.0'))
     w.fake.plant(machineComponentSet, components('1.0.0'))
-    w.fake.plant(machineSet, set(1))
+    w.fake.plant(machineSet, setOf(1))
     await w.clock.advance(1_000)
     const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
     const host = w.hosts.get(`process://${name}`)
@@ -212,7 +76,7 @@ describe('the machine controller', () => {
   })
 
   test('orders a switch only for a slice that is granted and staged, and clears it when the agent is done', async () => {
-    const w = await world()
+    const w = await machineWorld()
     const name = await readyMachine(w)
     const uid = w.machine(name)?.metadata.uid ?? ''
     w.fake.plant(machineComponent, definition('1.1.0'))
@@ -261,7 +125,7 @@ describe('the machine controller', () => {
   })
 
   test('takes a machine away only under a permit, then its host, its Node and itself', async () => {
-    const w = await world()
+    const w = await machineWorld()
     const name = await readyMachine(w)
     const uid = w.machine(name)?.metadata.uid ?? ''
     w.fake.poke(machineSet, { name: 'workers' }, { spec: { replicas: 0 } })
@@ -298,7 +162,7 @@ describe('the machine controller', () => {
   })
 
   test('empties a node before its host goes, and says which pod it waits for', async () => {
-    const w = await world()
+    const w = await machineWorld()
     const name = await readyMachine(w)
     const uid = w.machine(name)?.metadata.uid ?? ''
     const pod = { name: 'web', namespace: 'default' }
@@ -329,9 +193,9 @@ describe('the machine controller', () => {
   })
 
   test('a provider that refuses makes the machine Failed, with its words, and is asked again', async () => {
-    const w = await world()
+    const w = await machineWorld()
     w.refuse('no room in zone-a')
-    w.fake.plant(machineSet, set(1))
+    w.fake.plant(machineSet, setOf(1))
     await w.clock.advance(1_000)
     const [first] = w.fake.all(machineType) as readonly Machine[]
     const status = () => w.machine(first?.metadata.name ?? '')?.status
@@ -347,7 +211,7 @@ describe('the machine controller', () => {
   })
 
   test('a machine of a provider that nobody configured is Stalled, and nothing is made for it', async () => {
-    const w = await world()
+    const w = await machineWorld()
     w.fake.plant(machineType, { ...machineType.example, metadata: { name: 'm' }, spec: { provider: { name: 'moon' } } })
     await w.clock.advance(1_000)
     expect(w.machine('m')?.status?.conditions?.find((c) => c.type === 'Stalled')).toMatchObject({
@@ -358,7 +222,7 @@ describe('the machine controller', () => {
   })
 
   test('a machine that is only observed is left alone', async () => {
-    const w = await world()
+    const w = await machineWorld()
     w.fake.plant(machineType, { ...machineType.example, metadata: { name: 'm' }, spec: { channel: 'Observe' } })
     await w.clock.advance(1_000)
     expect(w.machine('m')?.metadata.finalizers).toBeUndefined()
@@ -366,7 +230,7 @@ describe('the machine controller', () => {
   })
 
   test('a machine whose agent and node are silent is Lost, and is back when they are heard again', async () => {
-    const w = await world()
+    const w = await machineWorld()
     const name = await readyMachine(w)
     beat(w, name)
     await w.clock.advance(50_000)
@@ -413,8 +277,8 @@ async function certificateRequest(
 
 describe('the approver', () => {
   test("approves the machine's own token, and denies another machine's", async () => {
-    const w = await world()
-    w.fake.plant(machineSet, set(2))
+    const w = await machineWorld()
+    w.fake.plant(machineSet, setOf(2))
     await w.clock.advance(1_000)
     const [a = '', b = ''] = w.fake.all(machineType).map((m) => m.metadata.name)
     const idOf = (name: string) => w.hosts.get(`process://${name}`)?.request.join.token.slice(0, 6)

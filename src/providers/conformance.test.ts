@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CONFORMANCE, type ConformanceTools } from './conformance.ts'
+import { CONFORMANCE, type ConformanceTools, conformanceFor } from './conformance.ts'
 import { type MemoryHost, MemoryProvider } from './memory.ts'
-import type { HostRequest, Provider } from './port.ts'
+import type { Host, HostRequest, Provider } from './port.ts'
 import { createProcessProvider } from './process/provider.ts'
+import { StaticProvider, notesIn, notesInMemory } from './static/provider.ts'
 
 const until: ConformanceTools['until'] = async (holds) => {
   for (let i = 0; i < 500; i++) {
@@ -56,6 +57,54 @@ describe('the process provider', () => {
     ending.abort()
   })
 })
+
+describe('the static provider', () => {
+  let base: string
+  const start = async () => new StaticProvider({ notes: await notesIn(join(base, 'static')), clock: systemClock })
+  beforeAll(async () => {
+    base = await realpath(await mkdtemp(join(tmpdir(), 'conformance-')))
+  })
+  afterAll(() => rm(base, { recursive: true, force: true }))
+
+  test.each(conformanceFor({ isHostKept: true }))('$name', async (c) => {
+    await c.run({ provider: await start(), until, restarted: start })
+  })
+
+  test('cannot switch a host off and on, and says who can', async () => {
+    const provider = new StaticProvider({ notes: notesInMemory(), clock: systemClock })
+    const made = await provider.create({
+      clientToken: 'u',
+      machine: 'm',
+      params: { address: '10.0.0.1' },
+      join: bundle,
+    })
+    expect(made).toMatchObject({ kind: 'Host', host: { providerID: 'static://m', address: '10.0.0.1' } })
+    await expect(provider.reboot('static://m')).rejects.toThrow('KN3091')
+  })
+
+  test('a note that is damaged is nobody’s word about the host', async () => {
+    const provider = new StaticProvider({
+      notes: notesInMemory(new Map([['m', '{"clientToken":1}']])),
+      clock: systemClock,
+    })
+    await expect(provider.get('static://m')).rejects.toThrow('KN3090')
+  })
+})
+
+const bundle = {
+  server: 'https://127.0.0.1:6443',
+  caData: 'Q0E=',
+  token: 'abcdef.0123456789abcdef',
+  machine: 'm',
+  node: 'm',
+  cluster: 'test',
+  artifactBase: 'file:///nowhere/',
+  trust: { sequence: 1, threshold: 1, keys: [] },
+}
+
+const once: ConformanceTools['until'] = async (holds) => {
+  if (!(await holds())) throw new Error('it never happened')
+}
 
 /** A provider with one planted fault each; the kit must fail it, in the case that is about it. */
 const faulty: Readonly<Record<string, { readonly fails: string; readonly make: () => ConformanceTools }>> = {
@@ -108,10 +157,74 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     fails: 'a reboot shows as another boot id of the same host',
     make: () => ({
       ...changed(() => ({ reboot: async () => 'Ordered' as const })),
-      until: async (holds) => {
-        if (!(await holds())) throw new Error('it never happened')
-      },
+      until: once,
     }),
+  },
+  'goes on with a create that was given up, beside the next one': {
+    fails: 'a create that was given up while it was slow ends in the same one host when it is repeated',
+    make: () => {
+      const extra: Host[] = []
+      return changed((p) => ({
+        create: async (r, signal) => {
+          const made = await p.create(r)
+          if (signal !== undefined && made.kind === 'Host') extra.push({ ...made.host, providerID: 'memory://second' })
+          return made
+        },
+        list: async () => [...(await p.list()), ...extra],
+      }))
+    },
+  },
+  'never says Gone': {
+    fails: 'a delete that is repeated while the first is under way ends in Gone',
+    make: () => ({
+      ...changed((p) => ({ delete: async (id) => (await p.delete(id), 'Deleting' as const) })),
+      until: once,
+    }),
+  },
+  'calls a host running that is on its way out': {
+    fails: 'a host that was told to go is never called running',
+    make: () => {
+      const last = new Map<string, Host>()
+      return changed((p) => ({
+        get: async (id) => {
+          const host = await p.get(id)
+          if (host !== undefined) last.set(id, host)
+          return host ?? last.get(id)
+        },
+        create: async (r) => {
+          const made = await p.create(r)
+          if (made.kind === 'Host') last.set(made.host.providerID, made.host)
+          return made
+        },
+      }))
+    },
+  },
+  'asks to slow down and never says for how long': {
+    fails: 'asked for many at once, it makes each once or says when to ask again',
+    make: () => {
+      let n = 0
+      return changed((p) => ({
+        create: async (r) => (n++ === 2 ? { kind: 'Throttled', retryAfterMs: 0 } : p.create(r)),
+      }))
+    },
+  },
+  'makes a host for a request that it put off': {
+    fails: 'asked for many at once, it makes each once or says when to ask again',
+    make: () => {
+      let n = 0
+      const broken = changed((p) => ({
+        create: async (r) => {
+          if (n++ !== 2) return p.create(r)
+          await p.create({ ...r, clientToken: `${r.clientToken}-early` })
+          return { kind: 'Throttled', retryAfterMs: 10 }
+        },
+      }))
+      return { ...broken, until: once }
+    },
+  },
+  'names hosts like another provider': {
+    fails: 'every id begins with the name of the provider, and none is in the list twice',
+    make: () => changed((p) => ({ list: async () => [...(await p.list()), ...(await p.list())] })),
   },
   'invents hosts that never were': {
     fails: 'an id that never was is absent, and nothing can be done to it',

@@ -14,6 +14,8 @@ export interface ConformanceTools {
 
 export interface ConformanceCase {
   readonly name: string
+  /** About hosts that the provider makes and switches; not for one whose hosts are kept. */
+  readonly isAboutPower?: true
   /** Throws when the provider does not conform. */
   run(tools: ConformanceTools): Promise<void>
 }
@@ -59,6 +61,9 @@ async function gone({ provider, until }: ConformanceTools, providerID: string): 
 
 const hostsOf = async (provider: Provider, machine: string): Promise<readonly Host[]> =>
   (await provider.list()).filter((h) => h.machine === machine)
+
+/** Enough at once that a provider with a limit shows it, and few enough for real machines. */
+const BURST = 5
 
 export const CONFORMANCE: readonly ConformanceCase[] = [
   {
@@ -135,7 +140,72 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'a create that was given up while it was slow ends in the same one host when it is repeated',
+    run: async (tools) => {
+      const { provider } = tools
+      const stop = new AbortController()
+      const slow = provider.create(requestFor('slow', tools), stop.signal).catch(() => undefined)
+      stop.abort()
+      const [, host] = await Promise.all([slow, made(tools, 'slow')])
+      must((await hostsOf(provider, 'slow')).length === 1, 'a create that was given up left a second host')
+      await gone(tools, host.providerID)
+    },
+  },
+  {
+    name: 'a delete that is repeated while the first is under way ends in Gone',
+    run: async (tools) => {
+      const host = await made(tools, 'going')
+      await Promise.all([tools.provider.delete(host.providerID), tools.provider.delete(host.providerID)])
+      await tools.until(async () => (await tools.provider.delete(host.providerID)) === 'Gone')
+      must((await tools.provider.get(host.providerID)) === undefined, 'get knows a host that is gone')
+    },
+  },
+  {
+    name: 'a host that was told to go is never called running',
+    run: async (tools) => {
+      const host = await made(tools, 'leaving')
+      await tools.provider.delete(host.providerID)
+      const state = (await tools.provider.get(host.providerID))?.state ?? 'Deleting'
+      must(state === 'Deleting', `a host that was deleted is ${state}`)
+      await gone(tools, host.providerID)
+    },
+  },
+  {
+    name: 'asked for many at once, it makes each once or says when to ask again',
+    run: async (tools) => {
+      const { provider, until } = tools
+      const names = Array.from({ length: BURST }, (_, i) => `burst-${i}`)
+      const first = await Promise.all(names.map((n) => provider.create(requestFor(n, tools))))
+      for (const answer of first)
+        must(
+          answer.kind !== 'Throttled' || (Number.isFinite(answer.retryAfterMs) && answer.retryAfterMs > 0),
+          'it asks to slow down and does not say for how long',
+        )
+      const hosts: Host[] = []
+      for (const n of names) {
+        await until(async () => (await provider.create(requestFor(n, tools))).kind === 'Host')
+        hosts.push(await made(tools, n))
+        must((await hostsOf(provider, n)).length === 1, 'a request that was put off left a second host')
+      }
+      await Promise.all(hosts.map((h) => gone(tools, h.providerID)))
+    },
+  },
+  {
+    name: 'every id begins with the name of the provider, and none is in the list twice',
+    run: async (tools) => {
+      const host = await made(tools, 'named')
+      const ids = (await tools.provider.list()).map((h) => h.providerID)
+      must(
+        ids.every((id) => id.startsWith(`${tools.provider.name}://`)),
+        'an id does not tell its provider',
+      )
+      must(new Set(ids).size === ids.length, 'an id is in the list twice')
+      await gone(tools, host.providerID)
+    },
+  },
+  {
     name: 'a reboot shows as another boot id of the same host',
+    isAboutPower: true,
     run: async (tools) => {
       const host = await made(tools, 'rebooted')
       must(host.bootID !== undefined, 'a host has no boot id')
@@ -166,3 +236,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
 ]
+
+/** Those that a provider has to pass. */
+export const conformanceFor = ({ isHostKept }: Pick<Provider, 'isHostKept'>): readonly ConformanceCase[] =>
+  isHostKept === true ? CONFORMANCE.filter((c) => c.isAboutPower !== true) : CONFORMANCE

@@ -190,6 +190,8 @@ function lastSteps(seen: Seen): MachinePlan {
     ...(node !== undefined && isProvided(machine) && !isNodeKept
       ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const]
       : []),
+    // A host that stays is only forgotten by its provider.
+    ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine goes')] : []),
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []

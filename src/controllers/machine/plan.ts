@@ -93,8 +93,13 @@ const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1
 
 /** Only looked at. What was made for it while it was managed is let go; its Node and its host are not touched. */
 function planObserved(seen: Seen): MachinePlan {
+  const { providerID } = seen.machine.spec
   const actions: MachineAction[] = [
     ...seen.tokens.map((t): MachineAction => deleteToken(t, 'the machine is only observed')),
+    // A host that stays is only forgotten by its provider.
+    ...(hasFinalizer(seen.machine) && seen.isHostKept && providerID !== undefined
+      ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is only observed' } as const]
+      : []),
     ...(hasFinalizer(seen.machine)
       ? [{ kind: 'RemoveFinalizer', reason: 'nothing of an observed machine is ours' } as const]
       : []),

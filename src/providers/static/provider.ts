@@ -1,0 +1,161 @@
+// Hosts that were there before us and stay after us: nothing is made and nothing is ended. A person runs the join command on them. The provider only
+// keeps a note of who has which host; what it forgets is noted again with the next create.
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { CreateResult, DeleteResult, Host, HostRequest, Provider } from '../port.ts'
+import { isMachineName } from '../process/layout.ts'
+import { readText, writeWhole } from '../process/record.ts'
+
+export const STATIC_SCHEME = 'static://'
+
+interface Note {
+  readonly clientToken: string
+  readonly machine: string
+  readonly address?: string
+  readonly createdAt: string
+}
+
+/** Where notes are kept. Every call is one step: the old note or the new one, never half. */
+export interface Notes {
+  read(machine: string): Promise<string | undefined>
+  write(machine: string, text: string): Promise<void>
+  remove(machine: string): Promise<boolean>
+  names(): Promise<readonly string[]>
+}
+
+export function notesInMemory(kept: Map<string, string> = new Map()): Notes {
+  return {
+    read: async (machine) => kept.get(machine),
+    write: async (machine, text) => void kept.set(machine, text),
+    remove: async (machine) => kept.delete(machine),
+    names: async () => [...kept.keys()],
+  }
+}
+
+const ENDING = '.json'
+
+export async function notesIn(dir: string): Promise<Notes> {
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const file = (machine: string) => join(dir, machine + ENDING)
+  return {
+    read: (machine) => readText(file(machine)),
+    write: (machine, text) => writeWhole(file(machine), text),
+    remove: async (machine) => {
+      const isThere = (await readText(file(machine))) !== undefined
+      await rm(file(machine), { force: true })
+      return isThere
+    },
+    names: async () =>
+      (await readdir(dir))
+        .filter((n) => n.endsWith(ENDING))
+        .map((n) => n.slice(0, -ENDING.length))
+        .filter(isMachineName),
+  }
+}
+
+function parseNote(machine: string, text: string): Note {
+  const value: unknown = JSON.parse(text)
+  const { clientToken, createdAt, address } = isObject(value) ? value : {}
+  if (typeof clientToken !== 'string' || typeof createdAt !== 'string')
+    throw new KubeNodeError(
+      'KN3090',
+      `cannot tell who has the host of ${machine}: the note of the static provider about it is damaged; remove it`,
+    )
+  return { clientToken, createdAt, machine, ...(typeof address === 'string' && { address }) }
+}
+
+export interface StaticProviderOptions {
+  readonly notes: Notes
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export class StaticProvider implements Provider {
+  readonly name = 'static'
+  readonly isHostKept = true
+  readonly #notes: Notes
+  readonly #clock: Pick<Clock, 'now'>
+  /** Two creates of one machine at the same time come one after the other. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor({ notes, clock }: StaticProviderOptions) {
+    this.#notes = notes
+    this.#clock = clock
+  }
+
+  create(request: HostRequest): Promise<CreateResult> {
+    return this.#inTurn(() => this.#take(request))
+  }
+
+  async get(providerID: string): Promise<Host | undefined> {
+    const machine = machineOf(providerID)
+    const note = machine === undefined ? undefined : await this.#note(machine)
+    return note && hostOf(note)
+  }
+
+  async list(): Promise<readonly Host[]> {
+    const notes = await Promise.all((await this.#notes.names()).map((m) => this.#note(m)))
+    return notes.flatMap((n) => (n === undefined ? [] : [hostOf(n)]))
+  }
+
+  /** Forgets who has it; the host itself is its owner's. */
+  delete(providerID: string): Promise<DeleteResult> {
+    const machine = machineOf(providerID)
+    if (machine === undefined) return Promise.resolve('Gone')
+    return this.#inTurn(async () => ((await this.#notes.remove(machine)) ? 'Deleted' : 'Gone'))
+  }
+
+  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+    if ((await this.get(providerID)) === undefined) return 'Gone'
+    throw new KubeNodeError(
+      'KN3091',
+      `cannot reboot ${providerID}: nobody but its agent can switch an existing host off and on; do it by hand when the agent is silent`,
+    )
+  }
+
+  /** There is nobody to tell anything. */
+  async events(): Promise<void> {
+    return undefined
+  }
+
+  async #take({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
+    if (!isMachineName(machine))
+      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a node` }
+    const known = await this.#note(machine)
+    if (known !== undefined && known.clientToken !== clientToken)
+      return { kind: 'Refused', reason: `the host of ${machine} belongs to another machine of this name` }
+    if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
+    const { address } = params
+    const createdAt = timestamp(this.#clock.now())
+    const note: Note = { machine, clientToken, createdAt, ...(address !== undefined && { address }) }
+    await this.#notes.write(machine, `${JSON.stringify(note)}\n`)
+    return { kind: 'Host', host: hostOf(note) }
+  }
+
+  async #note(machine: string): Promise<Note | undefined> {
+    const text = await this.#notes.read(machine)
+    return text === undefined ? undefined : parseNote(machine, text)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work, work)
+    this.#turn = mine
+    return mine
+  }
+}
+
+function machineOf(providerID: string): string | undefined {
+  const machine = providerID.slice(STATIC_SCHEME.length)
+  return providerID.startsWith(STATIC_SCHEME) && isMachineName(machine) ? machine : undefined
+}
+
+const hostOf = ({ machine, clientToken, createdAt, address }: Note): Host => ({
+  providerID: STATIC_SCHEME + machine,
+  clientToken,
+  machine,
+  state: 'Running',
+  ...(address !== undefined && { address }),
+  createdAt,
+})
