@@ -72,6 +72,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
     await forgetOldReboot(parts)
     await parts.components.load()
     await parts.board.start()
+    parts.drift.start()
     await obeyKept(parts)
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
@@ -146,8 +147,9 @@ async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {
 }
 
 async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
-  const { jobs, machineWriter, nodeWriter, components, board, supervisor } = parts
+  const { jobs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
   await jobs.close()
+  await drift.close()
   machineWriter.close()
   nodeWriter.close()
   await components.close()

@@ -34,6 +34,8 @@ export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
 export const firstTrustFile = (d: NodeDir): string => join(d.state, 'trust-at-join.json')
 export const machineFile = (d: NodeDir): string => join(d.state, 'machine.json')
 export const problemsFile = (d: NodeDir): string => join(d.state, 'problems.json')
+/** How far each monitored log was read. */
+export const positionsFile = (d: NodeDir): string => join(d.state, 'monitor-positions.json')
 export const cursorsFile = (d: NodeDir): string => join(d.state, 'log-cursors.json')
 
 export const artifactsFolder = (d: NodeDir): string => join(d.state, 'artifacts')
@@ -50,6 +52,9 @@ export const slotsFolder = (d: NodeDir, component: string): string => join(compo
 export const slotFolder = (d: NodeDir, component: string, slot: string): string => join(slotsFolder(d, component), slot)
 /** The one symbolic link whose change is the switch. */
 export const currentLink = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'current')
+
+/** What somebody else had put in the place of something of a component. */
+export const foreignFolder = (d: NodeDir, component: string): string => join(d.state, 'foreign', component)
 
 export const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
 export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), `${uid}.json`)

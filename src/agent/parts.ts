@@ -15,6 +15,8 @@ import { TrustStore } from './components/trust-store.ts'
 import type { AgentConfig } from './config.ts'
 import { problemOf, type ComponentProblem } from './detect/component-problems.ts'
 import { ProblemBoard } from './detect/problem-board.ts'
+import { DriftWatch } from './drift/drift-watch.ts'
+import { RunningPrograms } from './drift/running.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
@@ -62,6 +64,7 @@ export interface Parts {
   readonly supervisor: Processes
   readonly components: AllComponents
   readonly board: ProblemBoard
+  readonly drift: DriftWatch
   readonly jobs: JobWatches
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
@@ -120,6 +123,14 @@ export function buildParts(o: PartsOptions): Parts {
       machineWriter.touch()
     },
   })
+  const running = new RunningPrograms(dir)
+  const drift = new DriftWatch({
+    ...base,
+    platform,
+    processes: supervisor,
+    workers: () => components.workers,
+    lookAtRunning: (inUse) => running.look(inUse, supervisor.main?.(inUse.component)),
+  })
   const board: ProblemBoard = new ProblemBoard({
     ...base,
     bootId: facts.bootId,
@@ -159,7 +170,21 @@ export function buildParts(o: PartsOptions): Parts {
     nodeUid: () => nodeObject.uid(),
     ports: stepPorts(o, components, systemctl),
   })
-  return { files, dir, config, facts, machine, target, supervisor, components, board, jobs, machineWriter, nodeWriter }
+  return {
+    files,
+    dir,
+    config,
+    facts,
+    machine,
+    target,
+    supervisor,
+    components,
+    drift,
+    board,
+    jobs,
+    machineWriter,
+    nodeWriter,
+  }
 }
 
 function problemsOf(

@@ -59,9 +59,9 @@ export class AllComponents {
   }
 
   reports(): readonly ComponentReport[] {
-    return this.workers.flatMap(({ component, record, waiting }) => {
+    return this.workers.flatMap(({ component, record, waiting, drift, foreign }) => {
       const named = this.#order?.components.find((c) => c.name === component)
-      return record === undefined ? [] : [{ record, order: named, waiting }]
+      return record === undefined ? [] : [{ record, order: named, waiting, drift, foreign }]
     })
   }
 

@@ -43,6 +43,8 @@ export interface ComponentSeen {
   readonly staging: Target | undefined
   /** Somebody with a permit asked for it. */
   readonly asked: 'Restart' | 'Reinstall' | undefined
+  /** What runs or lies there is not what was installed, and only a switch to a fresh copy changes that. */
+  readonly isDrifted?: boolean
 }
 
 export type ComponentAction =
@@ -148,7 +150,8 @@ const isUp = (p: ProcessReading): boolean => p === 'Running' || p === 'NoService
 function planStaged(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
   const { staged, current } = record
   if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
-  if (current?.digest === staged.digest) return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
+  if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
+    return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
   if (seen.missingRequirement !== undefined) return wait(seen.missingRequirement)
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)

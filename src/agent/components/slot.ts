@@ -1,4 +1,5 @@
-// Fills a slot: the archive unpacked, files rendered, everything synced, and last the file that says that it is whole.
+// Fills a slot: the archive unpacked, files rendered, everything synced, and last the file that says that it is whole. What was put there is written
+// down beside it, so that every later change is seen.
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -9,6 +10,7 @@ import { makeFolderDurably, readState, removeDurably, writeDurably } from '../fi
 import type { Files } from '../files/port.ts'
 import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
 import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
+import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts'
 import type { Slot, Target } from './record.ts'
 import { readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
 import { rendered } from './template.ts'
@@ -69,6 +71,7 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   await unpack(files, out, layout, content.artifact)
   await renderFiles(out, layout, config?.values ?? {}, spec)
   await out.syncFolders()
+  await writeDurably(files, join(folder, MANIFEST), JSON.stringify(await manifestOf(files, folder, out.placed)))
   await files.syncFolder(slotsFolder(dir, spec.component))
   await writeDurably(files, join(folder, MARK), JSON.stringify({ spec, config: config?.name }))
   return slot
@@ -81,7 +84,13 @@ export async function removeSlot({ files, dir }: SlotDeps, component: string, sl
   await files.remove(folder)
 }
 
-async function unpack(files: Files, out: SlotWriter, layout: Layout, artifact: string | undefined): Promise<void> {
+/** Where the files of a slot go. */
+export interface SlotSink {
+  folder(path: string): Promise<void>
+  file(path: string, mode: number): Promise<TarFileSink>
+}
+
+export async function unpack(files: Files, out: SlotSink, layout: Layout, artifact: string | undefined): Promise<void> {
   if (artifact === undefined) return
   const whole =
     layout.binaries.length === 1 && layout.binaries[0]?.source === undefined ? layout.binaries[0] : undefined
@@ -99,11 +108,7 @@ async function unpack(files: Files, out: SlotWriter, layout: Layout, artifact: s
 
 const NOWHERE: TarFileSink = { write: async () => undefined, end: async () => undefined }
 
-function sinkOf(
-  out: SlotWriter,
-  layout: Layout,
-  missing: Map<string | undefined, Layout['binaries'][number]>,
-): TarSink {
+function sinkOf(out: SlotSink, layout: Layout, missing: Map<string | undefined, Layout['binaries'][number]>): TarSink {
   const { tree } = layout
   const inTree = (path: string): string | undefined => {
     if (tree === undefined) return undefined
@@ -141,22 +146,31 @@ async function renderFiles(
         'KN8022',
         `cannot render ${path} of ${spec.component} ${spec.version}: ${result.reason}; add it to the values in fleet/`,
       )
-    const file = await out.file(inSlot, mode)
-    await file.write(Buffer.from(result.text))
-    await file.end()
+    const text = Buffer.from(result.text)
+    // The second copy is what a file that somebody changed is made whole from.
+    for (const place of [inSlot, keptFile(inSlot)]) {
+      const file = await out.file(place, place === inSlot ? mode : 0o600)
+      await file.write(text)
+      await file.end()
+    }
   }
 }
 
 /** Makes files and folders below one new folder, and remembers which folders to sync. */
-class SlotWriter {
+class SlotWriter implements SlotSink {
   readonly #files: Files
   readonly #root: string
   readonly #folders = new Set<string>()
+  readonly #placed = new Map<string, PlacedDigest>()
 
   constructor(files: Files, root: string) {
     this.#files = files
     this.#root = root
     this.#folders.add(root)
+  }
+
+  get placed(): readonly PlacedDigest[] {
+    return [...this.#placed.values()]
   }
 
   async folder(path: string): Promise<void> {
@@ -172,11 +186,16 @@ class SlotWriter {
     // A rendered file may stand where the archive brought a default one.
     await this.#files.remove(full)
     const writer = await this.#files.create(full, mode)
+    const hash = createHash('sha256')
     return {
-      write: (chunk) => writer.write(chunk),
+      write: (chunk) => {
+        hash.update(chunk)
+        return writer.write(chunk)
+      },
       end: async () => {
         await writer.sync()
         await writer.close()
+        this.#placed.set(path, { path, mode, sha256: hash.digest('hex') })
       },
     }
   }

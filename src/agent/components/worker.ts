@@ -15,7 +15,7 @@ import {
 } from './plan.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import { Prober } from './prober.ts'
-import { isSameTarget, isSlotOf, type ComponentRecord, type Target } from './record.ts'
+import { isSameTarget, isSlotOf, type ComponentRecord, type Slot, type Target } from './record.ts'
 import { readSlot } from './slot.ts'
 import type { StageRequest, Staged } from './stage.ts'
 import { Switcher, type SwitchDeps } from './switch.ts'
@@ -40,6 +40,11 @@ export type AskResult = { readonly kind: 'Done' } | { readonly kind: 'Failed'; r
 interface Ask {
   readonly kind: 'Restart' | 'Reinstall'
   readonly done: (result: AskResult) => void
+}
+
+interface Visit {
+  readonly run: () => Promise<void>
+  readonly drop: () => void
 }
 
 const STAGE_FIRST_MS = 1_000
@@ -70,6 +75,9 @@ export class ComponentWorker {
   #isDirty = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
+  #visits: Visit[] = []
+  #drift: string | undefined
+  #foreign: readonly string[] = []
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -89,6 +97,35 @@ export class ComponentWorker {
 
   get probes(): ProbeReading {
     return this.#prober?.reading() ?? NO_PROBES
+  }
+
+  /** What differs from what was installed and waits for a switch order. */
+  get drift(): string | undefined {
+    return this.#drift
+  }
+
+  /** Paths of the node at which somebody else's things were left. */
+  get foreign(): readonly string[] {
+    return this.#foreign
+  }
+
+  setDrift(drift: string | undefined, foreign: readonly string[] = []): void {
+    if (drift === this.#drift && foreign.length === this.#foreign.length) return
+    this.#drift = drift
+    this.#foreign = foreign
+    if (drift !== undefined) this.#log.warn('component drifted', { drift })
+    this.wake()
+    this.#deps.onChange()
+  }
+
+  /** Runs between two steps; not at all while a switch is open or nothing is in use. */
+  between(work: () => Promise<void>): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const isCalm = (): boolean => this.record?.current !== undefined && this.record.open === undefined
+    this.#visits.push({ run: () => (isCalm() ? work() : Promise.resolve()).then(resolve, reject), drop: resolve })
+    this.wake()
+    return promise
   }
 
   /** Nothing is installed and nothing is wanted any more. */
@@ -133,6 +170,7 @@ export class ComponentWorker {
     this.#prober?.close()
     this.#staging?.stop.abort(new Error('the agent stops'))
     await this.#busy
+    for (const visit of this.#visits.splice(0)) visit.drop()
   }
 
   /** Resolves when the worker has nothing to do right now; for tests and for a calm end. */
@@ -145,6 +183,7 @@ export class ComponentWorker {
       this.#isDirty = false
       this.#timer?.cancel()
       try {
+        for (const visit of this.#visits.splice(0)) await visit.run()
         await this.#turn()
       } catch (e) {
         this.#log.error('component step failed', { error: e })
@@ -189,6 +228,7 @@ export class ComponentWorker {
       stageBackoffMs: Math.max(0, this.#stageAgainAt - clock.monotonic()),
       staging: this.#staging?.target,
       asked: this.#asks[0]?.kind,
+      isDrifted: this.#drift !== undefined,
     }
   }
 
@@ -299,7 +339,7 @@ export class ComponentWorker {
     else if (!isSameTarget(record.target, target)) {
       this.#stageFailures = 0
       // Only the count of tries is new, and the version works: nothing has to be fetched or switched.
-      if (record.state === 'Healthy' && isSlotOf(record.current, target)) {
+      if (record.state === 'Healthy' && isSlotOf(record.current, target) && this.#drift === undefined) {
         await this.#journal.write({ target })
         return
       }
@@ -322,7 +362,7 @@ export class ComponentWorker {
 
   async #fetch(target: Target, signal: AbortSignal): Promise<void> {
     try {
-      const { slot } = await this.#deps.stage({ component: this.component, target }, signal)
+      const { slot } = await this.#deps.stage({ component: this.component, target, ...this.#freshCopy(target) }, signal)
       const { record } = this
       if (signal.aborted || record === undefined || !isSameTarget(record.target, target)) return
       this.#stageFailures = 0
@@ -331,6 +371,14 @@ export class ComponentWorker {
     } catch (e) {
       if (!signal.aborted) await this.#stageFailed(e)
     }
+  }
+
+  /** What somebody changed is replaced by another copy: the same slot would be taken for whole. */
+  #freshCopy(target: Target): { readonly generation?: number } {
+    const { record } = this
+    return this.#drift !== undefined && isSlotOf(record?.current, target)
+      ? { generation: generationAfter(record?.current) }
+      : {}
   }
 
   async #stageFailed(error: unknown): Promise<void> {
@@ -365,11 +413,10 @@ export class ComponentWorker {
       ask.done({ kind: 'Failed', message: `${this.component} is being changed already` })
       return
     }
-    const { version, config, id } = record.current
+    const { version, config } = record.current
     const target: Target = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
     try {
-      const generation = Number(id.split('-')[1] ?? 0) + 1
-      const request = { component: this.component, target, generation }
+      const request = { component: this.component, target, generation: generationAfter(record.current) }
       const { slot } = await this.#deps.stage(request, new AbortController().signal)
       this.#reinstalling = ask
       await this.#switcher.beginAgain(slot)
@@ -391,6 +438,8 @@ export class ComponentWorker {
     this.#timer = this.#deps.clock.after(ms, () => this.wake())
   }
 }
+
+const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
 
 /** Nothing else is on its way to this component. */
 const isAtRest = ({ state }: ComponentRecord): boolean =>

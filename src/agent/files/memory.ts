@@ -6,6 +6,7 @@ import type { Files, FileStat, FileWriter } from './port.ts'
 interface FileNode {
   readonly kind: 'File'
   readonly mode: number
+  modifiedMs: number
   data: Buffer
   durable: Buffer
 }
@@ -82,7 +83,8 @@ export class MemoryFiles implements Files {
     const node = this.#find(path)
     if (node === undefined) return undefined
     const size = node.kind === 'File' ? node.data.length : 0
-    return { kind: node.kind, size, modifiedMs: this.#now(), mode: node.kind === 'File' ? node.mode : 0o755 }
+    const modifiedMs = node.kind === 'File' ? node.modifiedMs : 0
+    return { kind: node.kind, size, modifiedMs, mode: node.kind === 'File' ? node.mode : 0o755 }
   }
 
   async list(path: string): Promise<readonly string[]> {
@@ -116,12 +118,19 @@ export class MemoryFiles implements Files {
     const { parent, name } = this.#place(path)
     if (parent.entries.has(name)) throw refused('create', path, 'it exists already')
     this.#change()
-    const node: FileNode = { kind: 'File', mode, data: Buffer.alloc(0), durable: Buffer.alloc(0) }
+    const node: FileNode = {
+      kind: 'File',
+      mode,
+      modifiedMs: this.#now(),
+      data: Buffer.alloc(0),
+      durable: Buffer.alloc(0),
+    }
     parent.entries.set(name, node)
     return {
       write: async (chunk) => {
         this.#change()
         node.data = Buffer.concat([node.data, chunk])
+        node.modifiedMs = this.#now()
       },
       sync: async () => {
         this.#change()
@@ -231,5 +240,5 @@ function survivorOf(node: Node, mode: CrashMode): Node {
   if (node.kind === 'Link') return node
   if (node.kind === 'Directory') return survivor(node, mode)
   const data = mode === 'Kill' ? node.data : node.durable
-  return { kind: 'File', mode: node.mode, data, durable: data }
+  return { kind: 'File', mode: node.mode, modifiedMs: node.modifiedMs, data, durable: data }
 }

@@ -5,6 +5,8 @@ export interface FileStat {
   readonly kind: 'File' | 'Directory' | 'Link' | 'Other'
   readonly size: number
   readonly modifiedMs: number
+  /** When the entry itself last changed, which nobody can set; absent where the medium does not tell. */
+  readonly changedMs?: number
   readonly mode: number
 }
 

@@ -26,7 +26,7 @@ export const realFiles: Files = {
     const s = await present(lstat(path), undefined)
     if (s === undefined) return undefined
     const kind = s.isFile() ? 'File' : s.isDirectory() ? 'Directory' : s.isSymbolicLink() ? 'Link' : 'Other'
-    return { kind, size: s.size, modifiedMs: s.mtimeMs, mode: s.mode & 0o7777 }
+    return { kind, size: s.size, modifiedMs: s.mtimeMs, changedMs: s.ctimeMs, mode: s.mode & 0o7777 }
   },
 
   list: async (path) => (await present(readdir(path), [])).sort((a, b) => (a < b ? -1 : 1)),

@@ -14,18 +14,24 @@ export interface ComponentReport {
   readonly record: ComponentRecord
   readonly order: ComponentOrder | undefined
   readonly waiting: string | undefined
+  readonly drift?: string | undefined
+  /** Paths of the node that somebody else holds. */
+  readonly foreign?: readonly string[]
 }
 
 export interface MachineLook {
   readonly name: string
   readonly facts: HostFacts
   readonly version: string
+  /** To which secret values for this machine are sealed. */
+  readonly publicKey?: string
   readonly components: readonly ComponentReport[]
 }
 
 const MAX_MESSAGE = 200
+const MAX_FOREIGN = 20
 
-export function componentStatus({ record, order, waiting }: ComponentReport): ComponentStatus {
+export function componentStatus({ record, order, waiting, drift }: ComponentReport): ComponentStatus {
   const { component, state, since, current, target, open } = record
   // What is not as declared says why; what is needs no word.
   const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
@@ -40,23 +46,30 @@ export function componentStatus({ record, order, waiting }: ComponentReport): Co
     ...(inUse === undefined ? {} : { version: inUse.version }),
     ...(current === undefined ? {} : { digest: current.digest }),
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+    ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
   }
 }
 
 export const machineStatus = ({ components, ...look }: MachineLook): KubeObject =>
-  machineStatusWith(look, components.map(componentStatus))
+  machineStatusWith(
+    look,
+    components.map(componentStatus),
+    components.flatMap((c) => c.foreign ?? []),
+  )
 
 export const machineStatusWith = (
-  { name, facts, version }: Omit<MachineLook, 'components'>,
+  { name, facts, version, publicKey }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
+  foreign: readonly string[] = [],
 ): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'Machine',
   metadata: { name },
   status: {
     bootID: facts.bootId,
-    agent: { version },
+    agent: { version, ...(publicKey === undefined ? {} : { publicKey }) },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })

@@ -23,6 +23,12 @@ export interface Processes {
   stop(component: string): Promise<void>
   /** The component leaves the node, or has no process any more: what was written for it outside of its slot goes too. */
   forget?(component: string, service: Service | undefined): Promise<void>
+  /** What of its unit somebody else has changed. */
+  drift?(request: StartRequest): Promise<string | undefined>
+  /** Puts its unit right; starts nothing again. */
+  mend?(request: StartRequest): Promise<void>
+  /** Its main process. */
+  main?(component: string): number | undefined
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void
   reading(component: string): ProcessReading
   /** Why, for people. */

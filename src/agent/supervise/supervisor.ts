@@ -201,6 +201,10 @@ export class Supervisor implements Processes {
     if (entry !== undefined && livingStat(entry.id) !== undefined) send(entry.id.pid, signal)
   }
 
+  main(component: string): number | undefined {
+    return this.#entries.get(component)?.id.pid
+  }
+
   reading(component: string): ProcessReading {
     return this.#entries.get(component)?.reading ?? 'Stopped'
   }

@@ -91,6 +91,9 @@ const componentStatus = obj('One component as the agent sees it.', {
   state: phase('Component', 'What the agent is doing with it.'),
   since: time('Since when it is in this state.'),
   message: optional(sentence('Why, for people.')),
+  drifted: optional(
+    sentence('What is not as it was installed and is not put right by itself: it waits for an order to switch.'),
+  ),
   digest: optional(sha256('SHA-256 over what is installed, so that equal nodes are seen to be equal.')),
   attempt: optional(int('The attempt that this state belongs to.', { min: 1, max: 1_000_000 })),
 })

@@ -46,6 +46,7 @@ interface Entry {
   readonly unit: string
   readonly slot: string
   readonly restart: Service['restart']
+  readonly ours: boolean
   main: ProcessId | undefined
   restarts: number
   startedAt: number
@@ -61,6 +62,8 @@ interface Known {
   readonly unit: string
   readonly slot: string
   readonly restart: Service['restart']
+  /** Written by us from its first line to its last. */
+  readonly ours: boolean
 }
 
 export class Systemd implements Processes {
@@ -93,7 +96,7 @@ export class Systemd implements Processes {
     const unit = unitName(component, service)
     const old = this.#entries.get(component)
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
-    await this.#write({ component, service, environment: this.#o.environment }, unit)
+    const ours = await this.#write({ component, service, environment: this.#o.environment }, unit)
     const state = await this.#state(unit)
     if (state.load !== 'loaded')
       throw new KubeNodeError(
@@ -105,7 +108,7 @@ export class Systemd implements Processes {
     if (isUp && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
       if (old === undefined) this.#o.log.info('running unit taken over as it is', { component, unit })
     } else await this.#bringUp(component, state)
-    await this.#remember(component, { unit, slot, restart: service.restart })
+    await this.#remember(component, { unit, slot, restart: service.restart, ours })
   }
 
   async #bringUp(component: string, { unit, active, file }: UnitState): Promise<void> {
@@ -176,6 +179,29 @@ export class Systemd implements Processes {
       .catch((error: unknown) => log.warn('signal not sent', { component, signal, error }))
   }
 
+  async drift({ component, service }: StartRequest): Promise<string | undefined> {
+    const entry = this.#entries.get(component)
+    if (entry === undefined) return undefined
+    const { unit, ours } = entry
+    const { path, wanted } = this.#place({ component, service, environment: this.#o.environment }, unit, ours)
+    if (wanted === undefined || (await this.#readPlain(path)) === wanted) return undefined
+    return `the unit ${unit} is not as it was written`
+  }
+
+  async mend({ component, service }: StartRequest): Promise<void> {
+    const entry = this.#entries.get(component)
+    if (entry === undefined) return
+    const content = { component, service, environment: this.#o.environment }
+    const { path, wanted } = this.#place(content, entry.unit, entry.ours)
+    if (wanted === undefined) return
+    await writeDurably(this.#o.files, path, wanted, 0o644)
+    await this.#o.systemctl.run('daemon-reload')
+  }
+
+  main(component: string): number | undefined {
+    return this.#entries.get(component)?.main?.pid
+  }
+
   reading(component: string): ProcessReading {
     return this.#entries.get(component)?.reading ?? 'Stopped'
   }
@@ -200,25 +226,41 @@ export class Systemd implements Processes {
     this.#timer?.cancel()
   }
 
-  /** Our own unit, or a drop-in beside one of somebody else. */
-  async #write(content: UnitContent, unit: string): Promise<void> {
-    const { dir, systemctl } = this.#o
-    const { component, service } = content
-    const own = onNode(dir, join(UNITS, unit))
+  /** Our own unit, or a drop-in beside one of somebody else. Answers whether the unit is ours. */
+  async #write(content: UnitContent, unit: string): Promise<boolean> {
+    const { files, systemctl } = this.#o
+    const isOurs = await this.#isOurs(content, unit)
+    const { path, wanted } = this.#place(content, unit, isOurs)
+    const before = await this.#readPlain(path)
+    if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
+    else if (wanted === undefined && ownerOf(before ?? '') === content.component) await removeDurably(files, path)
+    // A unit that the component brings in its files has changed without us.
+    else if (!(await this.#state(unit)).needsReload) return isOurs
+    await systemctl.run('daemon-reload')
+    return isOurs
+  }
+
+  async #isOurs({ component, service }: UnitContent, unit: string): Promise<boolean> {
+    if (service.exec === undefined) return false
+    const known = this.#entries.get(component)
+    if (known?.unit === unit) return known.ours
+    const own = onNode(this.#o.dir, join(UNITS, unit))
     const there = await this.#readPlain(own)
     const owner = there === undefined ? undefined : ownerOf(there)
-    const isForeign = there === undefined ? (await this.#state(unit)).load === 'loaded' : owner === undefined
     if (owner !== undefined && owner !== component)
       throw new KubeNodeError('KN8039', `cannot start ${component}: the unit ${unit} belongs to the component ${owner}`)
-    const isOurs = !isForeign && service.exec !== undefined
-    const wanted = isOurs ? unitText(content) : dropInText(content)
-    const path = isOurs ? own : onNode(dir, join(UNITS, `${unit}.d`, DROP_IN))
-    const before = await this.#readPlain(path)
-    if (wanted !== before && wanted !== undefined) await writeDurably(this.#o.files, path, wanted, 0o644)
-    else if (wanted === undefined && before !== undefined && ownerOf(before) === component)
-      await removeDurably(this.#o.files, path)
-    else if (!(await this.#state(unit)).needsReload && (isForeign || there !== undefined)) return
-    await systemctl.run('daemon-reload')
+    if (there !== undefined) return owner === component
+    const state = await this.#state(unit)
+    return state.load !== 'loaded' || state.path === join(UNITS, unit)
+  }
+
+  #place(
+    content: UnitContent,
+    unit: string,
+    isOurs: boolean,
+  ): { readonly path: string; readonly wanted: string | undefined } {
+    const path = onNode(this.#o.dir, isOurs ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
+    return { path, wanted: isOurs ? unitText(content) : dropInText(content) }
   }
 
   async #readPlain(path: string): Promise<string | undefined> {
@@ -327,7 +369,11 @@ export class Systemd implements Processes {
 }
 
 const parseKnown = (v: unknown): Known | undefined =>
-  isObject(v) && typeof v['unit'] === 'string' && typeof v['slot'] === 'string' && typeof v['restart'] === 'string'
+  isObject(v) &&
+  typeof v['unit'] === 'string' &&
+  typeof v['slot'] === 'string' &&
+  typeof v['restart'] === 'string' &&
+  typeof v['ours'] === 'boolean'
     ? (v as unknown as Known)
     : undefined
 

@@ -1,0 +1,164 @@
+// Somebody changes what was installed, on a node in memory.
+import { describe, expect, test } from 'vitest'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { MemoryFiles } from '../files/memory.ts'
+import { writeDurably } from '../files/durable.ts'
+import { foreignFolder } from '../node-dir.ts'
+import { FakeNode } from '../testing/fake-node.ts'
+import { newPublisher, release } from '../testing/release.ts'
+import { DriftWatch } from './drift-watch.ts'
+import type { Finding } from './look.ts'
+import { HEAL_WINDOW_MS, MAX_HEALS, planDrift } from './plan.ts'
+
+const publisher = newPublisher()
+const one = release(publisher, {
+  version: '1.0.0',
+  spec: {
+    service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' },
+    files: [{ path: '/etc/beacon.conf', mode: '0644', template: 'port = 1\n', onChange: 'Restart' }],
+  },
+})
+
+const CONFIG = '/node/root/etc/beacon.conf'
+const PROGRAM = '/node/root/opt/beacon/bin/beacon'
+
+async function installed() {
+  const clock = new VirtualClock()
+  const files = new MemoryFiles({ now: () => clock.now() })
+  const node = new FakeNode({ publisher, releases: [one], clock, disk: files })
+  await node.start()
+  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  await clock.advance(20_000)
+  expect(node.worker.record?.state).toBe('Healthy')
+  const running: Finding[] = []
+  const watch = new DriftWatch({
+    files,
+    dir: node.dir,
+    platform: { os: 'linux', arch: 'amd64' },
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    processes: node.processes,
+    workers: () => [node.worker],
+    lookAtRunning: async () => running,
+  })
+  watch.start()
+  const read = async (path: string) => (await files.read(path))?.toString()
+  /** As `sed -i` does it: the link is gone, a file is there. */
+  const replace = (path: string, text: string) => writeDurably(files, path, text, 0o644)
+  /** As an editor does it that follows links. */
+  const edit = async (path: string, text: string) => {
+    const target = (await files.readLink(path)) ?? path
+    const real = target.replace('/current/', `/slots/${node.worker.record?.current?.id}/`)
+    await writeDurably(files, real, text, 0o644)
+  }
+  const programInSlot = PROGRAM.replace(
+    '/node/root/opt/beacon/',
+    `/node/state/components/beacon/slots/${node.worker.record?.current?.id}/tree/`,
+  )
+  return { clock, files, node, running, read, replace, edit, programInSlot }
+}
+
+describe('what somebody changed', () => {
+  test.each([
+    ['a file in place of a link', 'replace'],
+    ['the text behind a link', 'edit'],
+  ] as const)(
+    '%s is put right within seconds, nothing is started again, and what was there is kept',
+    async (_what, how) => {
+      const { clock, files, node, read, ...change } = await installed()
+      const starts = node.processes.starts.length
+      await change[how](CONFIG, 'port = 666\n')
+      await clock.advance(6_000)
+      expect([await read(CONFIG), node.processes.starts.length, node.worker.drift]).toEqual([
+        'port = 1\n',
+        starts,
+        undefined,
+      ])
+      const [name = ''] = await files.list(foreignFolder(node.dir, 'beacon'))
+      expect(await read(`${foreignFolder(node.dir, 'beacon')}/${name}`)).toBe('port = 666\n')
+    },
+  )
+
+  test('a program is taken out of the artifact again', async () => {
+    const { clock, files, node, read, programInSlot } = await installed()
+    await writeDurably(files, programInSlot, 'beacon 6.6.6', 0o755)
+    await clock.advance(6_000)
+    expect([await read(PROGRAM), (await files.list(foreignFolder(node.dir, 'beacon'))).length]).toEqual([
+      'beacon 1.0.0',
+      1,
+    ])
+  })
+
+  test('a thing that is gone comes back', async () => {
+    const { clock, files, read, programInSlot } = await installed()
+    await files.remove(CONFIG)
+    await files.remove(programInSlot)
+    await clock.advance(6_000)
+    expect([await read(CONFIG), await read(PROGRAM)]).toEqual(['port = 1\n', 'beacon 1.0.0'])
+  })
+
+  test('again and again is left to whoever wants it so, and reported without its content', async () => {
+    const { clock, node, read, replace } = await installed()
+    for (let n = 0; n <= MAX_HEALS; n++) {
+      await replace(CONFIG, `port = ${n}\n`)
+      await clock.advance(6_000)
+    }
+    expect(await read(CONFIG)).toBe(`port = ${MAX_HEALS}\n`)
+    expect([node.worker.drift, node.worker.foreign]).toEqual([
+      `/etc/beacon.conf was replaced by something else; left so after ${MAX_HEALS} corrections`,
+      ['/etc/beacon.conf'],
+    ])
+    await clock.advance(2 * HEAL_WINDOW_MS)
+    expect(await read(CONFIG)).toBe(`port = ${MAX_HEALS}\n`)
+  })
+
+  test('while it ran is not started again without an order, and a switch to a fresh copy ends it', async () => {
+    const { clock, node, running } = await installed()
+    const starts = node.processes.starts.length
+    const before = node.worker.record?.current?.id
+    running.push({ kind: 'Running', key: 'running', says: 'process 7 runs another program' })
+    await clock.advance(60_000)
+    expect([node.worker.drift, node.worker.record?.state, node.processes.starts.length]).toEqual([
+      'process 7 runs another program; it waits for a switch order',
+      'Healthy',
+      starts,
+    ])
+    node.worker.setOrder({ version: '1.0.0', attempt: 2 })
+    await clock.advance(60_000)
+    expect([node.worker.record?.state, node.processes.starts.length]).toEqual(['Staged', starts])
+    node.worker.setOrder({ version: '1.0.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+    await clock.advance(100)
+    running.length = 0
+    await clock.advance(60_000)
+    expect([node.worker.record?.state, node.worker.drift, node.processes.starts.length]).toEqual([
+      'Healthy',
+      undefined,
+      starts + 1,
+    ])
+    expect(node.worker.record?.current?.id).not.toBe(before)
+  })
+})
+
+const finding: Finding = { kind: 'Unit', key: 'unit', says: 'it is not as it was written' }
+
+test.each([
+  ['nothing', [], [], 0, 0, undefined],
+  ['one', [finding], [], 1, 0, undefined],
+  ['one that was put right often, long ago', [finding], [0, 1, 2], 1, 0, undefined],
+  [
+    'one that was put right often',
+    [finding],
+    [HEAL_WINDOW_MS, HEAL_WINDOW_MS + 1, HEAL_WINDOW_MS + 2],
+    0,
+    1,
+    /left so after 3/,
+  ],
+] as const)('the plan for %s', (_what, findings, heals, heal, giveUp, report) => {
+  const plan = planDrift(findings, { heals: new Map([['unit', heals]]), left: new Set() }, HEAL_WINDOW_MS + 10)
+  expect([plan.heal.length, plan.giveUp.length]).toEqual([heal, giveUp])
+  if (report === undefined) expect(plan.report).toBeUndefined()
+  else expect(plan.report).toMatch(report)
+})

@@ -1,0 +1,85 @@
+// What of a component in use is not as it was installed. Cheap: the file system is asked how it describes a few dozen entries, and only what is described
+// differently is read.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { layoutOf, TREE, type NodeLink } from '../components/layout.ts'
+import { isAsDescribed, type Manifest, type ManifestFile } from '../components/manifest.ts'
+import type { Files } from '../files/port.ts'
+import { currentLink, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
+
+export type Finding =
+  | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly says: string }
+  | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly says: string }
+  | { readonly kind: 'Unit'; readonly key: string; readonly says: string }
+  /** What runs is not what is installed: only a start changes that, so it waits for an order. */
+  | { readonly kind: 'Running'; readonly key: string; readonly says: string }
+
+export interface LookDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+}
+
+export interface InUse {
+  readonly component: string
+  readonly slot: string
+  readonly spec: MachineComponentSpec
+  readonly manifest: Manifest
+}
+
+/** Programs inside an unpacked tree that are watched as closely as what is linked into the node. */
+const MAX_PROGRAMS = 64
+
+/** Files whose change is to be seen within seconds; the rest of a large tree is looked at in the slow round. */
+export function closelyWatched({ spec, manifest }: InUse): readonly ManifestFile[] {
+  const rendered = new Set(layoutOf(spec).files.map((f) => f.inSlot))
+  const inTree = (f: ManifestFile): boolean => f.path.startsWith(`${TREE}/`) && !rendered.has(f.path)
+  const programs = manifest.files.filter((f) => inTree(f) && (f.mode & 0o111) !== 0).slice(0, MAX_PROGRAMS)
+  return [...manifest.files.filter((f) => !inTree(f)), ...programs]
+}
+
+export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }: InUse): Promise<readonly Finding[]> {
+  const found: Finding[] = []
+  for (const link of layoutOf(spec).links) {
+    const path = onNode(dir, link.path)
+    const target = await files.readLink(path)
+    if (target === join(currentLink(dir, component), link.inSlot)) continue
+    const there = target === undefined ? await files.stat(path) : undefined
+    const seen =
+      target !== undefined ? 'leads elsewhere' : there === undefined ? 'is gone' : 'was replaced by something else'
+    found.push({ kind: 'Link', key: `link ${link.path}`, link, says: `${link.path} ${seen}` })
+  }
+  return found
+}
+
+export async function lookAtFiles(
+  { files, dir }: LookDeps,
+  { component, slot }: InUse,
+  watched: readonly ManifestFile[],
+): Promise<readonly Finding[]> {
+  const found: Finding[] = []
+  for (const file of watched) {
+    const path = join(slotFolder(dir, component, slot), file.path)
+    const stat = await files.stat(path)
+    if (isAsDescribed(file, stat)) continue
+    const finding = (says: string): Finding => ({
+      kind: 'File',
+      key: `file ${file.path}`,
+      file,
+      says: `${file.path} ${says}`,
+    })
+    if (stat === undefined) found.push(finding('is gone'))
+    else if (stat.kind !== 'File') found.push(finding('is no file any more'))
+    else if (stat.size !== file.size || (await digestOf(files, path)) !== file.sha256)
+      found.push(finding('has other content'))
+    else if (stat.mode !== file.mode)
+      found.push(finding(`has mode ${stat.mode.toString(8)} instead of ${file.mode.toString(8)}`))
+  }
+  return found
+}
+
+export async function digestOf(files: Files, path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of files.stream(path)) hash.update(chunk)
+  return hash.digest('hex')
+}

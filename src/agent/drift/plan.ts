@@ -1,0 +1,46 @@
+// Decides what is put right at once and what is left: what needs a start waits for an order, and whoever changes the same thing again and again wins.
+import type { Finding } from './look.ts'
+
+/** As often as this within the window is help; more often is a fight with somebody, which a node must not have with itself. */
+export const MAX_HEALS = 3
+export const HEAL_WINDOW_MS = 600_000
+
+export interface Past {
+  /** When each thing was put right, on the clock of durations. */
+  readonly heals: ReadonlyMap<string, readonly number[]>
+  /** Given up: left as they are until a fresh copy comes with a switch. */
+  readonly left: ReadonlySet<string>
+}
+
+export interface DriftPlan {
+  readonly heal: readonly Finding[]
+  /** Newly given up. */
+  readonly giveUp: readonly Finding[]
+  /** For the status; undefined: all is as installed, or will be in a moment. */
+  readonly report: string | undefined
+}
+
+const MAX_REPORT = 200
+
+export function planDrift(findings: readonly Finding[], past: Past, now: number): DriftPlan {
+  const heal: Finding[] = []
+  const giveUp: Finding[] = []
+  const waiting: string[] = []
+  for (const finding of findings) {
+    if (finding.kind === 'Running') waiting.push(`${finding.says}; it waits for a switch order`)
+    else if (past.left.has(finding.key)) waiting.push(`${finding.says}; left so after ${MAX_HEALS} corrections`)
+    else if (recent(past, finding.key, now) >= MAX_HEALS) {
+      giveUp.push(finding)
+      waiting.push(`${finding.says}; left so after ${MAX_HEALS} corrections`)
+    } else heal.push(finding)
+  }
+  return { heal, giveUp, report: waiting.length === 0 ? undefined : reportOf(waiting) }
+}
+
+const recent = ({ heals }: Past, key: string, now: number): number =>
+  (heals.get(key) ?? []).filter((at) => now - at < HEAL_WINDOW_MS).length
+
+function reportOf(waiting: readonly string[]): string {
+  const more = waiting.length === 1 ? '' : ` (and ${waiting.length - 1} more)`
+  return `${(waiting[0] ?? '').slice(0, MAX_REPORT - more.length)}${more}`
+}
