@@ -72,6 +72,8 @@ export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
     await forgetOldReboot(parts)
     await parts.components.load()
     await parts.board.start()
+    await parts.detection.start()
+    await parts.metrics?.start()
     parts.drift.start()
     await obeyKept(parts)
     parts.machineWriter.touch()
@@ -153,6 +155,8 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   machineWriter.close()
   nodeWriter.close()
   await components.close()
+  await parts.detection.close()
+  parts.metrics?.close()
   await board.close()
   // What hangs in the kernel ends with the boot.
   if (end === 'Reboot') await Promise.allSettled(components.workers.map((w) => supervisor.stop(w.component)))

@@ -1,6 +1,7 @@
 // What an operator or a provider may say about one agent, in agent.json of the node's folder. Everything has a default; a mistake disables only itself.
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
+import { NO_DETECTION, parseDetect, type DetectConfig } from './detect/detect-config.ts'
 import { parseLogSources, type LogSource } from './detect/log-rules.ts'
 
 export interface AgentConfig {
@@ -18,6 +19,7 @@ export interface AgentConfig {
   /** How long a component must be well again before its problem is called over. */
   readonly clearAfterMs: number
   readonly logs: readonly LogSource[]
+  readonly detect: DetectConfig
 }
 
 export interface ParsedConfig {
@@ -36,6 +38,7 @@ const DEFAULTS: AgentConfig = {
   frozenGraceMs: 60_000,
   clearAfterMs: 2_000,
   logs: [],
+  detect: NO_DETECTION,
 }
 
 const MAX_ORIGINS = 16
@@ -56,6 +59,7 @@ export function parseConfig(text: string | undefined): ParsedConfig {
   const duration = (name: string, otherwise: number) =>
     pick(name, (v) => (typeof v === 'string' ? durationMs(v) : undefined), otherwise)
   const logs = parseLogSources(value['logs'])
+  const detect = parseDetect(value)
   const config: AgentConfig = {
     registerNode: pick('registerNode', (v) => (typeof v === 'boolean' ? v : undefined), DEFAULTS.registerNode),
     address: pick<string | undefined>('address', (v) => (isText(v) && LOOPBACK.test(v) ? v : undefined), undefined),
@@ -66,8 +70,9 @@ export function parseConfig(text: string | undefined): ParsedConfig {
     frozenGraceMs: duration('frozenGrace', DEFAULTS.frozenGraceMs),
     clearAfterMs: duration('clearAfter', DEFAULTS.clearAfterMs),
     logs: logs.sources,
+    detect: detect.detect,
   }
-  return { config, problems: [...problems, ...logs.problems] }
+  return { config, problems: [...problems, ...logs.problems, ...detect.problems] }
 }
 
 const isText = (v: unknown): v is string => typeof v === 'string' && v.length > 0 && v.length < 2_048

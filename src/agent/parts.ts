@@ -14,6 +14,7 @@ import { newestTrust } from './components/trust-source.ts'
 import { TrustStore } from './components/trust-store.ts'
 import type { AgentConfig } from './config.ts'
 import { problemOf, type ComponentProblem } from './detect/component-problems.ts'
+import { Detection } from './detect/detection.ts'
 import { ProblemBoard } from './detect/problem-board.ts'
 import { DriftWatch } from './drift/drift-watch.ts'
 import { RunningPrograms } from './drift/running.ts'
@@ -21,6 +22,8 @@ import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
 import { rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
+import { AgentMetrics } from './metrics/agent-metrics.ts'
+import { MetricsServer } from './metrics/server.ts'
 import { loopbackAddress } from './node/address.ts'
 import type { HostFacts } from './node/facts.ts'
 import { NodeObject } from './node/node-object.ts'
@@ -30,6 +33,7 @@ import { readPermit } from './permits.ts'
 import { cleanDisk } from './repair/clean-disk.ts'
 import { collectEvidence } from './repair/evidence.ts'
 import { JobWatches } from './repair/job-watches.ts'
+import { RepairCounts } from './repair/repair-counts.ts'
 import type { StepPorts } from './repair/steps.ts'
 import type { Session } from './session.ts'
 import { machineStatus } from './status/machine-status.ts'
@@ -64,6 +68,8 @@ export interface Parts {
   readonly supervisor: Processes
   readonly components: AllComponents
   readonly board: ProblemBoard
+  readonly detection: Detection
+  readonly metrics: MetricsServer | undefined
   readonly drift: DriftWatch
   readonly jobs: JobWatches
   readonly machineWriter: StatusWriter<KubeObject>
@@ -136,8 +142,22 @@ export function buildParts(o: PartsOptions): Parts {
     bootId: facts.bootId,
     sources: config.logs,
     clearAfterMs: config.clearAfterMs,
-    components: () => problemsOf(components, supervisor),
+    components: () => {
+      const found = problemsOf(components, supervisor)
+      detection.detectors.noteComponents(found)
+      return found
+    },
     onChange: () => nodeWriter.touch(),
+  })
+  const detection: Detection = new Detection({
+    ...base,
+    bootId: facts.bootId,
+    client,
+    node,
+    nodeUid: () => nodeObject.knownUid,
+    config: config.detect,
+    board,
+    components: () => problemsOf(components, supervisor),
   })
   const machineWriter: StatusWriter<KubeObject> = new StatusWriter<KubeObject>({
     ...base,
@@ -161,6 +181,7 @@ export function buildParts(o: PartsOptions): Parts {
     isSame: isSameStatus,
     write: (object) => nodeObject.applyStatus(object),
   })
+  const repairs = new RepairCounts()
   const jobs = new JobWatches({
     ...base,
     client,
@@ -168,8 +189,25 @@ export function buildParts(o: PartsOptions): Parts {
     targets,
     bootId: facts.bootId,
     nodeUid: () => nodeObject.uid(),
+    onStep: (operation, outcome, beganAt) => {
+      repairs.note(operation, outcome)
+      if (outcome === 'Succeeded') detection.repaired(operation, beganAt)
+    },
     ports: stepPorts(o, components, systemctl),
   })
+  const agentMetrics = new AgentMetrics({
+    detection,
+    problems: () => board.problems,
+    components: () => components.reports(),
+    repairs: () => repairs.all,
+    version,
+    nowMs: () => clock.monotonic(),
+  })
+  const { metricsPort } = config.detect
+  const metrics =
+    metricsPort === undefined
+      ? undefined
+      : new MetricsServer({ address, port: metricsPort, log, text: () => agentMetrics.text() })
   return {
     files,
     dir,
@@ -181,6 +219,8 @@ export function buildParts(o: PartsOptions): Parts {
     components,
     drift,
     board,
+    detection,
+    metrics,
     jobs,
     machineWriter,
     nodeWriter,

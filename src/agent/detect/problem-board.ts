@@ -13,7 +13,6 @@ import {
   withFinding,
   withLine,
   withoutSilent,
-  withoutTypes,
   withSighting,
   type Expiry,
   type Finding,
@@ -48,13 +47,28 @@ export class ProblemBoard {
   #saving: Promise<void> = Promise.resolve()
   #isClosed = false
   #expiries: readonly Expiry[] = []
+  #foreign: ReadonlySet<string> = new Set()
 
   constructor(deps: BoardDeps) {
     this.#deps = deps
   }
 
+  /** As it is to be reported: without what others report. */
   get problems(): readonly Problem[] {
+    return this.#all.filter((p) => !this.#foreign.has(p.type))
+  }
+
+  get #all(): readonly Problem[] {
     return [...this.#problems.values()].sort((a, b) => (a.type < b.type ? -1 : 1))
+  }
+
+  /** Conditions that somebody else keeps fresh on the Node. */
+  leave(types: ReadonlySet<string>): void {
+    const before = this.#foreign
+    if (before.size === types.size && [...types].every((t) => before.has(t))) return
+    this.#foreign = types
+    this.#deps.log.info('conditions left to others', { conditions: [...types].join(' ') })
+    this.#deps.onChange()
   }
 
   async start(): Promise<void> {
@@ -96,11 +110,6 @@ export class ProblemBoard {
 
   problem(type: string): Problem | undefined {
     return this.#problems.get(type)
-  }
-
-  /** Conditions that nobody speaks for any more. */
-  forget(types: ReadonlySet<string>): void {
-    this.#set(withoutTypes(this.#problems, types))
   }
 
   /** Conditions that end by silence. */
@@ -173,7 +182,7 @@ export class ProblemBoard {
 
   async #write(): Promise<void> {
     const { files, dir, bootId } = this.#deps
-    const kept = { bootId, problems: this.problems.filter((p) => p.isKept) }
+    const kept = { bootId, problems: this.#all.filter((p) => p.isKept) }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const text = JSON.stringify([kept, cursors])
     if (text === this.#saved) return

@@ -127,11 +127,6 @@ export function withSighting(problems: Problems, type: string, now: Now): Proble
   return old === undefined ? problems : new Map(problems).set(type, { ...old, seenAt: now.mono })
 }
 
-export const withoutTypes = (problems: Problems, types: ReadonlySet<string>): Problems =>
-  [...problems.keys()].some((t) => types.has(t))
-    ? new Map([...problems].filter(([type]) => !types.has(type)))
-    : problems
-
 /** A condition that ends when nothing confirmed it for so long, and what it says then. */
 export interface Expiry {
   readonly condition: string

@@ -41,7 +41,7 @@ export const newNode = ({ name, facts }: Pick<NodeLook, 'name' | 'facts'>): Kube
 
 const conditionOf = (p: Problem, heartbeat: string): NodeCondition => ({
   type: p.type,
-  status: p.isTrue ? 'True' : 'False',
+  status: p.isTrue ? 'True' : p.isUnknown === true ? 'Unknown' : 'False',
   reason: p.reason,
   message: p.message,
   lastHeartbeatTime: heartbeat,

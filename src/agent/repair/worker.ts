@@ -5,6 +5,7 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { OperationName } from '#api/kinds/operations.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { PermitReading } from '../components/plan.ts'
@@ -28,6 +29,8 @@ export interface JobDeps {
   /** UIDs under which a permit may name this node. */
   readonly targets: () => readonly string[]
   readonly nodeUid: () => Promise<string | undefined>
+  /** A step ended; `beganAt` by the clock of durations. */
+  readonly onStep: (operation: OperationName, outcome: string, beganAt: number) => void
 }
 
 const RETRY_MS = 2_000
@@ -166,11 +169,13 @@ export class JobWorker {
         })
         return this.#later(RETRY_MS)
       }
+      const beganAt = clock.monotonic()
       const result = await doStep(this.#deps.ports, operation, job.metadata.name ?? uid)
       // A reboot: the next boot says how it ended.
       if (result === undefined) return undefined
       const output = result.output.slice(-MAX_OUTPUT)
       await this.#journal(job, uid, { ...started, outcome: result.outcome, output, finishedAt: clock.now() })
+      this.#deps.onStep(step.operation, result.outcome, beganAt)
     } finally {
       this.#busyStep = undefined
     }

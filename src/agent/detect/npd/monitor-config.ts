@@ -75,8 +75,6 @@ export interface StatsMonitorConfig {
   readonly metrics: MetricNames
   readonly everyMs: number
   readonly excludeInterfaces: string | undefined
-  readonly includeRootDisks: boolean
-  readonly includeAttachedDisks: boolean
   readonly knownModulesPath: string | undefined
 }
 
@@ -233,7 +231,6 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
       if (shown !== undefined) metrics.set(name, shown)
     }
   }
-  const disk = isObject(value['disk']) ? value['disk'] : {}
   const net = isObject(value['net']) ? value['net'] : {}
   const features = isObject(value['osFeature']) ? value['osFeature'] : {}
   const exclude = textOf(net['excludeInterfaceRegexp'])
@@ -244,8 +241,6 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
     metrics,
     everyMs: Math.max(MIN_INTERVAL_MS, duration(value['invokeInterval'], DEFAULT_STATS_MS, 'invokeInterval', problems)),
     excludeInterfaces: excludeProblem === undefined ? exclude : undefined,
-    includeRootDisks: disk['includeRootBlk'] === true,
-    includeAttachedDisks: disk['includeAllAttachedBlk'] === true,
     knownModulesPath: textOf(features['KnownModulesConfigPath']),
   }
   return { monitor, problems }

@@ -1,0 +1,34 @@
+// Certificates of the node that nobody renewed.
+import { X509Certificate } from 'node:crypto'
+import type { Reading } from './reading.ts'
+
+export interface CertificateLife {
+  readonly path: string
+  readonly from: number
+  readonly to: number
+}
+
+/** The certificate of a PEM file that ends first is what counts; keys and other things beside it are none of our business. */
+export function lifeOf(path: string, pem: string): CertificateLife | undefined {
+  const lives = [...pem.matchAll(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)].flatMap(([text]) => {
+    try {
+      const { validFrom, validTo } = new X509Certificate(text)
+      return [{ path, from: Date.parse(validFrom), to: Date.parse(validTo) }]
+    } catch {
+      return []
+    }
+  })
+  return lives.sort((a, b) => a.to - b.to)[0]
+}
+
+export function judgeCertificates(lives: readonly CertificateLife[], now: number, minLeftPercent: number): Reading {
+  const type = 'CertificateExpiring'
+  const old = lives.filter(({ from, to }) => to - now < ((to - from) * minLeftPercent) / 100)
+  if (old.length === 0)
+    return { type, status: 'False', reason: 'CertificatesValid', message: 'certificates are far from their end' }
+  const isOver = old.some((c) => c.to <= now)
+  const message = old
+    .map(({ path, to }) => `${path} ${to <= now ? 'ended' : 'ends'} ${new Date(to).toISOString().slice(0, 19)}Z`)
+    .join('; ')
+  return { type, status: 'True', reason: isOver ? 'CertificateExpired' : 'CertificateExpiring', message }
+}

@@ -1,0 +1,240 @@
+// Runs our own detectors: each at its interval with jitter, one look of one detector at a time, each look bounded; what fails says nothing and is counted.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { readFile, statfs } from 'node:fs/promises'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { certificateFile, onNode, type NodeDir } from '../../node-dir.ts'
+import type { ComponentProblem } from '../component-problems.ts'
+import { HealthCheck, realHealthPorts } from '../npd/health-check.ts'
+import type { HealthComponent, HealthOptions } from '../npd/health-options.ts'
+import type { ConditionStore } from '../npd/monitor-port.ts'
+import { judgeCertificates, lifeOf } from './certificates.ts'
+import { judgeSkew, skewMs } from './clock-skew.ts'
+import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
+import { diskRoom, judgeDisks } from './disk.ts'
+import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
+import type { Reading } from './reading.ts'
+import { judgeReadOnly, parseMounts } from './read-only.ts'
+import type { DetectorName, DetectorSettings } from './settings.ts'
+
+export interface DetectorsDeps {
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly client: Pick<KubeClient, 'raw'>
+  readonly settings: DetectorSettings
+  readonly conditions: ConditionStore
+  readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
+}
+
+type Look = () => Promise<readonly Reading[]>
+
+interface Detector {
+  readonly name: DetectorName
+  readonly everyMs: number
+  readonly look: Look
+}
+
+const MAX_PROCESSES = 5_000
+const CALL_MS = 5_000
+const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
+
+export class Detectors {
+  readonly #deps: DetectorsDeps
+  readonly #timers = new Map<DetectorName, { cancel(): void }>()
+  readonly #failures = new Map<DetectorName, number>()
+  #crashes = NO_CRASHES
+  #isClosed = false
+
+  constructor(deps: DetectorsDeps) {
+    this.#deps = deps
+  }
+
+  /** Looks that failed, by detector. */
+  get failures(): ReadonlyMap<DetectorName, number> {
+    return this.#failures
+  }
+
+  start(): void {
+    for (const detector of this.#all()) void this.#run(detector)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const timer of this.#timers.values()) timer.cancel()
+  }
+
+  /** Components looked up: crashes are counted as they happen, not on a tick. */
+  noteComponents(found: ReadonlyMap<string, ComponentProblem | undefined>): void {
+    const { clock, settings } = this.#deps
+    this.#crashes = followCrashes(this.#crashes, found, clock.monotonic(), settings.crashLoops.windowMs)
+  }
+
+  async #run(detector: Detector): Promise<void> {
+    const { clock, random, log } = this.#deps
+    const { name, everyMs, look } = detector
+    try {
+      for (const reading of await look()) this.#show(reading)
+    } catch (error) {
+      const failed = (this.#failures.get(name) ?? 0) + 1
+      this.#failures.set(name, failed)
+      // Once: a detector that fails for a day must not fill the disk with lines.
+      if (failed === 1) log.warn('detector failed', { detector: name, error })
+    }
+    if (!this.#isClosed)
+      this.#timers.set(
+        name,
+        clock.after(random.jitter(everyMs), () => void this.#run(detector)),
+      )
+  }
+
+  #show({ type, ...rest }: Reading): void {
+    if (this.#isClosed) return
+    const { conditions } = this.#deps
+    // A detector whose condition was never true adds none: thirty of them on each of ten thousand nodes are what nobody reads.
+    if (rest.status === 'False' && conditions.problem(type) === undefined) return
+    conditions.find(type, { ...rest, isKept: false })
+  }
+
+  #all(): readonly Detector[] {
+    const { settings, dir } = this.#deps
+    // A node that is a folder on a machine does not speak for the machine's processes, mounts and services.
+    const isHost = dir.root === '/'
+    const looks: Readonly<Record<DetectorName, Look | undefined>> = {
+      disk: () => this.#disk(),
+      readOnly: isHost ? this.#readOnly() : undefined,
+      clock: this.#clock(),
+      crashLoops: () => this.#crashLoops(),
+      certificates: () => this.#certificates(),
+      hungTasks: isHost ? this.#hungTasks() : undefined,
+      kubelet: isHost ? this.#kubelet() : undefined,
+      runtime: isHost ? this.#runtime() : undefined,
+    }
+    return (Object.keys(looks) as DetectorName[]).flatMap((name): Detector[] => {
+      const { isOn, everyMs } = settings[name]
+      const look = looks[name]
+      return isOn && look !== undefined ? [{ name, everyMs, look }] : []
+    })
+  }
+
+  async #disk(): Promise<readonly Reading[]> {
+    const { dir, settings, conditions } = this.#deps
+    const rooms = await Promise.all(
+      settings.disk.paths.map(async (path) => {
+        const stat = await statfs(onNode(dir, path)).catch(() => undefined)
+        return stat === undefined ? [] : [diskRoom(path, stat)]
+      }),
+    )
+    return judgeDisks(rooms.flat(), settings.disk, (type) => conditions.problem(type)?.isTrue === true)
+  }
+
+  #readOnly(): Look {
+    const { mustWrite } = this.#deps.settings.readOnly
+    let writable: ReadonlySet<string> = new Set()
+    return async () => {
+      const look = judgeReadOnly(parseMounts(await readFile('/proc/self/mountinfo', 'utf8')), writable, mustWrite)
+      writable = look.writable
+      return [look.reading]
+    }
+  }
+
+  #clock(): Look {
+    const { client, clock, settings } = this.#deps
+    let before: number | undefined
+    return async () => {
+      const beganAt = clock.now()
+      const answer = await client.raw({ method: 'GET', path: '/version', timeoutMs: CALL_MS }).catch(() => undefined)
+      const now = skewMs(answer?.headers['date'], beganAt, clock.now())
+      const reading = judgeSkew(before, now, settings.clock.maxSkewMs)
+      before = now
+      return reading === undefined ? [] : [reading]
+    }
+  }
+
+  async #crashLoops(): Promise<readonly Reading[]> {
+    this.noteComponents(this.#deps.components())
+    return [judgeCrashes(this.#crashes, this.#deps.settings.crashLoops.crashes)]
+  }
+
+  async #certificates(): Promise<readonly Reading[]> {
+    const { dir, clock, settings } = this.#deps
+    const { paths, minLeftPercent } = settings.certificates
+    const files = [certificateFile(dir), ...paths.map((p) => onNode(dir, p))]
+    const lives = await Promise.all(
+      files.map(async (path) => lifeOf(path, await readFile(path, 'utf8').catch(() => ''))),
+    )
+    const known = lives.flatMap((l) => (l === undefined ? [] : [l]))
+    return [judgeCertificates(known, clock.now(), minLeftPercent)]
+  }
+
+  #hungTasks(): Look {
+    const { clock, settings } = this.#deps
+    let sleepers: ReadonlyMap<number, Sleeper> = new Map()
+    return async () => {
+      const now = clock.monotonic()
+      sleepers = followSleepers(sleepers, sleepingTasks(), now)
+      return [judgeHung(sleepers, now, settings.hungTasks.afterMs)]
+    }
+  }
+
+  #kubelet(): Look | undefined {
+    if (!hasUnit('kubelet')) return undefined
+    return this.#service('kubelet', 'kubelet', 'KubeletUnhealthy', 'KubeletIsHealthy', this.#deps.settings.kubelet)
+  }
+
+  #runtime(): Look | undefined {
+    const { runtime } = this.#deps.settings
+    const service = runtime.services.find((s) => hasUnit(s))
+    if (service === undefined) return undefined
+    const component = service === 'docker' ? 'docker' : 'cri'
+    return this.#service(component, service, 'ContainerRuntimeUnhealthy', 'ContainerRuntimeIsHealthy', runtime)
+  }
+
+  #service(
+    component: HealthComponent,
+    service: string,
+    type: string,
+    healthy: string,
+    { timeoutMs, cooldownMs }: { readonly timeoutMs: number; readonly cooldownMs: number },
+  ): Look {
+    const socket = service === 'crio' ? '/var/run/crio/crio.sock' : `/var/run/${service}/${service}.sock`
+    const options: HealthOptions = {
+      component,
+      service,
+      mayRepair: true,
+      timeoutMs,
+      cooldownMs,
+      socket: service === 'docker' ? '/var/run/docker.sock' : socket,
+      logPatterns: [],
+      loopbackMs: 0,
+    }
+    const check = new HealthCheck(options, realHealthPorts(this.#deps.clock))
+    return async () => {
+      const { status, message } = await check.run()
+      return [
+        status === 'Ok'
+          ? { type, status: 'False', reason: healthy, message: `${service} answers` }
+          : { type, status: 'True', reason: type, message },
+      ]
+    }
+  }
+}
+
+const hasUnit = (service: string): boolean => UNIT_FOLDERS.some((f) => existsSync(`${f}/${service}.service`))
+
+function sleepingTasks() {
+  return readdirSync('/proc')
+    .filter((name) => name >= '0' && name <= '9~')
+    .slice(0, MAX_PROCESSES)
+    .flatMap((pid) => {
+      try {
+        return sleepingTask(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
+      } catch {
+        // Gone in between.
+        return []
+      }
+    })
+}

@@ -1,0 +1,66 @@
+// File systems that cannot be written any more: those that the kernel stopped (`emergency_ro`, `shutdown`), those that were writable before, and those
+// that must be.
+import type { Reading } from './reading.ts'
+
+export interface Mount {
+  /** Its number: one device may be mounted at many places and under many names. */
+  readonly device: string
+  readonly source: string
+  readonly mountPoint: string
+  readonly type: string
+  /** Of the file system itself, not of this view of it. */
+  readonly superOptions: readonly string[]
+}
+
+/** Others are read-only by nature, or not on this machine. */
+const WRITABLE_TYPES = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'vfat', 'jfs', 'reiserfs'])
+const MAX_MOUNTS = 4_096
+
+const unescaped = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+
+/** The text of /proc/…/mountinfo. */
+export function parseMounts(text: string): readonly Mount[] {
+  return text.split('\n', MAX_MOUNTS).flatMap((line): Mount[] => {
+    const [left = '', right] = line.split(' - ', 2)
+    const [, , device, , mountPoint] = left.split(' ')
+    const [type, source = '', options] = right?.split(' ') ?? []
+    return device === undefined || mountPoint === undefined || type === undefined || options === undefined
+      ? []
+      : [{ device, source, mountPoint: unescaped(mountPoint), type, superOptions: options.split(',') }]
+  })
+}
+
+const STOPPED = ['emergency_ro', 'shutdown']
+
+export interface ReadOnlyLook {
+  readonly reading: Reading
+  /** Devices that were seen writable in this boot. */
+  readonly writable: ReadonlySet<string>
+}
+
+export function judgeReadOnly(
+  mounts: readonly Mount[],
+  writable: ReadonlySet<string>,
+  mustWrite: readonly string[],
+): ReadOnlyLook {
+  const seen = new Set<string>()
+  const bad = new Map<string, string>()
+  for (const { device, mountPoint, type, superOptions } of mounts) {
+    if (!WRITABLE_TYPES.has(type)) continue
+    const stopped = STOPPED.find((o) => superOptions.includes(o))
+    const isReadOnly = superOptions.includes('ro')
+    if (!isReadOnly) seen.add(device)
+    else if (writable.has(device)) seen.add(device)
+    const why =
+      stopped ?? (isReadOnly && (writable.has(device) || mustWrite.includes(mountPoint)) ? 'read-only' : undefined)
+    // One file system may be mounted at many places.
+    if (why !== undefined && !bad.has(device)) bad.set(device, `${mountPoint} (${type}) is ${why}`)
+  }
+  const type = 'FilesystemReadOnly'
+  const reading: Reading =
+    bad.size === 0
+      ? { type, status: 'False', reason: 'FilesystemsWritable', message: 'file systems can be written' }
+      : { type, status: 'True', reason: 'FilesystemReadOnly', message: [...bad.values()].join('; ') }
+  return { reading, writable: seen }
+}

@@ -1,0 +1,44 @@
+// The thresholds of our own detectors, as data: agent.json changes single ones under the same names; times are written there as durations.
+
+export const DETECTOR_DEFAULTS = {
+  disk: {
+    isOn: true,
+    everyMs: 30_000,
+    paths: ['/', '/var', '/var/lib/kubelet', '/var/lib/containerd', '/var/log'] as readonly string[],
+    /** Less is a problem; it is over with so much more. */
+    minFreePercent: 10,
+    minFreeInodesPercent: 5,
+    hysteresisPercent: 2,
+  },
+  readOnly: {
+    isOn: true,
+    everyMs: 5_000,
+    /** Read-only here is a problem even when nobody saw it writable before. */
+    mustWrite: ['/', '/var'] as readonly string[],
+  },
+  clock: { isOn: true, everyMs: 300_000, maxSkewMs: 10_000 },
+  crashLoops: { isOn: true, everyMs: 30_000, crashes: 5, windowMs: 600_000 },
+  certificates: {
+    isOn: true,
+    everyMs: 600_000,
+    paths: [
+      '/var/lib/kubelet/pki/kubelet-client-current.pem',
+      '/var/lib/kubelet/pki/kubelet-server-current.pem',
+    ] as readonly string[],
+    /** Whoever renews certificates does it at four fifths of their life; one in its last tenth was forgotten. */
+    minLeftPercent: 10,
+  },
+  hungTasks: { isOn: true, everyMs: 30_000, afterMs: 120_000 },
+  /** Looked at where their unit is. */
+  kubelet: { isOn: true, everyMs: 10_000, timeoutMs: 10_000, cooldownMs: 60_000 },
+  runtime: {
+    isOn: true,
+    everyMs: 10_000,
+    timeoutMs: 60_000,
+    cooldownMs: 120_000,
+    services: ['containerd', 'crio', 'docker'] as readonly string[],
+  },
+}
+
+export type DetectorSettings = typeof DETECTOR_DEFAULTS
+export type DetectorName = keyof DetectorSettings

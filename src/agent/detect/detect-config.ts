@@ -1,0 +1,117 @@
+// What agent.json says about detection: monitors in node-problem-detector's format, our own detectors with their thresholds, and the metrics.
+import { durationMs } from '#lib/duration.ts'
+import { isObject } from '#lib/json.ts'
+import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
+import { DETECTOR_DEFAULTS, type DetectorSettings } from './builtin/settings.ts'
+
+export interface MonitorEntry {
+  /** On the node. */
+  readonly file: string | undefined
+  /** The content of such a file, in place. */
+  readonly inline: unknown
+  /** Conditions of the file that end when no line confirmed them for so long. */
+  readonly clearAfterMs: ReadonlyMap<string, number>
+  /** Conditions of the file that end when one of these operations succeeded here and no line came since. */
+  readonly clearedBy: ReadonlyMap<string, ReadonlySet<OperationName>>
+}
+
+export interface DetectConfig {
+  readonly monitors: readonly MonitorEntry[]
+  readonly detectors: DetectorSettings
+  /** Of /metrics on the node's loopback address; undefined: none. */
+  readonly metricsPort: number | undefined
+}
+
+/** Beside node-problem-detector's 20257, which may be in use. */
+const METRICS_PORT = 20_259
+const MAX_MONITORS = 64
+
+export const NO_DETECTION: DetectConfig = { monitors: [], detectors: DETECTOR_DEFAULTS, metricsPort: METRICS_PORT }
+
+export function parseDetect(config: Readonly<Record<string, unknown>>): {
+  readonly detect: DetectConfig
+  readonly problems: readonly string[]
+} {
+  const problems: string[] = []
+  const monitors = config['monitors'] ?? []
+  if (!Array.isArray(monitors)) problems.push('monitors is no list')
+  const entries = Array.isArray(monitors) ? monitors.slice(0, MAX_MONITORS) : []
+  return {
+    detect: {
+      monitors: entries.flatMap((v: unknown, n) => entryOf(v, n, problems)),
+      detectors: settingsOf(config['detectors'], problems),
+      metricsPort: portOf(config['metrics'], problems),
+    },
+    problems,
+  }
+}
+
+function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEntry[] {
+  const none = { clearAfterMs: new Map<string, number>(), clearedBy: new Map<string, ReadonlySet<OperationName>>() }
+  if (typeof v === 'string' && v.startsWith('/')) return [{ file: v, inline: undefined, ...none }]
+  if (!isObject(v) || (typeof v['file'] !== 'string' && !isObject(v['config']))) {
+    problems.push(`monitors[${n}] is neither an absolute path nor an object with file or config`)
+    return []
+  }
+  for (const [condition, text] of Object.entries(isObject(v['clearAfter']) ? v['clearAfter'] : {})) {
+    const ms = typeof text === 'string' ? durationMs(text) : undefined
+    if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is no duration`)
+    else none.clearAfterMs.set(condition, ms)
+  }
+  for (const [condition, names] of Object.entries(isObject(v['clearedBy']) ? v['clearedBy'] : {})) {
+    const known = OPERATIONS.filter((o) => Array.isArray(names) && names.includes(o))
+    if (known.length === 0) problems.push(`monitors[${n}].clearedBy.${condition} names no operation`)
+    else none.clearedBy.set(condition, new Set(known))
+  }
+  return [{ file: typeof v['file'] === 'string' ? v['file'] : undefined, inline: v['config'], ...none }]
+}
+
+function portOf(v: unknown, problems: string[]): number | undefined {
+  if (v === undefined) return METRICS_PORT
+  if (v === false) return undefined
+  const port = isObject(v) ? v['port'] : undefined
+  if (typeof port === 'number' && Number.isSafeInteger(port) && port >= 0 && port < 65_536) return port
+  problems.push('metrics is neither false nor an object with a port')
+  return METRICS_PORT
+}
+
+/** Each detector: false turns it off, an object replaces single thresholds. A threshold of another kind than its default is left at that. */
+function settingsOf(v: unknown, problems: string[]): DetectorSettings {
+  if (v === undefined) return DETECTOR_DEFAULTS
+  if (!isObject(v)) {
+    problems.push('detectors is no object')
+    return DETECTOR_DEFAULTS
+  }
+  const unknown = Object.keys(v).filter((name) => !Object.hasOwn(DETECTOR_DEFAULTS, name))
+  for (const name of unknown) problems.push(`detectors.${name} is no detector`)
+  return Object.fromEntries(
+    Object.entries(DETECTOR_DEFAULTS).map(([name, defaults]) => [name, oneOf(v[name], name, defaults, problems)]),
+  ) as unknown as DetectorSettings
+}
+
+function oneOf(v: unknown, name: string, defaults: object, problems: string[]): object {
+  if (v === undefined || v === true) return defaults
+  if (v === false) return { ...defaults, isOn: false }
+  if (!isObject(v)) {
+    problems.push(`detectors.${name} is neither a boolean nor an object`)
+    return defaults
+  }
+  const changed: Record<string, unknown> = { ...defaults }
+  for (const [key, value] of Object.entries(v)) {
+    const read = settingOf((defaults as Readonly<Record<string, unknown>>)[key], key, value)
+    if (read === undefined) problems.push(`detectors.${name}.${key} makes no sense`)
+    else changed[key] = read
+  }
+  return changed
+}
+
+const MAX_TEXTS = 32
+
+/** Times are written as durations and are milliseconds inside. */
+function settingOf(like: unknown, key: string, value: unknown): unknown {
+  if (key.endsWith('Ms')) return typeof value === 'string' ? durationMs(value) : undefined
+  if (typeof like === 'number') return typeof value === 'number' && value >= 0 ? value : undefined
+  if (typeof like === 'boolean') return typeof value === 'boolean' ? value : undefined
+  const isTexts = Array.isArray(like) && Array.isArray(value) && value.every((t) => typeof t === 'string')
+  return isTexts ? value.slice(0, MAX_TEXTS) : undefined
+}

@@ -1,0 +1,101 @@
+// All that looks for problems of the node beside its components: monitors, our own detectors, their events and counters, and what is left to others.
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { OperationName } from '#api/kinds/operations.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Files } from '../files/port.ts'
+import type { NodeDir } from '../node-dir.ts'
+import { nodeType } from '../node/types.ts'
+import { Detectors } from './builtin/detectors.ts'
+import type { ComponentProblem } from './component-problems.ts'
+import type { DetectConfig } from './detect-config.ts'
+import { foreignConditions } from './foreign-conditions.ts'
+import { NodeEvents } from './node-events.ts'
+import { Monitors } from './npd/monitors.ts'
+import { ProblemMetrics } from './npd/problem-metrics.ts'
+import type { ProblemBoard } from './problem-board.ts'
+
+export interface DetectionDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly bootId: string
+  readonly client: KubeClient
+  readonly node: string
+  readonly nodeUid: () => string | undefined
+  readonly config: DetectConfig
+  readonly board: ProblemBoard
+  readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
+}
+
+/** One small read; another writer that comes or goes is noticed within this. */
+const LOOK_AT_NODE_MS = 120_000
+const CALL_MS = 10_000
+
+export class Detection {
+  readonly #deps: DetectionDeps
+  readonly metrics = new ProblemMetrics()
+  readonly events: NodeEvents
+  readonly monitors: Monitors
+  readonly detectors: Detectors
+  #timer: { cancel(): void } | undefined
+  #isClosed = false
+
+  constructor(deps: DetectionDeps) {
+    this.#deps = deps
+    const { board, config, clock } = deps
+    this.events = new NodeEvents(deps)
+    const port = {
+      conditions: board,
+      metrics: this.metrics,
+      onEvent: (source: string, event: Parameters<NodeEvents['tell']>[1]): void => {
+        this.events.tell(source, event)
+        this.monitors.soon()
+      },
+    }
+    this.monitors = new Monitors({ ...deps, entries: config.monitors, port, conditions: board })
+    this.detectors = new Detectors({ ...deps, settings: config.detectors, conditions: board, clock })
+  }
+
+  /** After the board took up what was kept. */
+  async start(): Promise<void> {
+    await this.monitors.start()
+    this.detectors.start()
+    void this.#lookAtNode()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.detectors.close()
+    await this.monitors.close()
+  }
+
+  /** A repair step succeeded here: what it is known to mend is over unless it was seen again since the step began. */
+  repaired(operation: OperationName, beganAt: number): void {
+    const { config, board } = this.#deps
+    for (const { clearedBy } of config.monitors)
+      for (const [type, operations] of clearedBy) {
+        const p = board.problem(type)
+        if (p?.isTrue !== true || !operations.has(operation) || p.seenAt >= beganAt) continue
+        const message = `${operation} succeeded and it was not seen since`
+        board.find(type, { status: 'False', reason: 'Repaired', message, isKept: p.isKept })
+      }
+  }
+
+  async #lookAtNode(): Promise<void> {
+    const { client, node, clock, random, board } = this.#deps
+    try {
+      const found = await client.get(nodeType, { name: node }, { timeoutMs: CALL_MS })
+      if (found !== undefined) board.leave(foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
+    } catch {
+      // While the server is away nobody writes anything.
+    }
+    if (this.#isClosed) return
+    this.#timer = clock.after(random.jitter(LOOK_AT_NODE_MS), () => void this.#lookAtNode())
+  }
+}

@@ -1,0 +1,105 @@
+// Does what node-problem-detector's health checker does, and finds what it never did: a service whose process is stopped. That one, and one that is dead,
+// are started again here, within limits; a service that runs and is only unwell is left to a repair that has a permit.
+import type { Clock } from '#lib/clock.ts'
+import { compileRegex } from '#lib/regex.ts'
+import type { HealthOptions } from './health-options.ts'
+import type { PluginResult } from './judge.ts'
+import { askCri, askDocker, askHttp, type Answer } from './runtime-call.ts'
+import { outputOf, serviceState, type ServiceState } from './service-state.ts'
+
+export interface HealthPorts {
+  readonly clock: Clock
+  readonly ask: (options: HealthOptions) => Promise<Answer>
+  readonly state: (service: string) => Promise<ServiceState | undefined>
+  readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number>
+  /** Ends the stopped process for good and starts the unit again. */
+  readonly restart: (service: string, state: ServiceState) => Promise<void>
+}
+
+/** More often in an hour it is not this that it needs. */
+const RESTARTS_PER_HOUR = 3
+const HOUR_MS = 3_600_000
+
+const KUBELET = { host: 'localhost', port: 10_248, path: '/healthz' }
+/** Not /healthz, which fails on purpose while a node is being drained. */
+const KUBE_PROXY = { host: 'localhost', port: 10_256, path: '/livez' }
+
+export function askComponent({ component, socket, timeoutMs }: HealthOptions): Promise<Answer> {
+  if (component === 'kubelet') return askHttp(KUBELET, timeoutMs)
+  if (component === 'kube-proxy') return askHttp(KUBE_PROXY, timeoutMs)
+  return component === 'docker' ? askDocker(socket, timeoutMs) : askCri(socket, timeoutMs)
+}
+
+export const realHealthPorts = (clock: Clock): HealthPorts => ({
+  clock,
+  ask: askComponent,
+  state: serviceState,
+  countLines: async (service, pattern, sinceMs) => {
+    const args = [
+      '--quiet',
+      '--no-pager',
+      '--output=cat',
+      `--unit=${service}`,
+      `--since=@${Math.floor(sinceMs / 1_000)}`,
+    ]
+    const text = await outputOf('journalctl', args)
+    const regex = compileRegex(`(?i)${pattern}`)
+    return (text ?? '').split('\n').filter((l) => regex.test(l)).length
+  },
+  restart: async (service, state) => {
+    // TERM waits for ever at the door of a process that is stopped.
+    if (state.isFrozen) await outputOf('systemctl', ['kill', '--signal=SIGKILL', '--', service])
+    await outputOf('systemctl', ['reset-failed', '--', service])
+    await outputOf('systemctl', ['start', '--no-block', '--', service])
+  },
+})
+
+export class HealthCheck {
+  readonly #options: HealthOptions
+  readonly #ports: HealthPorts
+  #restarts: readonly number[] = []
+
+  constructor(options: HealthOptions, ports: HealthPorts) {
+    this.#options = options
+    this.#ports = ports
+  }
+
+  async run(): Promise<PluginResult> {
+    const { component, service, mayRepair } = this.#options
+    const why = (await this.#ports.ask(this.#options)) ?? (await this.#logProblem())
+    if (why === undefined) return { status: 'Ok', message: '' }
+    const state = await this.#ports.state(service)
+    const how = state?.isFrozen === true ? 'its process is stopped' : state?.isActive === false ? state.state : why
+    if (mayRepair && state !== undefined) await this.#restart(state)
+    return { status: 'NonOk', message: `${component}:${service} was found unhealthy: ${how}` }
+  }
+
+  async #restart(state: ServiceState): Promise<void> {
+    const { service, cooldownMs } = this.#options
+    const { clock, restart } = this.#ports
+    // "inactive" is what somebody wanted.
+    const isDead = state.state.startsWith('failed')
+    if (!state.isFrozen && !isDead) return
+    const now = clock.monotonic()
+    this.#restarts = this.#restarts.filter((at) => now - at < HOUR_MS)
+    const isYoung = state.isFrozen && state.upMs !== undefined && state.upMs <= cooldownMs
+    const last = this.#restarts.at(-1)
+    if (isYoung || this.#restarts.length >= RESTARTS_PER_HOUR || (last !== undefined && now - last <= cooldownMs))
+      return
+    this.#restarts = [...this.#restarts, now]
+    await restart(service, state)
+  }
+
+  async #logProblem(): Promise<string | undefined> {
+    const { logPatterns, service, loopbackMs } = this.#options
+    if (logPatterns.length === 0) return undefined
+    const { clock, state, countLines } = this.#ports
+    const upMs = (await state(service))?.upMs ?? 0
+    const backMs = loopbackMs > 0 ? Math.min(loopbackMs, upMs) : upMs
+    for (const { count, pattern } of logPatterns) {
+      const found = await countLines(service, pattern, clock.now() - backMs)
+      if (found >= count) return `${found} lines of its log match ${pattern}`
+    }
+    return undefined
+  }
+}

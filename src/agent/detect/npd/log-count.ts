@@ -1,0 +1,89 @@
+// Does what node-problem-detector's log counter does: how often lines of a journal match within a time, less those that take one back.
+import { spawn } from 'node:child_process'
+import { durationMs } from '#lib/duration.ts'
+import { regexProblem } from '#lib/regex.ts'
+import { cutLines, NO_LINE } from '../line-reader.ts'
+import { parseFlags } from './flags.ts'
+import { journalArguments, parseEntry } from './journal.ts'
+import type { PluginResult } from './judge.ts'
+import { LogMatcher } from './log-matcher.ts'
+
+export interface CountOptions {
+  readonly identifier: string
+  readonly path: string
+  readonly lookbackMs: number
+  readonly delayMs: number
+  readonly count: number
+  readonly pattern: string
+  readonly revertPattern: string | undefined
+}
+
+/** What is wrong with them, or the options. */
+export function countOptions(args: readonly string[]): CountOptions | string {
+  const flags = parseFlags(args)
+  const of = (name: string): string | undefined => flags.get(name)?.at(-1)
+  const [identifier, pattern, revertPattern] = [of('journald-source'), of('pattern'), of('revert-pattern')]
+  if (identifier === undefined) return '--journald-source is missing'
+  if (pattern === undefined) return '--pattern is missing'
+  const problem = regexProblem(pattern) ?? (revertPattern === undefined ? undefined : regexProblem(revertPattern))
+  if (problem !== undefined) return problem
+  return {
+    identifier,
+    path: of('log-path') ?? '',
+    lookbackMs: durationMs(of('lookback') ?? '') ?? 0,
+    delayMs: durationMs(of('delay') ?? '') ?? 0,
+    count: Number(of('count') ?? 1),
+    pattern,
+    revertPattern,
+  }
+}
+
+/** As node-problem-detector's buffer. */
+const BUFFER = 1_000
+
+export class LineCount {
+  readonly #matcher: LogMatcher
+  count = 0
+
+  constructor({ pattern, revertPattern }: CountOptions) {
+    this.#matcher = new LogMatcher(revertPattern === undefined ? [pattern] : [pattern, revertPattern], BUFFER)
+  }
+
+  take(message: string): void {
+    for (const { rule } of this.#matcher.push(message)) this.count += rule === 0 ? 1 : -1
+  }
+}
+
+export const countResult = (found: number, { count }: CountOptions): PluginResult =>
+  found >= count
+    ? { status: 'NonOk', message: `Found ${found} matching logs, which meets the threshold of ${count}` }
+    : { status: 'Ok', message: '' }
+
+export function countLines(options: CountOptions, sinceMs: number, timeoutMs: number): Promise<PluginResult> {
+  const { path, identifier } = options
+  const [program = '', ...args] = journalArguments({ path, identifiers: [identifier], sinceMs, follow: false })
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    })
+    const lines = new LineCount(options)
+    let state = NO_LINE
+    child.stdout.on('data', (chunk: Buffer) => {
+      const cut = cutLines(state, chunk)
+      state = cut.state
+      for (const line of cut.lines) {
+        const entry = parseEntry(line)
+        if (entry !== undefined) lines.take(entry.message)
+      }
+    })
+    child.once('error', (e) => resolve({ status: 'Unknown', message: e.message }))
+    child.once('close', (code, signal) => {
+      // No entry at all ends with 1, as does an error: nothing was found either way, and a journal that is not there is shown by its monitors.
+      if (signal !== null) resolve({ status: 'Unknown', message: `journalctl ended: ${signal}` })
+      else if (code !== 0 && code !== 1) resolve({ status: 'Unknown', message: `journalctl ended: ${code}` })
+      else resolve(countResult(lines.count, options))
+    })
+  })
+}

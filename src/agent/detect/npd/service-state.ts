@@ -1,0 +1,53 @@
+// How a systemd service is, without asking the service itself: its state, its main process, and whether that one is stopped and will never answer.
+import { execFile } from 'node:child_process'
+import { uptime } from 'node:os'
+import { isFrozenState, readStat } from '../../supervise/proc.ts'
+
+export interface ServiceState {
+  readonly isActive: boolean
+  readonly state: string
+  readonly mainPid: number
+  /** Its main process is stopped by a signal. */
+  readonly isFrozen: boolean
+  /** Since it was last started; undefined when it never was. */
+  readonly upMs: number | undefined
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_OUTPUT = 65_536
+const ENVIRONMENT = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
+
+/** Standard output of a program that ends within the time; undefined when it fails. */
+export const outputOf = (
+  program: string,
+  args: readonly string[],
+  timeoutMs = TIMEOUT_MS,
+): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const options = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT, env: ENVIRONMENT } as const
+    execFile(program, args, options, (error, stdout) => resolve(error === null ? stdout : undefined))
+  })
+
+export async function serviceState(service: string): Promise<ServiceState | undefined> {
+  const names = ['ActiveState', 'SubState', 'MainPID', 'InactiveExitTimestampMonotonic']
+  const text = await outputOf('systemctl', ['show', `--property=${names.join(',')}`, '--', service])
+  return text === undefined ? undefined : parseServiceState(text, (pid) => readStat(pid)?.state, uptime() * 1_000)
+}
+
+export function parseServiceState(
+  text: string,
+  stateOf: (pid: number) => string | undefined,
+  nowMs: number,
+): ServiceState {
+  const fields = new Map(text.split('\n').map((l) => [l.slice(0, l.indexOf('=')), l.slice(l.indexOf('=') + 1)]))
+  const mainPid = Number(fields.get('MainPID') ?? 0)
+  const startedMs = Number(fields.get('InactiveExitTimestampMonotonic') ?? 0) / 1_000
+  const active = fields.get('ActiveState') ?? 'unknown'
+  return {
+    isActive: active === 'active',
+    state: `${active} (${fields.get('SubState') ?? ''})`,
+    mainPid,
+    isFrozen: mainPid > 0 && isFrozenState(stateOf(mainPid) ?? ''),
+    upMs: startedMs > 0 ? Math.max(0, nowMs - startedMs) : undefined,
+  }
+}

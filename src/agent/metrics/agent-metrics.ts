@@ -1,0 +1,109 @@
+// Everything that one asking of /metrics gives: problems under node-problem-detector's names, the host, the node's components, detectors and repairs,
+// and the agent itself.
+import type { Detection } from '../detect/detection.ts'
+import type { Problem } from '../detect/problems.ts'
+import type { RepairCount } from '../repair/repair-counts.ts'
+import type { ComponentReport } from '../status/machine-status.ts'
+import { exposition, type MetricFamily } from './exposition.ts'
+import { hostMetrics, ownProcess, readHostText, type DiskHistory } from './host-metrics.ts'
+
+export interface MetricsPorts {
+  readonly detection: Pick<Detection, 'metrics' | 'monitors' | 'detectors' | 'events'>
+  readonly problems: () => readonly Problem[]
+  readonly components: () => readonly ComponentReport[]
+  readonly repairs: () => readonly RepairCount[]
+  readonly version: string
+  readonly nowMs: () => number
+}
+
+export class AgentMetrics {
+  readonly #ports: MetricsPorts
+  #disks: DiskHistory | undefined
+
+  constructor(ports: MetricsPorts) {
+    this.#ports = ports
+  }
+
+  text(): string {
+    const { detection, nowMs } = this.#ports
+    const host = hostMetrics(detection.monitors.stats, readHostText, this.#disks, nowMs())
+    this.#disks = host.disks
+    return exposition([...this.#problems(), ...host.families, ...this.#own(), ...ownProcess(readHostText)])
+  }
+
+  #problems(): readonly MetricFamily[] {
+    const { metrics } = this.#ports.detection
+    return [
+      {
+        name: 'problem_counter',
+        help: 'Number of times a specific type of problem have occurred.',
+        type: 'counter',
+        samples: metrics.counters,
+      },
+      {
+        name: 'problem_gauge',
+        help: 'Whether a specific type of problem is affecting the node or not.',
+        type: 'gauge',
+        samples: metrics.gauges,
+      },
+    ]
+  }
+
+  #own(): readonly MetricFamily[] {
+    const { detection, problems, components, repairs, version } = this.#ports
+    const { monitors, detectors, events } = detection
+    const counter = (name: string, help: string, value: number): MetricFamily => ({
+      name,
+      help,
+      type: 'counter',
+      samples: [{ value }],
+    })
+    return [
+      {
+        name: 'kubenode_agent_info',
+        help: 'The version of the agent',
+        type: 'gauge',
+        samples: [{ labels: { version }, value: 1 }],
+      },
+      {
+        name: 'kubenode_node_condition',
+        help: 'Conditions that the agent reports: 1 when true',
+        type: 'gauge',
+        samples: problems().map((p) => ({ labels: { type: p.type, reason: p.reason }, value: p.isTrue ? 1 : 0 })),
+      },
+      {
+        name: 'kubenode_component_state',
+        help: 'The state of each component of the node: 1 for the one that it is in',
+        type: 'gauge',
+        samples: components().map(({ record }) => ({
+          labels: { component: record.component, state: record.state, version: record.current?.version ?? '' },
+          value: 1,
+        })),
+      },
+      {
+        name: 'kubenode_repair_steps_total',
+        help: 'Steps of repairs that this agent did since it started',
+        type: 'counter',
+        samples: repairs().map(({ operation, outcome, count }) => ({ labels: { operation, outcome }, value: count })),
+      },
+      {
+        name: 'kubenode_detector_failures_total',
+        help: 'Looks of detectors that failed',
+        type: 'counter',
+        samples: [...detectors.failures].map(([detector, value]) => ({ labels: { detector }, value })),
+      },
+      {
+        name: 'kubenode_monitor_problems',
+        help: 'Monitors of which something cannot be used',
+        type: 'gauge',
+        samples: [{ value: monitors.problems.size }],
+      },
+      counter(
+        'kubenode_kernel_records_lost_total',
+        'Kernel records overwritten before they were read',
+        monitors.lostRecords,
+      ),
+      counter('kubenode_events_lost_total', 'Events of the node that were not told', events.lost),
+    ]
+  }
+}

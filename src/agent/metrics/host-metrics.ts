@@ -1,0 +1,315 @@
+// What the host does, read at the moment somebody asks and not before: an idle node pays nothing. Under node-problem-detector's names where it has one;
+// its sums, which it counts again with each round, are here what the kernel counts.
+import { readFileSync, readdirSync, statfsSync } from 'node:fs'
+import { release } from 'node:os'
+import { compileRegex } from '#lib/regex.ts'
+import { parseMounts } from '../detect/builtin/read-only.ts'
+import type { StatsMonitorConfig } from '../detect/npd/monitor-config.ts'
+import { osVersion } from '../detect/npd/os-release.ts'
+import { metricName, type MetricFamily, type Sample } from './exposition.ts'
+import { osFeatures } from './os-features.ts'
+import {
+  CPU_STATES,
+  NET_COLUMNS,
+  parseDiskstats,
+  parseMeminfo,
+  parseNetDev,
+  parsePressure,
+  parseProcStat,
+} from './proc-text.ts'
+
+/** Reads a text of the host; undefined when it is not there. */
+export type ReadText = (path: string) => string | undefined
+
+export const readHostText: ReadText = (path) => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Weighted time of each disk when it was last asked for: the queue's mean length lies between two askings. */
+export interface DiskHistory {
+  readonly atMs: number
+  readonly weightedMs: ReadonlyMap<string, number>
+}
+
+export interface HostLook {
+  readonly families: readonly MetricFamily[]
+  readonly disks: DiskHistory
+}
+
+type Add = (name: string, help: string, type: MetricFamily['type'], samples: readonly Sample[]) => void
+
+const SECTOR = 512
+const MAX_DEVICES = 256
+const MAX_INTERFACES = 256
+
+/** Undefined settings: everything, under its own name. */
+export function hostMetrics(
+  settings: readonly StatsMonitorConfig[],
+  read: ReadText,
+  before: DiskHistory | undefined,
+  nowMs: number,
+): HostLook {
+  const families: MetricFamily[] = []
+  const add: Add = (name, help, type, samples) => {
+    const shown = settings.length === 0 ? name : settings.map((s) => s.metrics.get(name)).find((n) => n !== undefined)
+    if (shown !== undefined) families.push({ name: metricName(shown), help, type, samples })
+  }
+  addLoad(add, read)
+  addCpu(add, read)
+  addMemory(add, read)
+  const disks = addDisks(add, read, before, nowMs)
+  addSpace(add, read)
+  addNet(add, read, settings)
+  addHost(add, read, settings)
+  return { families: [...families, ...ownFamilies(read)], disks }
+}
+
+function addLoad(add: Add, read: ReadText): void {
+  const [one, five, fifteen] = (read('/proc/loadavg') ?? '').split(' ').map(Number)
+  if (one === undefined || five === undefined || fifteen === undefined) return
+  const runnable = 'The average number of runnable tasks in the run-queue during the last minute'
+  add('cpu/runnable_task_count', runnable, 'gauge', [{ value: one }])
+  add('cpu/load_1m', 'CPU average load (1m)', 'gauge', [{ value: one }])
+  add('cpu/load_5m', 'CPU average load (5m)', 'gauge', [{ value: five }])
+  add('cpu/load_15m', 'CPU average load (15m)', 'gauge', [{ value: fifteen }])
+}
+
+const TICKS_PER_SECOND = 100
+/** How node-problem-detector calls them in this one metric. */
+const STAGES: Readonly<Record<string, string>> = { irq: 'iRQ', softirq: 'softIRQ', guest_nice: 'guestNice' }
+
+function addCpu(add: Add, read: ReadText): void {
+  const text = read('/proc/stat')
+  if (text === undefined) return
+  const { cpus, interrupts, forks, running, blocked } = parseProcStat(text)
+  const total = cpus.get('cpu') ?? []
+  const usage = CPU_STATES.map((state, n) => ({ labels: { state }, value: total[n] ?? 0 }))
+  add('cpu/usage_time', 'CPU time used, in ticks of a hundredth of a second', 'counter', usage)
+  const stages = [...cpus]
+    .filter(([name]) => name !== 'cpu')
+    .flatMap(([cpu, ticks]) =>
+      CPU_STATES.map((state, n) => ({
+        labels: { cpu, stage: STAGES[state] ?? state },
+        value: (ticks[n] ?? 0) / TICKS_PER_SECOND,
+      })),
+    )
+  add('system/cpu_stat', 'Cumulative time each CPU spent in various stages, in seconds', 'counter', stages)
+  add('system/processes_total', 'Number of forks since boot', 'counter', [{ value: forks }])
+  add('system/procs_running', 'Number of processes currently running', 'gauge', [{ value: running }])
+  add('system/procs_blocked', 'Number of processes currently blocked', 'gauge', [{ value: blocked }])
+  add('system/interrupts_total', 'Number of interrupts serviced since boot', 'counter', [{ value: interrupts }])
+}
+
+function addMemory(add: Add, read: ReadText): void {
+  const info = parseMeminfo(read('/proc/meminfo') ?? '')
+  const of = (name: string): number => info.get(name) ?? 0
+  const states = (...names: readonly (readonly [state: string, name: string])[]): readonly Sample[] =>
+    names.flatMap(([state, name]) => (info.has(name) ? [{ labels: { state }, value: of(name) }] : []))
+  const total = of('MemTotal')
+  if (total === 0) return
+  const used = total - of('MemFree') - of('Buffers') - of('Cached') - of('Slab')
+  add('memory/bytes_used', 'Memory by what it is used for, in bytes', 'gauge', [
+    ...states(['free', 'MemFree'], ['buffered', 'Buffers'], ['cached', 'Cached'], ['slab', 'Slab']),
+    { labels: { state: 'used' }, value: used },
+  ])
+  const percent = [{ labels: { state: 'used' }, value: (used / total) * 100 }]
+  add('memory/percent_used', 'Memory used, in percent of all', 'gauge', percent)
+  const dirty = states(['dirty', 'Dirty'], ['writeback', 'Writeback'])
+  add('memory/dirty_used', 'Memory that waits to be written or is being written, in bytes', 'gauge', dirty)
+  const anonymous = states(['active', 'Active(anon)'], ['inactive', 'Inactive(anon)'])
+  add('memory/anonymous_used', 'Anonymous memory, in bytes', 'gauge', anonymous)
+  const cache = states(['active', 'Active(file)'], ['inactive', 'Inactive(file)'])
+  add('memory/page_cache_used', 'Page cache, in bytes', 'gauge', cache)
+  add('memory/unevictable_used', 'Memory that cannot be evicted, in bytes', 'gauge', [{ value: of('Unevictable') }])
+}
+
+function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, nowMs: number): DiskHistory {
+  const disks = parseDiskstats(read('/proc/diskstats') ?? '').slice(0, MAX_DEVICES)
+  const each = (of: (d: (typeof disks)[number]) => number): readonly Sample[] =>
+    disks.map((d) => ({ labels: { device_name: d.name }, value: of(d) }))
+  const both = (r: (d: (typeof disks)[number]) => number, w: typeof r): readonly Sample[] =>
+    disks.flatMap((d) => [
+      { labels: { device_name: d.name, direction: 'read' }, value: r(d) },
+      { labels: { device_name: d.name, direction: 'write' }, value: w(d) },
+    ])
+  const c = 'counter'
+  add(
+    'disk/io_time',
+    'Time spent on the disk, in ms',
+    c,
+    each((d) => d.ioMs),
+  )
+  add(
+    'disk/weighted_io',
+    'Weighted time of the disk, in ms',
+    c,
+    each((d) => d.weightedMs),
+  )
+  add(
+    'disk/operation_count',
+    'Operations of the disk',
+    c,
+    both(
+      (d) => d.reads,
+      (d) => d.writes,
+    ),
+  )
+  add(
+    'disk/merged_operation_count',
+    'Merged operations',
+    c,
+    both(
+      (d) => d.readsMerged,
+      (d) => d.writesMerged,
+    ),
+  )
+  const bytes = both(
+    (d) => d.sectorsRead * SECTOR,
+    (d) => d.sectorsWritten * SECTOR,
+  )
+  add('disk/operation_bytes_count', 'Bytes read and written', c, bytes)
+  add(
+    'disk/operation_time',
+    'Time spent in operations, in ms',
+    c,
+    both(
+      (d) => d.readMs,
+      (d) => d.writeMs,
+    ),
+  )
+  const elapsed = before === undefined ? 0 : nowMs - before.atMs
+  if (before !== undefined && elapsed > 0) {
+    const lengths = disks.flatMap((d) => {
+      const old = before.weightedMs.get(d.name)
+      const value = old === undefined ? 0 : Math.max(0, d.weightedMs - old) / elapsed
+      return old === undefined ? [] : [{ labels: { device_name: d.name }, value }]
+    })
+    add('disk/avg_queue_len', 'Mean length of the queue since it was asked for last', 'gauge', lengths)
+  }
+  return { atMs: nowMs, weightedMs: new Map(disks.map((d) => [d.name, d.weightedMs])) }
+}
+
+function addSpace(add: Add, read: ReadText): void {
+  const used: Sample[] = []
+  const percents: Sample[] = []
+  const seen = new Set<string>()
+  for (const mount of parseMounts(read('/proc/self/mountinfo') ?? '')) {
+    const { source, mountPoint, type, superOptions } = mount
+    // A device that is mounted at many places is one disk; a file system that may hang, as one over the network, is not asked.
+    if (!source.startsWith('/dev/') || seen.has(source) || seen.size >= MAX_DEVICES) continue
+    seen.add(source)
+    try {
+      const { bsize, blocks, bfree, bavail } = statfsSync(mountPoint)
+      const device = source.slice('/dev/'.length)
+      const labels = { device_name: device, fs_type: type, mount_option: superOptions.join(',') }
+      const usedBytes = (blocks - bfree) * bsize
+      used.push({ labels: { ...labels, state: 'free' }, value: bavail * bsize })
+      used.push({ labels: { ...labels, state: 'used' }, value: usedBytes })
+      const whole = usedBytes + bavail * bsize
+      percents.push({ labels: { device_name: device }, value: whole === 0 ? 0 : (usedBytes / whole) * 100 })
+    } catch {
+      // Unmounted in between.
+    }
+  }
+  add('disk/bytes_used', 'Bytes of file systems by whether they are used', 'gauge', used)
+  add('disk/percent_used', 'Disk usage in percent of what may be used', 'gauge', percents)
+}
+
+function addNet(add: Add, read: ReadText, settings: readonly StatsMonitorConfig[]): void {
+  const pattern = settings.map((s) => s.excludeInterfaces).find((e) => e !== undefined)
+  const excluded = pattern === undefined ? undefined : compileRegex(pattern)
+  const interfaces = [...parseNetDev(read('/proc/net/dev') ?? '')]
+    .filter(([name]) => excluded?.test(name) !== true)
+    .slice(0, MAX_INTERFACES)
+  NET_COLUMNS.forEach((column, n) => {
+    const samples = interfaces.map(([name, values]) => ({ labels: { interface_name: name }, value: values[n] ?? 0 }))
+    add(`net/${column}`, `${column} of /proc/net/dev`, 'counter', samples)
+  })
+}
+
+function addHost(add: Add, read: ReadText, settings: readonly StatsMonitorConfig[]): void {
+  const labels = { kernel_version: release(), os_version: osVersion(read('/etc/os-release') ?? '') }
+  const up = Math.floor(Number((read('/proc/uptime') ?? '').split(' ')[0]))
+  if (Number.isFinite(up))
+    add('host/uptime', 'The uptime of the operating system, in seconds', 'gauge', [{ labels, value: up }])
+  const known = settings.map((s) => s.knownModulesPath).find((p) => p !== undefined)
+  const features = osFeatures({
+    cmdline: read('/proc/cmdline') ?? '',
+    modules: read('/proc/modules') ?? '',
+    knownModules: known === undefined ? '' : (read(known) ?? ''),
+  })
+  add('system/os_feature', 'Features of the operating system: 1 when on', 'gauge', features)
+}
+
+/** What node-problem-detector has no name for. */
+function ownFamilies(read: ReadText): readonly MetricFamily[] {
+  const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>
+    parsePressure(read(`/proc/pressure/${resource}`) ?? '').map(({ kind, seconds }) => ({
+      labels: { resource, kind },
+      value: seconds,
+    })),
+  )
+  const [open = 0, , most = 0] = (read('/proc/sys/fs/file-nr') ?? '').trim().split(/\s+/).map(Number)
+  return [
+    {
+      name: 'kubenode_node_pressure_seconds_total',
+      help: 'Time in which some or all tasks waited for the resource',
+      type: 'counter',
+      samples: pressure,
+    },
+    {
+      name: 'kubenode_node_file_descriptors',
+      help: 'Files that are open on the node, and how many may be',
+      type: 'gauge',
+      samples: [
+        { labels: { kind: 'open' }, value: open },
+        { labels: { kind: 'limit' }, value: most },
+      ],
+    },
+  ]
+}
+
+export function ownProcess(read: ReadText): readonly MetricFamily[] {
+  const { rss } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const status = read('/proc/self/smaps_rollup') ?? ''
+  const pss = /^Pss:\s+(\d+) kB$/m.exec(status)?.[1]
+  const files = countFiles()
+  const gauge = (name: string, help: string, value: number): MetricFamily => ({
+    name,
+    help,
+    type: 'gauge',
+    samples: [{ value }],
+  })
+  return [
+    gauge('process_resident_memory_bytes', 'Resident memory of the agent', rss),
+    ...(pss === undefined
+      ? []
+      : [
+          gauge(
+            'kubenode_agent_proportional_memory_bytes',
+            'Memory of the agent, shared pages in parts',
+            Number(pss) * 1_024,
+          ),
+        ]),
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Time on the processor of the agent',
+      type: 'counter',
+      samples: [{ value: (user + system) / 1e6 }],
+    },
+    ...(files === undefined ? [] : [gauge('process_open_fds', 'Files that the agent has open', files)]),
+  ]
+}
+
+function countFiles(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return undefined
+  }
+}

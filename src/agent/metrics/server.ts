@@ -1,0 +1,69 @@
+// Serves /metrics, and nothing else, on the node's loopback address. It never keeps the agent from starting.
+import type http from 'node:http'
+import type { Logger } from '#lib/log.ts'
+import { nodeHttp } from '#lib/node-http.ts'
+
+export interface MetricsServerOptions {
+  readonly address: string
+  readonly port: number
+  readonly log: Logger
+  readonly text: () => string
+}
+
+/** Whoever asks in earnest asks once in some seconds. */
+const MAX_CONNECTIONS = 8
+const TIMEOUT_MS = 10_000
+const MAX_HEADERS = 4_096
+
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1)$/
+
+export class MetricsServer {
+  readonly #o: MetricsServerOptions
+  #server: http.Server | undefined
+
+  constructor(options: MetricsServerOptions) {
+    this.#o = options
+  }
+
+  /** Undefined while nobody listens. */
+  get port(): number | undefined {
+    const at = this.#server?.address()
+    return typeof at === 'object' && at !== null ? at.port : undefined
+  }
+
+  async start(): Promise<void> {
+    const { address, port, log } = this.#o
+    if (!LOOPBACK.test(address)) {
+      log.warn('metrics are not served: the address is no loopback', { address })
+      return
+    }
+    const server = nodeHttp.createServer(
+      { maxHeaderSize: MAX_HEADERS, requestTimeout: TIMEOUT_MS },
+      (request, response) => this.#answer(request, response),
+    )
+    server.maxConnections = MAX_CONNECTIONS
+    server.unref()
+    await new Promise<void>((resolve) => {
+      server.once('error', (error) => {
+        log.warn('metrics are not served', { address, port, error })
+        resolve()
+      })
+      server.listen(port, address, () => {
+        this.#server = server
+        resolve()
+      })
+    })
+  }
+
+  close(): void {
+    this.#server?.close()
+    this.#server?.closeAllConnections()
+    this.#server = undefined
+  }
+
+  #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const isAsked = request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
+    response.writeHead(isAsked ? 200 : 404, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+    response.end(isAsked ? this.#o.text() : 'only GET /metrics\n')
+  }
+}
