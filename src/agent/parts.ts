@@ -30,12 +30,15 @@ import { NodeObject } from './node/node-object.ts'
 import { isSameStatus, nodeStatus } from './node/node-status.ts'
 import { StatusWriter } from './node/writer.ts'
 import { readPermit } from './permits.ts'
+import { preflightOnNode } from './preflight/on-node.ts'
+import { readNodeFacts } from './preflight/read.ts'
 import { cleanDisk } from './repair/clean-disk.ts'
 import { collectEvidence } from './repair/evidence.ts'
 import { JobWatches } from './repair/job-watches.ts'
 import { RepairCounts } from './repair/repair-counts.ts'
 import type { StepPorts } from './repair/steps.ts'
 import type { Session } from './session.ts'
+import { ServerVersion } from './server-version.ts'
 import { machineStatus } from './status/machine-status.ts'
 import type { Systemctl } from './supervise/systemd/systemctl.ts'
 import { chooseProcesses, systemctlOf } from './supervise/choose.ts'
@@ -111,11 +114,14 @@ export function buildParts(o: PartsOptions): Parts {
     fetchNewest: () => newestTrust({ files, dir, fetcher, url: config.trustUrl, log, signal }),
   })
   const platform = { os: facts.os, arch: facts.arch }
-  const components = new AllComponents({
+  const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
+  const server = new ServerVersion(clock, session.serverVersion, () => components.wakeStaged())
+  const components: AllComponents = new AllComponents({
     ...base,
     processes: supervisor,
     runHook: runHook(dir, environment),
-    stage: (request, stop) => stage({ files, dir, client, fetcher, trust, clock, platform }, request, stop),
+    stage: (request, stop) => stage({ files, dir, client, fetcher, trust, clock, platform, preflight }, request, stop),
+    serverVersion: () => server.value,
     readPermit: (component, wanted, permit) =>
       readPermit(client, permit, {
         operation: 'SwitchComponent',

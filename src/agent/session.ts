@@ -7,6 +7,7 @@ import { writePair, type Identity, type IdentityDeps, type Pair } from './join/i
 import { joinCluster } from './join/join.ts'
 import { newKey, requestCertificate } from './join/request.ts'
 import { keepRenewing } from './join/rotation.ts'
+import { readServerVersion } from './server-version.ts'
 
 export interface SessionDeps extends IdentityDeps {
   readonly clock: Clock
@@ -19,6 +20,7 @@ export interface SessionDeps extends IdentityDeps {
 export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
+  readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
   readonly keep: () => Promise<void>
 }
@@ -48,6 +50,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   return {
     identity,
     client,
+    serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
     // Ends with the signal, which is how its sleep says so.
     keep: () => keepRenewing({ clock, random, log, renew, onRenewed }, first, signal).catch(() => undefined),
   }

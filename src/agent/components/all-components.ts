@@ -4,6 +4,7 @@ import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
+import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult, WorkerDeps } from './worker.ts'
 import { ComponentWorker } from './worker.ts'
 
@@ -13,6 +14,8 @@ export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
     version: string | undefined,
     permit: string,
   ) => ReturnType<WorkerDeps['readPermit']>
+  /** Undefined while it cannot be read; absent where no version is held against it. */
+  readonly serverVersion?: () => string | undefined
 }
 
 export class AllComponents {
@@ -41,6 +44,11 @@ export class AllComponents {
       await worker.load()
     }
     for (const worker of this.#workers.values()) worker.wake()
+  }
+
+  /** Something that staged versions wait for may be there. */
+  wakeStaged(): void {
+    for (const worker of this.#workers.values()) if (worker.record?.state === 'Staged') worker.wake()
   }
 
   obey(order: MachineOrder): void {
@@ -105,6 +113,8 @@ export class AllComponents {
       if (wanted === undefined || have === undefined || !wanted(have))
         return `${component} ${range}; it is ${other.current.version}`
     }
-    return undefined
+    const { serverVersion } = this.#deps
+    if (spec.skew === undefined || serverVersion === undefined) return undefined
+    return skewRefusal(spec, serverVersion())
   }
 }

@@ -17,6 +17,14 @@ export interface StageDeps extends ArtifactDeps {
   readonly trust: Pick<TrustStore, 'current'>
   readonly clock: Pick<Clock, 'now'>
   readonly platform: Platform
+  /** Whether it can be put on this node; throws when not. Absent where there is no node. */
+  readonly preflight?: Preflight
+}
+
+export interface Preflight {
+  before(spec: MachineComponentSpec, artifactBytes: number): Promise<void>
+  /** Of the programs in the filled slot. */
+  programs(spec: MachineComponentSpec, slot: string): Promise<void>
 }
 
 export interface StageRequest {
@@ -41,9 +49,13 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
   if (verdict.kind === 'Refused') throw refused(component, target, verdict.reason, 'never')
   signal.throwIfAborted()
+  const size = artifactFor(spec, deps.platform)?.size ?? 0
+  await deps.preflight?.before(spec, size)
   const content: SlotContent = { spec, config, artifact: await artifactOf(deps, spec, signal) }
   signal.throwIfAborted()
-  return { slot: await fillSlot(deps, target, content, generation), spec }
+  const slot = await fillSlot(deps, target, content, generation)
+  await deps.preflight?.programs(spec, slot.id)
+  return { slot, spec }
 }
 
 const refused = (component: string, { version }: Target, why: string, retry: 'never' | 'later') =>

@@ -1,4 +1,5 @@
 // Turns a join bundle into an identity. May be cut off at any moment and begun again: the key is kept from the first step, the token goes last.
+import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -6,6 +7,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { isUnauthorized } from '#kube/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
+import { refuseBelowFloor, type System } from '../preflight/floor.ts'
+import { readGlibc } from '../preflight/read.ts'
 import { firstTrustFile, joinFile, keyFile } from '../node-dir.ts'
 import { parseJoinBundle, type JoinBundle } from './bundle.ts'
 import {
@@ -22,6 +25,8 @@ import {
 import { newKey, requestCertificate } from './request.ts'
 
 export interface JoinDeps extends IdentityDeps {
+  /** Another one than this, for tests. */
+  readonly system?: System
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
@@ -34,6 +39,7 @@ export interface Joined {
 }
 
 export async function joinCluster(deps: JoinDeps): Promise<Joined> {
+  refuseBelowFloor(deps.system ?? { kernel: release(), glibc: readGlibc() })
   const host = await hostMark(deps)
   const known = await readIdentity(deps)
   if (known !== undefined) refuseClone(known, host)

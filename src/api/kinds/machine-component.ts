@@ -195,6 +195,17 @@ const skew = obj('How far the version may be from that of the API server, in min
   maxBehindApiServer: fallback(int('Minors that it may be older.', { min: 0, max: 10 }), 3),
 })
 
+const needs = obj('What the node must have; it is refused elsewhere before anything is fetched.', {
+  cgroup: optional(choice('Version of control groups.', ['V1', 'V2'])),
+  kernel: optional(
+    refine(
+      str('Range of kernel releases, such as ">=5.10".', { min: 1, max: 128 }),
+      {},
+      { says: 'a semver range such as ">=5.10"', checks: [check('semver range', rangeProblem)] },
+    ),
+  ),
+})
+
 const props = {
   component: componentName('The component.'),
   version: componentVersion('The version; opaque unless requires or skew compare it.'),
@@ -235,6 +246,7 @@ const props = {
   hooks: optional(hooks),
   requires: optional(mapList('Components that must be there first.', requirement, { keys: ['component'], max: 32 })),
   skew: optional(skew),
+  needs: optional(needs),
   disruption: fallback(
     choice('What a switch does to the pods of the node.', ['None', 'Restart', 'Drain', 'Reboot']),
     'Drain',

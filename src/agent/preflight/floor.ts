@@ -1,0 +1,34 @@
+// The oldest system that an agent works on, and what it says on an older one.
+import { KubeNodeError } from '#lib/errors.ts'
+
+export interface System {
+  /** As `uname -r`. */
+  readonly kernel: string
+  /** Undefined where there is another C library, or none. */
+  readonly glibc: string | undefined
+}
+
+/** RHEL 8 and its kin; Node is built for no older ones. */
+export const FLOOR = { kernel: [4, 18], glibc: [2, 28] } as const
+
+export const pairOf = (text: string): readonly [number, number] | undefined => {
+  const found = /^(\d+)\.(\d+)/.exec(text)
+  return found === null ? undefined : [Number(found[1]), Number(found[2])]
+}
+
+const isBelow = (seen: readonly [number, number], floor: readonly [number, number]): boolean =>
+  seen[0] < floor[0] || (seen[0] === floor[0] && seen[1] < floor[1])
+
+export function refuseBelowFloor({ kernel, glibc }: System): void {
+  for (const [what, seen, floor] of [
+    ['Linux', kernel, FLOOR.kernel],
+    ['glibc', glibc, FLOOR.glibc],
+  ] as const) {
+    const version = seen === undefined ? undefined : pairOf(seen)
+    if (version !== undefined && isBelow(version, floor))
+      throw new KubeNodeError(
+        'KN8004',
+        `cannot join: this host has ${what} ${seen}, and the agent needs ${floor.join('.')} or newer; upgrade the host first`,
+      )
+  }
+}

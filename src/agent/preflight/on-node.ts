@@ -1,0 +1,41 @@
+// Preflight on this node: reads, asks the pure rules, and refuses with what was seen.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { readManifest } from '../components/manifest.ts'
+import type { Preflight } from '../components/stage.ts'
+import type { Files } from '../files/port.ts'
+import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
+import { programRefusal, refusalBefore, type NodeFacts } from './preflight.ts'
+import { readElf, readRoom } from './read.ts'
+
+export interface PreflightDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly facts: NodeFacts
+}
+
+/** Programs that are looked into; a tree may hold thousands. */
+const MAX_PROGRAMS = 64
+
+const refused = ({ component, version }: MachineComponentSpec, why: string, retry: 'never' | 'later') =>
+  new KubeNodeError('KN8019', `cannot install ${component} ${version}: ${why}`, { retry })
+
+export const preflightOnNode = ({ files, dir, facts }: PreflightDeps): Preflight => ({
+  async before(spec, artifactBytes) {
+    const refusal = refusalBefore(spec, artifactBytes, facts, await readRoom(dir.state))
+    if (refusal !== undefined) throw refused(spec, refusal.reason, refusal.mayPass ? 'later' : 'never')
+  },
+  async programs(spec, slot) {
+    const manifest = await readManifest({ files, dir }, spec.component, slot)
+    const programs = (manifest?.files ?? []).filter((f) => (f.mode & 0o111) !== 0).slice(0, MAX_PROGRAMS)
+    for (const { path } of programs) {
+      const elf = await readElf(join(slotFolder(dir, spec.component, slot), path))
+      // The loader may be one of the host also where the node is a folder of it.
+      const hasFile = (p: string): boolean => existsSync(onNode(dir, p)) || existsSync(p)
+      const why = elf === undefined ? undefined : programRefusal(elf, facts, hasFile)
+      if (why !== undefined) throw refused(spec, `${path}: ${why}`, 'never')
+    }
+  },
+})

@@ -1,0 +1,75 @@
+// Pure: whether a version can be put on this node at all, before anything is fetched for it and again once its programs are there.
+import { parseRange, parseVersion } from '#lib/semver.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { isAfter, type Elf } from './elf.ts'
+import { pairOf, type System } from './floor.ts'
+
+export interface NodeFacts extends System {
+  readonly arch: string
+  readonly cgroup: 'V1' | 'V2' | undefined
+}
+
+export interface Room {
+  readonly freeBytes: number
+  /** Undefined where the file system has no fixed number of them. */
+  readonly freeInodes: number | undefined
+}
+
+export interface Refusal {
+  readonly reason: string
+  /** Room may be made, a server upgraded; a processor stays what it is. */
+  readonly mayPass: boolean
+}
+
+/** The archive, what comes out of it, and a second copy for a while. */
+const ROOM_TIMES = 4
+/** Left for everybody else; kubelet begins to evict below a share of this order. */
+const ROOM_LEFT = 256 * 2 ** 20
+const INODES_LEFT = 2_000
+
+export function refusalBefore(
+  spec: MachineComponentSpec,
+  artifactBytes: number,
+  node: NodeFacts,
+  room: Room | undefined,
+): Refusal | undefined {
+  const { cgroup, kernel } = spec.needs ?? {}
+  if (cgroup !== undefined && node.cgroup !== cgroup)
+    return { reason: `it needs control groups ${cgroup}, and the node has ${node.cgroup ?? 'none'}`, mayPass: false }
+  if (kernel !== undefined) {
+    const [range, seen] = [parseRange(kernel), parseVersion(node.kernel, { suffix: 'vendor' })]
+    if (range === undefined || seen === undefined || !range(seen))
+      return { reason: `it needs Linux ${kernel}, and the node has ${node.kernel}`, mayPass: false }
+  }
+  const wanted = artifactBytes * ROOM_TIMES + ROOM_LEFT
+  if (room !== undefined && room.freeBytes < wanted)
+    return { reason: `it needs ${mib(wanted)} MiB of free disk, and there are ${mib(room.freeBytes)}`, mayPass: true }
+  if (room?.freeInodes !== undefined && room.freeInodes < INODES_LEFT)
+    return { reason: `the file system has ${room.freeInodes} free inodes`, mayPass: true }
+  return undefined
+}
+
+const mib = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
+
+/** `hasFile`: whether the node has this path. */
+export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string) => boolean): string | undefined {
+  if (elf.arch !== node.arch) return `it is built for ${elf.arch ?? 'another processor'}, and the node is ${node.arch}`
+  if (elf.loader !== undefined && !hasFile(elf.loader))
+    return `it needs the loader ${elf.loader} of another C library, which the node does not have`
+  const have = node.glibc === undefined ? undefined : pairOf(node.glibc)
+  if (elf.glibc !== undefined && have !== undefined && isAfter(elf.glibc, have))
+    return `it needs glibc ${elf.glibc.join('.')}, and the node has ${node.glibc}`
+  return undefined
+}
+
+/** `server`: the version of the API server; undefined when it cannot be read, which never allows a switch. */
+export function skewRefusal(spec: MachineComponentSpec, server: string | undefined): string | undefined {
+  if (spec.skew === undefined) return undefined
+  const [own, theirs] = [parseVersion(spec.version), server === undefined ? undefined : parseVersion(server)]
+  if (own === undefined) return `${spec.version} to be a version that can be compared with the API server's`
+  if (theirs === undefined) return 'the version of the API server, which cannot be read'
+  const { maxAheadOfApiServer, maxBehindApiServer } = spec.skew
+  const ahead = own.numbers[0] === theirs.numbers[0] ? own.numbers[1] - theirs.numbers[1] : Number.NaN
+  if (ahead <= maxAheadOfApiServer && -ahead <= maxBehindApiServer) return undefined
+  return `an API server that ${spec.version} may work with; it is ${server}`
+}

@@ -1,0 +1,71 @@
+// The version of the API server, read when a component must fit it and never otherwise.
+import https from 'node:https'
+import type { Clock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { Pair } from './join/identity.ts'
+
+export interface ServerPlace {
+  readonly server: string
+  readonly ca: string
+  readonly pair: () => Pair
+}
+
+/** An upgrade of a control plane takes longer; until then what was read counts. */
+const FRESH_MS = 60_000
+const TIMEOUT_MS = 5_000
+const MAX_CHARS = 16_384
+
+export class ServerVersion {
+  readonly #read: () => Promise<string | undefined>
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #onChange: () => void
+  #version: string | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Pick<Clock, 'monotonic'>, read: () => Promise<string | undefined>, onChange: () => void) {
+    this.#clock = clock
+    this.#read = read
+    this.#onChange = onChange
+  }
+
+  /** What was read last; asks again in the background when that is old. */
+  get value(): string | undefined {
+    const now = this.#clock.monotonic()
+    if (now - this.#readAt >= FRESH_MS) {
+      this.#readAt = now
+      void this.#read().then((version) => {
+        if (version === this.#version) return
+        this.#version = version
+        this.#onChange()
+      })
+    }
+    return this.#version
+  }
+}
+
+/** Undefined when it cannot be read; never rejects. */
+export const readServerVersion = ({ server, ca, pair }: ServerPlace): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const { key, certificate } = pair()
+    const url = new URL('/version', server)
+    const request = https.get(url, { ca, key, cert: certificate, agent: false, timeout: TIMEOUT_MS }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (part: string) => {
+        text += part
+        if (text.length > MAX_CHARS) response.destroy()
+      })
+      response.on('close', () => resolve(response.statusCode === 200 ? versionIn(text) : undefined))
+    })
+    request.on('timeout', () => request.destroy())
+    request.on('error', () => resolve(undefined))
+  })
+
+function versionIn(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) && typeof value['gitVersion'] === 'string' ? value['gitVersion'] : undefined
+  } catch {
+    return undefined
+  }
+}
