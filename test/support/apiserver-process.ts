@@ -25,9 +25,21 @@ export interface Ended {
 
 export type Started = { readonly server: ServerProcess } | { readonly failed: Ended }
 
-/** Either it serves, or it ends and says why. `under` is a program that runs it. */
-export async function startApiServer(data: string, port = 0, under: readonly string[] = []): Promise<Started> {
-  const [command = '', ...args] = [...under, PROGRAM, 'apiserver', '--data', data, '--port', String(port)]
+export interface HowToStart {
+  /** A program that runs it, with its arguments. */
+  readonly under?: readonly string[]
+  /** A script in its place. */
+  readonly script?: string
+}
+
+/** Either it serves, or it ends and says why. */
+export async function startApiServer(
+  data: string,
+  port = 0,
+  { under = [], script }: HowToStart = {},
+): Promise<Started> {
+  const words = script === undefined ? [PROGRAM] : [process.execPath, script]
+  const [command, ...args] = [...under, ...words, 'apiserver', '--data', data, '--port', String(port)]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stderr.on('data', (d: Buffer) => void (err += d.toString()))
@@ -59,8 +71,8 @@ export async function startApiServer(data: string, port = 0, under: readonly str
   }
 }
 
-export async function startedApiServer(data: string, port = 0, under: readonly string[] = []): Promise<ServerProcess> {
-  const started = await startApiServer(data, port, under)
+export async function startedApiServer(data: string, port = 0, how: HowToStart = {}): Promise<ServerProcess> {
+  const started = await startApiServer(data, port, how)
   if ('failed' in started) throw new Error(`the server did not start: ${JSON.stringify(started.failed)}`)
   return started.server
 }

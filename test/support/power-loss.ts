@@ -1,5 +1,5 @@
 // What a disk may hold after the power went: everything that was synced, and of the writes since then any subset, each whole, gone or torn between sectors.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import type { Random } from '#lib/random.ts'
 import type { DiskEvent } from './strace.ts'
@@ -16,6 +16,15 @@ interface DiskFile {
 
 export class LossyDisk {
   readonly #files = new Map<string, DiskFile>()
+
+  /** As a copy of some files in a folder stands on the disk. */
+  static of(copy: string, folder: string, names: readonly string[]): LossyDisk {
+    const disk = new LossyDisk()
+    for (const name of names)
+      if (existsSync(join(copy, name)))
+        disk.#files.set(join(folder, name), { durable: readFileSync(join(copy, name)), pending: [] })
+    return disk
+  }
 
   /** Names are durable at once, as on a journaling file system that syncs the folder with the file. */
   see(event: DiskEvent): void {

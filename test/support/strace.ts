@@ -75,8 +75,8 @@ export interface Recording {
   events(folder: string): readonly DiskEvent[]
 }
 
-/** A file a thread, so that no call is torn apart by another thread's; put in order by their time. */
-export function recording(): Recording {
+/** Of these files alone, when some are named. A file a thread, so that no call is torn apart by another thread's; put in order by their time. */
+export function recording(files: readonly string[] = []): Recording {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-strace-'))
   return {
     argv: [
@@ -93,6 +93,7 @@ export function recording(): Recording {
       `trace=${RECORDED}`,
       '-o',
       join(folder, 't'),
+      ...files.flatMap((f) => ['-P', f]),
     ],
     events(of) {
       const lines = readdirSync(folder)

@@ -1,0 +1,141 @@
+// Many clients against a server that is killed or loses its power at random moments: what they saw must be what one server that
+// keeps its word could have answered (F22, F24, F28).
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { seededRandom } from '#lib/random.ts'
+import { violations } from '#test/support/api-history.ts'
+import { HistoryClients, type Between } from '#test/support/api-history-clients.ts'
+import { startedApiServer, type ServerProcess } from '#test/support/apiserver-process.ts'
+import { LossyDisk } from '#test/support/power-loss.ts'
+import { noStrace, recording, type Recording } from '#test/support/strace.ts'
+
+const FULL = process.env['KUBENODE_TEST_FULL'] === '1'
+const base = Number(process.env['KUBENODE_TEST_SEED'] ?? Math.floor(Math.random() * 1e6))
+const seeds = Array.from({ length: FULL ? 50 : 3 }, (_, i) => base + i)
+const CLIENTS = 6
+const WATCHERS = 3
+const ROUNDS = 3
+const FILES = ['objects.db', 'objects.db-wal', 'objects.db.mark']
+const noPower = noStrace()
+
+let root = ''
+let data = ''
+let server: ServerProcess | undefined
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'kubenode-history-'))
+  data = join(root, 'data')
+})
+afterEach(async () => {
+  await server?.end('SIGKILL')
+  rmSync(root, { recursive: true, force: true })
+})
+
+interface Run {
+  readonly seed: number
+  readonly losesPower: boolean
+  readonly rounds?: number
+  readonly between?: Between
+  /** Runs in place of the server. */
+  readonly script?: string
+}
+
+async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script }: Run) {
+  const random = seededRandom(seed)
+  const clients = new HistoryClients(random, between)
+  let port = 0
+  const start = async (under: readonly string[] = []): Promise<ServerProcess> => {
+    server = await startedApiServer(data, port, { under, ...(script === undefined ? {} : { script }) })
+    port = server.port
+    return server
+  }
+  // keys and certificates are made before anything is recorded
+  await (await start()).end('SIGTERM')
+  for (let round = 0; round < rounds; round++) {
+    const before = join(root, `before-${round}`)
+    cpSync(data, before, { recursive: true })
+    const record = losesPower ? recording(FILES.map((f) => join(data, f))) : undefined
+    const running = await start(record?.argv)
+    const working = clients.work(running, CLIENTS, WATCHERS)
+    await sleep(150 + random.next() * 450)
+    clients.rest()
+    await running.end('SIGKILL')
+    clients.cut()
+    await working
+    if (record !== undefined) losePower(record, before, random)
+  }
+  const last = await start()
+  await clients.lookAtRest(last)
+  await last.end('SIGTERM')
+  return clients.entries
+}
+
+/** Puts into the data folder what may be left of the writes that were recorded. */
+function losePower(record: Recording, before: string, random: ReturnType<typeof seededRandom>): void {
+  const disk = LossyDisk.of(before, data, FILES)
+  for (const event of record.events(data)) disk.see(event)
+  for (const f of [...FILES, 'objects.db-shm']) rmSync(join(data, f), { force: true })
+  mkdirSync(data, { recursive: true })
+  disk.leave(data, data, random)
+}
+
+describe(`a history over crashes (seed ${base})`, () => {
+  test.each(seeds)(
+    'F22 F24 F28 seed %i: nothing acknowledged is lost, revisions grow, watches are complete and in order, reads are of their time',
+    async (seed) => {
+      const losesPower = seed % 2 === 1 && noPower === undefined
+      const history = await historyOf({ seed, losesPower })
+      expect(violations(history)).toEqual([])
+      const count = (is: string) => history.filter((e) => e.is === is).length
+      expect([count('write') > 100, count('read') > 20, count('list') > 5, count('watch') > 3]).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ])
+    },
+  )
+})
+
+let n = 0
+const MUTANTS: Readonly<Record<string, { readonly between: Between; readonly found: RegExp }>> = {
+  'drops a watch event now and then': {
+    between: { line: (l) => (l.type !== 'BOOKMARK' && ++n % 7 === 0 ? [] : [l]), reply: (r) => r },
+    found: /missed/,
+  },
+  'sends a watch event twice': {
+    between: { line: (l) => (++n % 7 === 0 ? [l, l] : [l]), reply: (r) => r },
+    found: /showed .* after/,
+  },
+  'answers a read with what was there before': {
+    between: staleReads(),
+    found: /was read at|was not found when/,
+  },
+}
+
+function staleReads(): Between {
+  const old = new Map<string, Parameters<Between['reply']>[0]>()
+  return {
+    line: (l) => [l],
+    reply(reply, path) {
+      const before = old.get(path)
+      if (++n % 3 !== 0) old.set(path, reply)
+      return n % 3 === 0 && before !== undefined ? before : reply
+    },
+  }
+}
+
+describe('the checker finds a server that', () => {
+  test.each(Object.entries(MUTANTS))('%s', async (_, { between, found }) => {
+    const history = await historyOf({ seed: base, losesPower: false, rounds: 2, between })
+    expect(violations(history).join('\n')).toMatch(found)
+  })
+
+  test('acknowledges a write before it is stored', async () => {
+    const script = join(import.meta.dirname, '../support/hasty-server.ts')
+    const history = await historyOf({ seed: base, losesPower: false, rounds: 2, script })
+    expect(violations(history).length).toBeGreaterThan(0)
+  })
+})
