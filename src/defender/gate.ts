@@ -7,6 +7,7 @@ export const GATES = [
   'Protect',
   'Window',
   'HealthFloor',
+  'Blame',
   'Budget',
   'Rate',
   'Breaker',

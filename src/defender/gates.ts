@@ -2,58 +2,17 @@
 // permit shows everything that stands in its way. What cannot be known lets nothing pass.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { approvalNeed } from './approvals.ts'
+import { blameGate } from './blame/gate.ts'
 import { breakerAt, halfOpensIn, newBreaker } from './breaker.ts'
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
 import type { Found, Unit } from './fleet.ts'
-import { type Gate, type GateVerdict, hardest } from './gate.ts'
+import { type GateVerdict, hardest } from './gate.ts'
 import { holdsOver } from './holds.ts'
-import type { WorkingLedger } from './ledger.ts'
-import { type Levels, budgetLimit, domainOf, floorLimit } from './levels.ts'
+import { budgetLimit, domainOf, floorLimit } from './levels.ts'
 import { type Series, seriesName } from './rates.ts'
-import type { ReasonName } from './reason-name.ts'
+import type { Ground, Question } from './question.ts'
+import { deny, pass, wait } from './say.ts'
 import type { Snapshot } from './snapshot.ts'
-
-export interface Question {
-  readonly permit: OperationPermit
-  readonly unit: Unit
-  /** Believed only after it was checked. */
-  readonly isRecovery: boolean
-  /** Those that decide this operation on this unit; never empty. */
-  readonly policies: readonly CompiledPolicy[]
-}
-
-export interface Ground {
-  readonly snapshot: Snapshot
-  readonly ledger: WorkingLedger
-  readonly levels: Levels
-}
-
-interface Saying {
-  readonly reason: ReasonName
-  readonly policy?: CompiledPolicy
-  readonly seen?: string
-  readonly limit?: string
-  readonly retryAfterMs?: number
-}
-
-/** Sentences of the kind are at most this long. */
-const MAX_SENTENCE = 200
-const cut = (text: string): string => (text.length <= MAX_SENTENCE ? text : `${text.slice(0, MAX_SENTENCE - 1)}…`)
-
-const say =
-  (verdict: GateVerdict['verdict']) =>
-  (gate: Gate, { reason, policy, seen, limit, retryAfterMs }: Saying): GateVerdict => ({
-    gate,
-    verdict,
-    reason,
-    ...(policy !== undefined && policy !== builtinPolicy && { policy: policy.name }),
-    ...(seen !== undefined && { seen: cut(seen) }),
-    ...(limit !== undefined && { limit: cut(limit) }),
-    ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
-  })
-export const pass = say('Granted')
-export const wait = say('Waiting')
-export const deny = say('Denied')
 
 /** Enforced policies that decide it; where there is none, the built-in one. */
 export function policiesFor(
@@ -305,6 +264,7 @@ const GATES_IN_ORDER = [
   protectGate,
   windowGate,
   floorGate,
+  (question: Question, { ledger }: Ground) => blameGate(question, ledger.blames),
   budgetGate,
   rateGate,
   breakerGate,

@@ -48,6 +48,7 @@ export class WorkingLedger {
   readonly #grants = new Map<string, Grant>()
   readonly #breakers = new Map<string, BreakerEntry>()
   readonly rates: RateCounter
+  blames: NonNullable<LedgerSpec['blames']>
   #counts: Counts
   #bytes = RESERVED_BYTES
 
@@ -58,6 +59,7 @@ export class WorkingLedger {
     for (const grant of before?.grants ?? []) this.#put(grant)
     for (const breaker of before?.breakers ?? []) this.#breakers.set(breaker.policy, breaker)
     this.#counts = before?.counts ?? NO_COUNTS
+    this.blames = before?.blames ?? []
     this.#bytes += this.rates.size * BUCKET_BYTES
   }
 
@@ -128,6 +130,7 @@ export class WorkingLedger {
       rates: this.rates.buckets(),
       breakers: [...this.#breakers.values()].toSorted((a, b) => (a.policy < b.policy ? -1 : 1)),
       counts: this.#counts,
+      blames: this.blames,
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame = this.#before !== undefined && jsonEqual(content, { ...EMPTY, ...before })
@@ -142,7 +145,7 @@ export class WorkingLedger {
   }
 }
 
-const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS }
+const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [] }
 
 const bytesOf = (grant: Grant): number => JSON.stringify(grant).length + 2
 

@@ -6,11 +6,13 @@ import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
+import { BlameWatch } from './blame/watch.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
 import { clusterFacts } from './cluster-vocabulary.ts'
 import { type CompiledPolicy, compilePolicy } from './compile-policy.ts'
 import { type FleetView, type UnitMemo, fleetView } from './fleet.ts'
 import { GoneWatch } from './gone.ts'
+import { isInForce } from './holds.ts'
 import { LeaseWatch } from './lease-watch.ts'
 import { QuietWatch } from './quiet.ts'
 import { RecoveryWatch } from './recovery.ts'
@@ -29,6 +31,7 @@ export class Observer {
   readonly #gone: GoneWatch
   readonly #quiet: QuietWatch
   readonly #recoveries: RecoveryWatch
+  readonly #blames: BlameWatch
   readonly #policies = new WeakMap<DefenderPolicy, CompiledPolicy>()
   readonly #units: UnitMemo = new WeakMap() as UnitMemo
   #fleet: FleetView | undefined
@@ -39,6 +42,7 @@ export class Observer {
     this.#gone = new GoneWatch(options.client)
     this.#quiet = new QuietWatch(options.client)
     this.#recoveries = new RecoveryWatch(options.client)
+    this.#blames = new BlameWatch(options.clock)
   }
 
   /** A machine, Node or Cluster changed: the next snapshot looks at them again. */
@@ -91,6 +95,9 @@ export class Observer {
       isQuiet: (grant) => this.#quiet.isQuiet(grant),
       isRecovery: (permit) => this.#recoveries.isRecovery(permit),
       isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
+      // A cache that misses machines would make any group look small.
+      suspicions: unknown === undefined ? this.#blames.observe({ permits, grants, fleet, wall: clock.now() }) : [],
+      retried: retriedComponents(caches, clock.now()),
       rules: await ruleVerdicts(policies, fleet, grants.length, clock.now()),
     }
   }
@@ -128,6 +135,16 @@ function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches):
   if (component?.version === undefined || operations.some((o) => o !== 'SwitchComponent')) return false
   const found = components.byIndex(BY_COMPONENT, componentKey(component.name, component.version))
   return found.length > 0 && found.every((c) => c.spec.disruption === 'None')
+}
+
+/** A hold that says a set may try again what was blocked or blamed. */
+function retriedComponents({ holds, sets }: Caches, now: number): ReadonlySet<string> {
+  const retries = holds.list().filter((h) => h.spec.effect === 'Retry' && isInForce(h, now))
+  const names = retries.flatMap(({ spec: { target } }) => {
+    const set = target.kind === 'MachineComponentSet' && target.name !== undefined ? sets.get(target.name) : undefined
+    return (set?.spec.components ?? []).map((c) => c.name)
+  })
+  return new Set(names)
 }
 
 async function ruleVerdicts(

@@ -4,25 +4,17 @@ import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
 import { timestamp } from '#lib/clock.ts'
+import { isPresent, latched } from './blame/latch.ts'
 import { breakerAt } from './breaker.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import type { Target, Unit } from './fleet.ts'
 import { type GateVerdict, binding } from './gate.ts'
-import {
-  type Ground,
-  type Question,
-  askGates,
-  deny,
-  holdGate,
-  pass,
-  policiesFor,
-  seriesOf,
-  targetGate,
-  wait,
-} from './gates.ts'
+import { askGates, holdGate, policiesFor, seriesOf, targetGate } from './gates.ts'
 import { holdsOver } from './holds.ts'
 import { type Grant, WorkingLedger } from './ledger.ts'
 import { Levels } from './levels.ts'
+import type { Ground, Question } from './question.ts'
+import { deny, pass, wait } from './say.ts'
 import { advanceSlots } from './slots.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -58,6 +50,11 @@ export type Decide = (snapshot: Snapshot, before: LedgerSpec | undefined, option
 export const decide: Decide = (snapshot, before, { now, leader }) => {
   const ledger = new WorkingLedger(before, now)
   advanceBreakers(ledger, snapshot.policies)
+  ledger.blames = latched(ledger.blames, snapshot.suspicions, {
+    now,
+    isPresent: (cohort) => isPresent(snapshot.fleet.units, cohort),
+    retried: snapshot.retried,
+  })
   const open = snapshot.permits.filter(isOpen).toSorted(inTurn(snapshot))
   if (ledger.isNew) adoptSlots(ledger, open, snapshot)
   advanceSlots(ledger, new Levels(snapshot.fleet, ledger.grants()), snapshot)

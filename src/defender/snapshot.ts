@@ -3,6 +3,7 @@ import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Verdict } from '#policy/verdict.ts'
+import type { Suspicion } from './blame/suspicion.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
@@ -24,6 +25,10 @@ export interface Snapshot {
   readonly gonePermits: ReadonlySet<string>
   /** UIDs of targets that the server itself says are gone. */
   readonly goneTargets: ReadonlySet<string>
+  /** Cohorts that failures gather in now. */
+  readonly suspicions: readonly Suspicion[]
+  /** Components that a hold says may be tried again. */
+  readonly retried: ReadonlySet<string>
   isQuiet(grant: Grant): boolean
   /** Whether this truly goes back to the last healthy revision. */
   isRecovery(permit: OperationPermit): boolean

@@ -31,6 +31,9 @@ export interface MachineWish {
   readonly phase?: NonNullable<Machine['status']>['phase']
   readonly ready?: Condition['status']
   readonly reachable?: Condition['status']
+  readonly kernel?: string
+  /** Component → version, as it runs and as it is wanted. */
+  readonly runs?: Readonly<Record<string, string>>
 }
 
 export function aMachine({
@@ -39,14 +42,28 @@ export function aMachine({
   phase = 'Ready',
   ready = 'True',
   reachable = 'True',
+  kernel,
+  runs = {},
   ...domains
 }: MachineWish): Machine {
+  const running = Object.entries(runs).map(([component, version]) => ({ name: component, version }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
     metadata: { name, uid: uidOf(name), ...(labels !== undefined && { labels }) },
-    spec: { channel: 'Agent', ...domains },
-    status: { phase, conditions: [condition('Ready', ready), condition('AgentReachable', reachable)] },
+    spec: {
+      channel: 'Agent',
+      ...domains,
+      ...(running.length > 0 && { components: running.map((c) => ({ ...c, attempt: 1 })) }),
+    },
+    status: {
+      phase,
+      ...(kernel !== undefined && { platform: { kernel } }),
+      ...(running.length > 0 && {
+        components: running.map((c) => ({ ...c, state: 'Healthy' as const, since: AT })),
+      }),
+      conditions: [condition('Ready', ready), condition('AgentReachable', reachable)],
+    },
   }
 }
 
@@ -114,6 +131,8 @@ export function aSnapshot({ machines: list = machines(10), ...wish }: SnapshotWi
     leasesOver: new Set(),
     gonePermits: new Set(),
     goneTargets: new Set(),
+    suspicions: [],
+    retried: new Set(),
     isQuiet: () => false,
     isRecovery: () => false,
     isWithoutDisruption: () => false,

@@ -64,6 +64,18 @@ const breaker = obj('The breaker of one policy.', {
   trial: fallback(count('Operations that may run at once while half open.', 1_000), 0),
 })
 
+const blame = obj('Machines that share something fail together: repairs of them wait, and so does what they share.', {
+  kind: choice('What they share.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
+  component: fallback(str('The component, where it is one.', { max: 63 }), ''),
+  value: str('The version, the configuration, or the place.', { min: 1, max: 253 }),
+  since: time('Since when it is blamed.'),
+  seenAt: time('When the failures were counted last.'),
+  failing: count('Machines of the group that fail.', 100_000),
+  members: count('Machines of the group.', 100_000),
+  failingElsewhere: count('Other machines that fail.', 100_000),
+  elsewhere: count('Other machines.', 100_000),
+})
+
 const spec = obj('What was granted and what is remembered.', {
   sequence: int('Counts decisions; a paused leader that writes an older one loses the swap.', {
     min: 0,
@@ -78,6 +90,7 @@ const spec = obj('What was granted and what is remembered.', {
   grants: optional(mapList('Grants in flight.', grant, { keys: ['target', 'permitUid'], max: MAX_GRANTS })),
   rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
   breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
+  blames: optional(mapList('What is blamed.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
   counts: optional(
     obj('Totals since the ledger was made.', {
       granted: int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),

@@ -32,8 +32,8 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 /** A slice of a wave; a larger disruption is several permits. */
 export const MAX_TARGETS = 100
 
-/** Ten gates a target. */
-export const MAX_GATE_VERDICTS = 10 * MAX_TARGETS
+/** Eleven gates a target. */
+export const MAX_GATE_VERDICTS = 11 * MAX_TARGETS
 
 /** Everything that the Defender can be asked about. Their risks are one table of the Defender. */
 export const DISRUPTIONS = [

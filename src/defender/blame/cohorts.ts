@@ -1,0 +1,44 @@
+// What machines have in common: the versions and configurations they run, where they stand, and their kernel. Failures that gather in one of these
+// are the doing of what is common, not of the nodes.
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine } from '#api/kinds/machine.ts'
+import type { Unit } from '../fleet.ts'
+
+export const COHORT_KINDS = ['Component', 'Config', 'Kernel', 'Rack', 'Zone'] as const
+export type CohortKind = (typeof COHORT_KINDS)[number]
+
+export interface Cohort {
+  readonly kind: CohortKind
+  /** The component, where it is one. */
+  readonly component?: string
+  readonly value: string
+}
+
+export const cohortKey = ({ kind, component = '', value }: Cohort): string => `${kind}\n${component}\n${value}`
+
+/** For people: `beacon 1.1.0`, `rack r12`. */
+export function cohortName({ kind, component = '', value }: Cohort): string {
+  if (kind === 'Component') return `${component} ${value}`
+  return kind === 'Config' ? `configuration ${value} of ${component}` : `${kind.toLowerCase()} ${value}`
+}
+
+/** Every cohort that a unit belongs to. What a machine reports counts, not what it was told: only what runs can break it. */
+export function cohortsOf(unit: Unit): readonly Cohort[] {
+  const place: Cohort[] = []
+  if (unit.rack !== '') place.push({ kind: 'Rack', value: unit.rack })
+  if (unit.zone !== '') place.push({ kind: 'Zone', value: unit.zone })
+  if (unit.source.kind !== machine.kind) return place
+  const { spec, status } = unit.source as Machine
+  const kernel = status?.platform?.kernel
+  if (kernel !== undefined) place.push({ kind: 'Kernel', value: kernel })
+  const running = (status?.components ?? []).flatMap(({ name, version }): readonly Cohort[] => {
+    if (version === undefined) return []
+    const told = spec.components?.find((c) => c.name === name)
+    const config = told?.version === version ? told.config : undefined
+    return [
+      { kind: 'Component', component: name, value: version },
+      ...(config === undefined ? [] : [{ kind: 'Config', component: name, value: config } as const]),
+    ]
+  })
+  return [...running, ...place]
+}

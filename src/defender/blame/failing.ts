@@ -1,0 +1,45 @@
+// Which machines fail now, as far as blame goes: those for which a repair was asked lately, and those that are down without anybody having been
+// allowed to disrupt them.
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { FleetView, Unit } from '../fleet.ts'
+import type { Grant } from '../ledger.ts'
+
+/** Repairs of one cause come within this time of each other: the detectors' periods, hold-downs and the batches of a rollout together. */
+export const REMEMBERED_MS = 30 * 60_000
+
+export const REPAIRER = 'RemedyOperationJob'
+
+/** Phases in which a machine is meant to serve. */
+const SERVING: ReadonlySet<string> = new Set(['Ready', 'Updating'])
+
+export interface FailingSeen {
+  readonly permits: readonly OperationPermit[]
+  readonly grants: readonly Grant[]
+  readonly fleet: FleetView
+  /** Wall clock of the API server, which stamped the permits. */
+  readonly wall: number
+}
+
+/** Ids of the units. A request from the future is of now. */
+export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<string> {
+  const failing = new Set<string>()
+  for (const { metadata, spec, status } of permits) {
+    if (spec.requester.kind !== REPAIRER) continue
+    const isOpen = status?.phase === undefined || status.phase === 'Requested' || status.phase === 'Granted'
+    if (!isOpen && wall - Date.parse(metadata.creationTimestamp ?? '') > REMEMBERED_MS) continue
+    for (const target of spec.targets) {
+      const found = fleet.find(target)
+      if (found.kind === 'Found') failing.add(found.unit.id)
+    }
+  }
+  const granted = new Set(grants.map((g) => g.target))
+  for (const unit of fleet.units) if (isDownByItself(unit, granted)) failing.add(unit.id)
+  return failing
+}
+
+function isDownByItself({ id, source, health }: Unit, granted: ReadonlySet<string>): boolean {
+  if (health !== 'Unavailable' || source.kind !== machine.kind || granted.has(id)) return false
+  return SERVING.has((source as Machine).status?.phase ?? '')
+}

@@ -1,0 +1,46 @@
+// The gate of blame: nodes whose fault is a change that they share are not repaired one by one, and the change goes no further. Going back to the last
+// healthy revision always passes.
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine } from '#api/kinds/machine.ts'
+import type { GateVerdict } from '../gate.ts'
+import type { Question } from '../question.ts'
+import { pass, wait } from '../say.ts'
+import { type Cohort, cohortKey, cohortName, cohortsOf } from './cohorts.ts'
+import { REPAIRER } from './failing.ts'
+import { type Blame, cohortOf } from './latch.ts'
+
+const LOOK_AGAIN_MS = 60_000
+
+export function blameGate(question: Question, blames: readonly Blame[]): readonly GateVerdict[] {
+  if (blames.length === 0) return []
+  const blame = blames.find((b) => isInWay(question, cohortOf(b)))
+  if (blame === undefined) return []
+  const seen = evidence(blame)
+  if (question.isRecovery) return [pass('Blame', { reason: 'RecoveryExempt', seen })]
+  return [wait('Blame', { reason: 'CohortBlamed', seen, limit: wayOut(cohortOf(blame)), retryAfterMs: LOOK_AGAIN_MS })]
+}
+
+export const evidence = (blame: Blame): string =>
+  `${cohortName(cohortOf(blame))}: ${blame.failing} of ${blame.members} fail, ${blame.failingElsewhere} of ${blame.elsewhere} elsewhere`
+
+const wayOut = ({ component, kind }: Cohort): string =>
+  component === undefined
+    ? `until failures in this ${kind.toLowerCase()} stop`
+    : `until ${component} is taken back by a commit, or a hold allows to retry it`
+
+function isInWay({ permit, unit }: Question, blamed: Cohort): boolean {
+  if (permit.spec.requester.kind === REPAIRER) {
+    const key = cohortKey(blamed)
+    return cohortsOf(unit).some((c) => cohortKey(c) === key)
+  }
+  const { component } = permit.spec
+  if (component === undefined || component.name !== blamed.component) return false
+  if (blamed.kind === 'Component') return component.version === blamed.value
+  return (
+    wantedConfig(unit.source.kind === machine.kind ? (unit.source as Machine) : undefined, component.name) ===
+    blamed.value
+  )
+}
+
+const wantedConfig = (m: Machine | undefined, component: string): string | undefined =>
+  m?.spec.components?.find((c) => c.name === component)?.config

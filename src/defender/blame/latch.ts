@@ -1,0 +1,82 @@
+// What is blamed stays blamed until somebody takes the change back: held-up repairs and a held-up rollout make the failures look old, and that must not
+// set the rollout going again. A place (rack, zone) or a kernel cannot be taken back by a commit: it is forgiven when its failures have stopped.
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { Unit } from '../fleet.ts'
+import { type Cohort, cohortKey, cohortsOf } from './cohorts.ts'
+import { REMEMBERED_MS } from './failing.ts'
+import type { Suspicion } from './suspicion.ts'
+
+export type Blame = NonNullable<LedgerSpec['blames']>[number]
+
+/** The kind allows no more; the newest stay. */
+export const MOST_BLAMES = 16
+/** Evidence is brought up to date no more often: each time is a write of the ledger. */
+const REFRESH_MS = 5 * 60_000
+
+export interface BlameGround {
+  /** The time of the Defender. */
+  readonly now: number
+  /** Whether a machine still runs or wants what the cohort has in common. */
+  readonly isPresent: (cohort: Cohort) => boolean
+  /** Components that somebody says may be tried again. */
+  readonly retried: ReadonlySet<string>
+}
+
+export const cohortOf = ({ kind, component, value }: Blame): Cohort => ({
+  kind,
+  value,
+  ...(component !== undefined && component !== '' && { component }),
+})
+
+export function latched(
+  before: readonly Blame[],
+  found: readonly Suspicion[],
+  { now, isPresent, retried }: BlameGround,
+): readonly Blame[] {
+  const isForgiven = (blame: Blame): boolean => {
+    const cohort = cohortOf(blame)
+    if (cohort.component === undefined) return now - Date.parse(blame.seenAt) > REMEMBERED_MS
+    return retried.has(cohort.component) || !isPresent(cohort)
+  }
+  const kept = new Map(before.filter((b) => !isForgiven(b)).map((b) => [cohortKey(cohortOf(b)), b]))
+  for (const suspicion of found) {
+    const { cohort } = suspicion
+    if (cohort.component !== undefined && retried.has(cohort.component)) continue
+    const known = kept.get(cohortKey(cohort))
+    if (known !== undefined && now - Date.parse(known.seenAt) < REFRESH_MS) continue
+    kept.set(cohortKey(cohort), blameOf(suspicion, known?.since ?? timestamp(now), now))
+  }
+  const newest = [...kept.values()].toSorted((a, b) => Date.parse(b.since) - Date.parse(a.since)).slice(0, MOST_BLAMES)
+  return newest.toSorted((a, b) => (cohortKey(cohortOf(a)) < cohortKey(cohortOf(b)) ? -1 : 1))
+}
+
+const blameOf = (
+  { cohort, failing, members, failingElsewhere, elsewhere }: Suspicion,
+  since: string,
+  now: number,
+): Blame => ({
+  kind: cohort.kind,
+  component: cohort.component ?? '',
+  value: cohort.value,
+  since,
+  seenAt: timestamp(now),
+  failing,
+  members,
+  failingElsewhere,
+  elsewhere,
+})
+
+/** A machine runs it, or is told to. */
+export function isPresent(units: readonly Unit[], cohort: Cohort): boolean {
+  const key = cohortKey(cohort)
+  return units.some((unit) => cohortsOf(unit).some((c) => cohortKey(c) === key) || isTold(unit, cohort))
+}
+
+function isTold({ source }: Unit, { kind, component, value }: Cohort): boolean {
+  if (source.kind !== machine.kind) return false
+  const told = (source as Machine).spec.components?.find((c) => c.name === component)
+  return (kind === 'Component' ? told?.version : told?.config) === value
+}

@@ -1,0 +1,34 @@
+// Keeps the last suspicions: they are asked again only when other machines fail, or the fleet is another, and not in each of many decisions a second.
+import type { Clock } from '#lib/clock.ts'
+import type { FleetView } from '../fleet.ts'
+import { type FailingSeen, failingUnits } from './failing.ts'
+import { type Suspicion, suspicions } from './suspicion.ts'
+
+/** Ten thousand machines with a dozen components take tens of milliseconds. */
+const AT_MOST_EVERY_MS = 1_000
+
+export class BlameWatch {
+  readonly #clock: Clock
+  #last: { readonly fleet: FleetView; readonly failing: ReadonlySet<string>; readonly at: number } | undefined
+  #suspicions: readonly Suspicion[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  observe(seen: FailingSeen): readonly Suspicion[] {
+    const failing = failingUnits(seen)
+    const at = this.#clock.monotonic()
+    const last = this.#last
+    if (last !== undefined) {
+      const isSame = last.fleet === seen.fleet && sameSets(last.failing, failing)
+      if (isSame || at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
+    }
+    this.#last = { fleet: seen.fleet, failing, at }
+    this.#suspicions = suspicions(seen.fleet.units, (u) => failing.has(u.id))
+    return this.#suspicions
+  }
+}
+
+const sameSets = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size === b.size && [...a].every((x) => b.has(x))

@@ -1,0 +1,22 @@
+// What a gate is asked, and what it may look at.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import type { Unit } from './fleet.ts'
+import type { WorkingLedger } from './ledger.ts'
+import type { Levels } from './levels.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface Question {
+  readonly permit: OperationPermit
+  readonly unit: Unit
+  /** Believed only after it was checked. */
+  readonly isRecovery: boolean
+  /** Those that decide this operation on this unit; never empty. */
+  readonly policies: readonly CompiledPolicy[]
+}
+
+export interface Ground {
+  readonly snapshot: Snapshot
+  readonly ledger: WorkingLedger
+  readonly levels: Levels
+}

@@ -1,0 +1,31 @@
+// How a gate says its verdict: bounded sentences, whole seconds, and no name for the policy that is built in.
+import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
+import type { Gate, GateVerdict } from './gate.ts'
+import type { ReasonName } from './reason-name.ts'
+
+interface Saying {
+  readonly reason: ReasonName
+  readonly policy?: CompiledPolicy
+  readonly seen?: string
+  readonly limit?: string
+  readonly retryAfterMs?: number
+}
+
+/** Sentences of the kind are at most this long. */
+const MAX_SENTENCE = 200
+const cut = (text: string): string => (text.length <= MAX_SENTENCE ? text : `${text.slice(0, MAX_SENTENCE - 1)}…`)
+
+const say =
+  (verdict: GateVerdict['verdict']) =>
+  (gate: Gate, { reason, policy, seen, limit, retryAfterMs }: Saying): GateVerdict => ({
+    gate,
+    verdict,
+    reason,
+    ...(policy !== undefined && policy !== builtinPolicy && { policy: policy.name }),
+    ...(seen !== undefined && { seen: cut(seen) }),
+    ...(limit !== undefined && { limit: cut(limit) }),
+    ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
+  })
+export const pass = say('Granted')
+export const wait = say('Waiting')
+export const deny = say('Denied')
