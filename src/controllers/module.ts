@@ -10,6 +10,7 @@ import type { Controller } from '#runtime/controller.ts'
 import type { Informers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 
 /** What the program that runs the controllers knows about its cluster; nothing here is read from the environment below the CLI. */
 export interface ControllersConfig {
@@ -19,6 +20,8 @@ export interface ControllersConfig {
   readonly inspections?: { readonly prometheus?: string; readonly allow?: readonly string[] }
   /** What hosts are told at join, beside their own name and token. */
   readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
+  /** Where repairs may call webhooks; nowhere without it. */
+  readonly outbound?: OutboundPlaces
 }
 
 export interface ControllerContext {

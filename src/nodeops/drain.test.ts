@@ -4,7 +4,7 @@ import type { FaultPort } from '#kube/fake/faults.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
-import { drainPass } from './drain.ts'
+import { drainPass, drainPlan } from './drain.ts'
 import { podType } from './objects.ts'
 
 const BUDGET: ResourceType = {
@@ -98,5 +98,38 @@ describe('a drain', () => {
     ],
   ])('is not called done when %s', async (_, faults) => {
     expect((await world([pod('a')], faults).drain()).kind).toBe('Unknown')
+  })
+})
+
+describe('what whoever drains wishes', () => {
+  const names = (pods: readonly { readonly metadata: { readonly name?: string } }[]) => pods.map((p) => p.metadata.name)
+  const inNamespace = (name: string, namespace: string) => pod(name, { namespace })
+  const withData = (name: string) => {
+    const plain = pod(name)
+    return { ...plain, spec: { ...plain.spec, volumes: [{ name: 'd', emptyDir: {} }] } }
+  }
+
+  test('is done by namespace: evicted, waited for, or left alone', () => {
+    const pods = [inNamespace('a', 'web'), inNamespace('b', 'batch'), inNamespace('c', 'infra')]
+    const { evict, kept } = drainPlan(pods, { namespaces: { batch: 'Wait', infra: 'Leave' } })
+    expect([names(evict), names(kept)]).toEqual([['a'], ['b']])
+  })
+
+  test('is done for all other namespaces under *', () => {
+    const { evict, kept } = drainPlan([inNamespace('a', 'web'), inNamespace('b', 'batch')], {
+      namespaces: { '*': 'Wait', web: 'Evict' },
+    })
+    expect([names(evict), names(kept)]).toEqual([['a'], ['b']])
+  })
+
+  test('keeps pods with data only where that is wished', () => {
+    expect(names(drainPlan([withData('a')]).evict)).toEqual(['a'])
+    expect(names(drainPlan([withData('a'), pod('b')], { keepsEmptyDir: true }).kept)).toEqual(['a'])
+  })
+
+  test('names whom it waits for', async () => {
+    const { fake } = world([inNamespace('a', 'default')])
+    const pass = await drainPass(fake.client({ actor: 'c' }), 'n', undefined, { namespaces: { default: 'Wait' } })
+    expect(pass).toEqual({ kind: 'Draining', left: 1, first: 'default/a', blocked: ['default/a'] })
   })
 })

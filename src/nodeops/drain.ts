@@ -1,5 +1,6 @@
 // Moves pods off a node through the Eviction API, one bounded pass at a time. Which pods must go is decided by a pure function; budgets say no for us.
 import type { KubeClient } from '#kube/client.ts'
+import { isObject } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
 import { type Pod, podType } from './objects.ts'
@@ -9,6 +10,18 @@ export interface DrainPlan {
   readonly evict: readonly Pod[]
   /** Pods that were told and are on their way. */
   readonly going: readonly Pod[]
+  /** Pods that must leave by themselves, or may not be told to. */
+  readonly kept: readonly Pod[]
+}
+
+/** What whoever drains may wish beside the budgets. */
+export interface DrainWishes {
+  /** Overrides what the pods say. */
+  readonly gracePeriodSeconds?: number
+  /** Pods with data in an emptyDir are not told to go: the data would be lost. */
+  readonly keepsEmptyDir?: boolean
+  /** Evict: as elsewhere; Wait: until they end by themselves; Leave: they stay and hold nobody up. `*` stands for all others. */
+  readonly namespaces?: Readonly<Record<string, 'Evict' | 'Wait' | 'Leave'>>
 }
 
 /** Written by a kubelet for pods from its own files: no API call can move them. */
@@ -16,24 +29,50 @@ const MIRROR = 'kubernetes.io/config.mirror'
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed'])
 /** Evictions of one pass; a node holds some 110 pods, and budgets refuse most of a large pass anyway. */
 const MOST_EVICTIONS = 50
+/** Names in a message; the first few say whose pods they are. */
+const MOST_NAMED = 5
 /** Pods of one node that are looked at; kubelets allow 110 by default and 500 at most in practice. */
 const MOST_PODS = 1_000
 
 /** Mirror pods, pods of daemon sets and finished pods stay: they do not suffer, or come back at once. Pure. */
-export function drainPlan(pods: readonly Pod[]): DrainPlan {
-  const moving = pods.filter((p) => !isMirror(p) && !isOfDaemonSet(p) && !FINISHED.has(p.status?.phase ?? ''))
+export function drainPlan(pods: readonly Pod[], wishes: DrainWishes = {}): DrainPlan {
+  const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(wishes, namespace)
+  const moving = pods.filter(
+    (p) => !isMirror(p) && !isOfDaemonSet(p) && !FINISHED.has(p.status?.phase ?? '') && wayOf(p) !== 'Leave',
+  )
   const isGoing = (p: Pod) => p.metadata.deletionTimestamp !== undefined
-  return { evict: moving.filter((p) => !isGoing(p)).slice(0, MOST_EVICTIONS), going: moving.filter(isGoing) }
+  const isKept = (p: Pod) => wayOf(p) === 'Wait' || (wishes.keepsEmptyDir === true && hasEmptyDir(p))
+  const left = moving.filter((p) => !isGoing(p))
+  return {
+    evict: left.filter((p) => !isKept(p)).slice(0, MOST_EVICTIONS),
+    going: moving.filter(isGoing),
+    kept: left.filter(isKept),
+  }
 }
 
+function namespaceWay({ namespaces = {} }: DrainWishes, namespace: string): 'Evict' | 'Wait' | 'Leave' {
+  if (Object.hasOwn(namespaces, namespace)) return namespaces[namespace] ?? 'Evict'
+  return namespaces['*'] ?? 'Evict'
+}
+
+const hasEmptyDir = ({ spec }: Pod): boolean => {
+  const volumes = spec?.['volumes']
+  return Array.isArray(volumes) && volumes.some((v: unknown) => isObject(v) && v['emptyDir'] !== undefined)
+}
 const isMirror = (p: Pod): boolean => p.metadata.annotations?.[MIRROR] !== undefined
 const isOfDaemonSet = (p: Pod): boolean =>
   p.metadata.ownerReferences?.some((o) => o.controller === true && o.kind === 'DaemonSet') === true
 
 export type Drain =
   | { readonly kind: 'Drained' }
-  /** Some are left: look again after a while. `blockedBy` names the first that a budget keeps. */
-  | { readonly kind: 'Draining'; readonly left: number; readonly first: string; readonly blockedBy?: string }
+  /** Some are left: look again after a while. `blockedBy` names the first that a budget keeps, `blocked` the first few of all that stay. */
+  | {
+      readonly kind: 'Draining'
+      readonly left: number
+      readonly first: string
+      readonly blockedBy?: string
+      readonly blocked?: readonly string[]
+    }
   /** Who is on the node is not known; nothing was done, or not all. */
   | { readonly kind: 'Unknown'; readonly error: Error }
 
@@ -44,27 +83,41 @@ export async function podsOn(client: KubeClient, node: string, signal?: AbortSig
 }
 
 /** One pass: asks every pod that must go to go, and tells what is left. The node must be cordoned already, and the drain permitted. */
-export async function drainPass(client: KubeClient, node: string, signal?: AbortSignal): Promise<Drain> {
+export async function drainPass(
+  client: KubeClient,
+  node: string,
+  signal?: AbortSignal,
+  wishes: DrainWishes = {},
+): Promise<Drain> {
   const listed = await outcomeOf(() => podsOn(client, node, signal))
   if (listed.kind !== 'Applied') return { kind: 'Unknown', error: listed.error }
-  const { evict, going } = drainPlan(listed.object)
-  let blockedBy: string | undefined
+  const { evict, going, kept } = drainPlan(listed.object, wishes)
+  const byBudget: string[] = []
   let gone = 0
   for (const pod of evict) {
-    const evicted = await outcomeOf(() => evictExactly(client, pod, signal))
+    const evicted = await outcomeOf(() => evictExactly(client, pod, wishes, signal))
     if (evicted.kind === 'Unknown') return { kind: 'Unknown', error: evicted.error }
     if (evicted.kind === 'Stale') gone++
-    else if (evicted.kind !== 'Applied') blockedBy ??= nameOf(pod)
+    else if (evicted.kind !== 'Applied') byBudget.push(nameOf(pod))
   }
-  const left = evict.length - gone + going.length
-  const first = evict[0] ?? going[0]
+  const left = evict.length - gone + going.length + kept.length
+  const first = evict[0] ?? going[0] ?? kept[0]
   if (left === 0 || first === undefined) return { kind: 'Drained' }
-  return { kind: 'Draining', left, first: nameOf(first), ...(blockedBy !== undefined && { blockedBy }) }
+  const [blockedBy] = byBudget
+  const blocked = [...byBudget, ...kept.map(nameOf)].slice(0, MOST_NAMED)
+  const named = { ...(blockedBy !== undefined && { blockedBy }), ...(blocked.length > 0 && { blocked }) }
+  return { kind: 'Draining', left, first: nameOf(first), ...named }
 }
 
 const nameOf = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
 
-function evictExactly(client: KubeClient, { metadata }: Pod, signal?: AbortSignal): Promise<void> {
+function evictExactly(
+  client: KubeClient,
+  { metadata }: Pod,
+  { gracePeriodSeconds }: DrainWishes,
+  signal?: AbortSignal,
+): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata
-  return client.evict({ name, namespace }, { preconditions: { uid }, ...(signal && { signal }) })
+  const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }
+  return client.evict({ name, namespace }, { preconditions: { uid }, ...grace, ...(signal && { signal }) })
 }

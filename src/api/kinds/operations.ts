@@ -1,5 +1,5 @@
 // What a repair can do, one optional property an operation with its typed arguments. A closed list: no free shell comes from an object.
-import { bool, fallback, int, list, map, obj, optional, setOf, choice, str, union } from '../build.ts'
+import { bool, fallback, int, list, map, mapList, obj, optional, setOf, choice, str, union } from '../build.ts'
 import { absolutePath, componentName, componentVersion, duration, secretRef, url } from '../fields.ts'
 
 /** Property name of each operation, in the order in which a ladder usually climbs. */
@@ -56,6 +56,25 @@ export const operation = union(
         timeout: fallback(duration('After this long the step has failed.'), '15m'),
         gracePeriod: optional(duration('Overrides the grace period of the pods.')),
         deleteEmptyDir: fallback(bool('Whether pods that keep data in emptyDir may go.'), false),
+        namespaces: optional(
+          mapList(
+            'What happens to the pods of a namespace; absent: they are evicted.',
+            obj('One namespace.', {
+              name: str('The namespace; `*` stands for all others.', {
+                min: 1,
+                max: 63,
+                pattern: '^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
+                says: 'the name of a namespace, or *',
+              }),
+              pods: choice('Evict asks them to go; Wait lets them end by themselves; Leave does not look at them.', [
+                'Evict',
+                'Wait',
+                'Leave',
+              ]),
+            }),
+            { keys: ['name'], max: 32 },
+          ),
+        ),
       }),
     ),
     reboot: optional(

@@ -1,6 +1,5 @@
 // What the jobs of a rule and of a node say about the past. Jobs are kept for a day after they closed, so that this needs no memory.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { Facts } from '#policy/reading.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
@@ -93,18 +92,6 @@ export class History {
     }
     this.#tallies.set(sort, tally)
     return tally
-  }
-
-  /** The fact `repairs` of a node. */
-  facts(uid: string): Facts {
-    const jobs = this.ofNode(uid).filter((j) => !j.spec.dryRun)
-    const last = lastJob(jobs.filter((j) => !isOpen(j)))
-    return {
-      lastDay: countRepairs(jobs.filter(hasStarted), DAY_MS, this.#now),
-      lastRule: last && ruleOf(last),
-      lastOutcome: last?.status?.outcome,
-      lastEndedAt: last?.status?.finishedAt,
-    }
   }
 }
 

@@ -8,6 +8,7 @@ import type { Clock } from '#lib/clock.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import { type ControllerRevision, RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
 import { type NodeView, nodeUidOf, nodeView } from '#nodeops/rules/node-view.ts'
+import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { History } from './history.ts'
@@ -95,7 +96,7 @@ export class Observer {
     const question = {
       active,
       remediers: rules.map((r) => r.remedier),
-      repairsOf: (uid: string) => history.facts(uid),
+      repairsOf: (uid: string) => repairsFact(history.ofNode(uid), now),
     }
     const changed = this.#changed
     this.#changed = new Set()

@@ -26,6 +26,7 @@ export type JobAction =
   /** One central step, which was written down as begun before. */
   | { readonly kind: 'DoStep'; readonly reason: string; readonly step: JobStep }
   | { readonly kind: 'ReleaseCordon'; readonly reason: string; readonly owner: string }
+  | { readonly kind: 'ReleaseFence'; readonly reason: string; readonly owner: string }
   | { readonly kind: 'DeleteRecord'; readonly reason: string }
   | { readonly kind: 'ReleaseRecord'; readonly reason: string }
 
@@ -62,4 +63,6 @@ export interface JobPlan {
 export interface StepResult {
   readonly outcome?: 'Succeeded' | 'Failed'
   readonly output: string
+  /** Sooner than the plan says. */
+  readonly againMs?: number
 }

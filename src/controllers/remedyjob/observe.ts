@@ -9,6 +9,8 @@ import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { drainPlan, podsOn } from '#nodeops/drain.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import {
   type ActiveRule,
@@ -16,14 +18,17 @@ import {
   RuleBook,
   controllerRevisionType,
 } from '#nodeops/rules/active-rule.ts'
-import { type NodeView, nodeView } from '#nodeops/rules/node-view.ts'
-import { Peers } from '#nodeops/rules/peers.ts'
+import { type NodeView, isAskable, nodeUidOf, nodeView } from '#nodeops/rules/node-view.ts'
+import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { judge } from '#nodeops/rules/since.ts'
 import { ageMs } from '#policy/reading.ts'
-import type { Term } from '#policy/rule.ts'
+import type { Facts } from '#policy/reading.ts'
+import type { CompiledRule } from '#policy/rule.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
-import { type FaultReading, type Seen, nameOf, phaseOf, uidOf } from './seen.ts'
+import { type Operation, operationName } from './operations.ts'
+import { PeerBook, wordsOf } from './peer-book.ts'
+import { type FaultReading, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
 
 export interface JobCaches {
   readonly jobs: SharedInformer<RemedyOperationJob>
@@ -39,6 +44,7 @@ export const BY_NODE = 'remedyjob/node'
 export const BY_MACHINE = 'remedyjob/machine'
 export const BY_RULE = 'remedyjob/rule'
 const BY_INCIDENT = 'remedyjob/incident'
+const BY_NODE_UID = 'remedyjob/node-uid'
 
 export const cachesOf = (informers: Informers): JobCaches => ({
   jobs: informers.of(remedyOperationJob, {
@@ -51,7 +57,7 @@ export const cachesOf = (informers: Informers): JobCaches => ({
   }),
   permits: informers.of(operationPermit),
   nodes: informers.of(nodeType),
-  machines: informers.of(machineType),
+  machines: informers.of(machineType, { indexes: { [BY_NODE_UID]: nodeUidOf } }),
   remediers: informers.of(nodeRemedier),
   revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
   holds: informers.of(operationalHold),
@@ -62,6 +68,17 @@ export const GATHER_MS = 1_000
 /** Nodes that are read before a start: all of a small fleet, enough of a large one. */
 const MOST_ASKED = 12
 const NOBODY_ASKED: Seen['asked'] = { bad: 0, total: 0 }
+/** Jobs that start together rest on the same answers: a burst must not read a dozen nodes for each. */
+const ASKED_FOR_MS = 1_000
+
+interface Sample {
+  readonly at: number
+  readonly of: ActiveRule
+  readonly answers: Promise<readonly { readonly uid: string; readonly isBad: boolean }[]>
+}
+
+/** Operations that a provider does, or that take the Machine away. */
+const ON_MACHINES: ReadonlySet<string> = new Set(['reboot', 'fence', 'replace'])
 
 /** Jobs whose first sight is remembered; the oldest give way and are watched a moment longer. */
 const MOST_REMEMBERED = 20_000
@@ -75,12 +92,15 @@ export class Observer {
   /** Monotonic, by job UID: no clock of another machine decides about this. */
   readonly #firstSeen = new Map<string, number>()
   readonly #begun = new Map<string, Set<string>>()
+  readonly #samples = new Map<string, Sample>()
+  readonly #peers: PeerBook
 
   constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
     this.#caches = caches
     this.#client = client
     this.#clock = clock
     this.#random = random
+    this.#peers = new PeerBook(caches, (node) => this.#view(node))
   }
 
   async observe(name: string): Promise<Seen | undefined> {
@@ -98,46 +118,101 @@ export class Observer {
     })
   }
 
-  /** The same, each object as the server has it now. */
+  /** The same, with what lets something happen as the server has it now. */
   async observeFresh(name: string, signal: AbortSignal): Promise<Seen | undefined> {
-    const job = await this.#client.get(remedyOperationJob, { name }, { signal })
-    if (job === undefined) return undefined
     const get = { signal }
-    const [permit, node, machine, remedier] = await Promise.all([
-      this.#client.get(operationPermit, { name: job.status?.permitRef ?? name }, get),
-      this.#client.get(nodeType, { name: job.spec.node.name }, get),
-      job.spec.machine === undefined ? undefined : this.#client.get(machineType, { name: job.spec.machine }, get),
-      this.#client.get(nodeRemedier, { name: job.spec.remedierRef.name }, get),
+    const cached = this.#caches.jobs.get(name)
+    const readPermit = (of: RemedyOperationJob | undefined) =>
+      this.#client.get(operationPermit, { name: of?.status?.permitRef ?? name }, get)
+    const readNode = (of: RemedyOperationJob) => this.#client.get(nodeType, { name: of.spec.node.name }, get)
+    // All at once, by the names that the cache knows; what turns out to be another one is read again.
+    const [job, permitRead, nodeRead] = await Promise.all([
+      this.#client.get(remedyOperationJob, { name }, get),
+      readPermit(cached),
+      cached && readNode(cached),
     ])
+    if (job === undefined) return undefined
+    const isSame = (of: (j: RemedyOperationJob) => unknown) => cached !== undefined && of(cached) === of(job)
+    const permit = isSame((j) => j.status?.permitRef) ? permitRead : await readPermit(job)
+    const node = isSame((j) => j.spec.node.name) ? nodeRead : await readNode(job)
+    const next = nextOperation(job)
+    const operation = next === undefined ? undefined : job.spec.operations[next]
+    const [machine, remedier] = await this.#readOthers(job, operation, signal)
     const asked = phaseOf(job) === 'AwaitingPermit' ? await this.#ask(job, remedier, signal) : NOBODY_ASKED
-    return this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked })
+    const seen = this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked })
+    return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
+  }
+
+  /** While central steps run on the node alone, nothing is decided by Machine and rule, and the caches do. */
+  async #readOthers({ spec, status }: RemedyOperationJob, operation: Operation | undefined, signal: AbortSignal) {
+    const { machines, remediers } = this.#caches
+    const isOnNode = operation !== undefined && !ON_MACHINES.has(operationName(operation) ?? '')
+    if (status?.phase === 'Running' && isOnNode)
+      return [
+        spec.machine === undefined ? undefined : machines.get(spec.machine),
+        remediers.get(spec.remedierRef.name),
+      ] as const
+    return Promise.all([
+      spec.machine === undefined ? undefined : this.#client.get(machineType, { name: spec.machine }, { signal }),
+      this.#client.get(nodeRemedier, { name: spec.remedierRef.name }, { signal }),
+    ])
+  }
+
+  /** After a write of ours: the job as the server answered, everything else as it was read a moment ago. */
+  async goOn(seen: Seen, job: RemedyOperationJob, signal: AbortSignal): Promise<Seen> {
+    const next = { ...seen, job, begun: this.#begun.get(uidOf(job)) ?? new Set<string>() }
+    const index = nextOperation(job)
+    const isDrain = index !== undefined && job.spec.operations[index]?.drain !== undefined
+    return isDrain && seen.hasPods === undefined ? { ...next, hasPods: await this.hasPods(seen, signal) } : next
+  }
+
+  /** What cannot be read counts as there. */
+  async hasPods({ job }: Pick<Seen, 'job'>, signal: AbortSignal): Promise<boolean> {
+    const listed = await outcomeOf(() => podsOn(this.#client, job.spec.node.name, signal))
+    if (listed.kind !== 'Applied') return true
+    const { evict, going, kept } = drainPlan(listed.object)
+    return evict.length + going.length + kept.length > 0
   }
 
   /** A cache that missed its events hides a mass fault; a few nodes picked at random and read directly do not. */
   async #ask(job: RemedyOperationJob, remedier: NodeRemedier | undefined, signal: AbortSignal): Promise<Seen['asked']> {
-    const { nodes, machines, revisions } = this.#caches
-    const active = remedier && this.#book.read(remedier, revisions.list()).active
-    const others = nodes
+    const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
+    if (active === undefined) return NOBODY_ASKED
+    const now = this.#clock.monotonic()
+    const known = this.#samples.get(active.name)
+    const isUsable = known?.of === active && now - known.at < ASKED_FOR_MS
+    const sample = isUsable ? known : { at: now, of: active, answers: this.#sample(active, job.spec.node.uid, signal) }
+    this.#samples.set(active.name, sample)
+    try {
+      const others = (await sample.answers).filter((a) => a.uid !== job.spec.node.uid)
+      return { bad: others.filter((a) => a.isBad).length, total: others.length }
+    } catch (error) {
+      if (this.#samples.get(active.name) === sample) this.#samples.delete(active.name)
+      throw error
+    }
+  }
+
+  async #sample(active: ActiveRule, butUid: string, signal: AbortSignal): Sample['answers'] {
+    const others = this.#caches.nodes
       .list()
-      .filter((n) => n.metadata.uid !== job.spec.node.uid && active?.selects(n.metadata.labels) === true)
-    const picked = pickSome(
-      others.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)),
-      MOST_ASKED,
-      this.#random,
-    )
-    const byNode = new Map(machines.list().map((m) => [m.status?.nodeRef?.uid, m]))
+      .filter((n) => n.metadata.uid !== butUid && active.selects(n.metadata.labels))
+    const picked = pickSome(others, MOST_ASKED, this.#random)
     const now = this.#clock.now()
     const readings = await Promise.all(
       picked.map(async (cached) => {
         const node = await this.#client.get(nodeType, { name: nameOf(cached) }, { signal })
         if (node === undefined) return []
-        const { kind } = this.#fault(nodeView(node, byNode.get(uidOf(node))), active, now)
-        const isBad = kind === 'Present' || nodeView(node, undefined).standing.kind === 'Silent'
-        return [isBad]
+        const view = this.#view(node)
+        const { kind } = this.#fault(view, active, now)
+        return [{ uid: uidOf(node), isBad: kind === 'Present' || view.standing.kind === 'Silent' }]
       }),
     )
-    const told = readings.flat()
-    return { bad: told.filter(Boolean).length, total: told.length }
+    return readings.flat()
+  }
+
+  #view(node: Node): NodeView {
+    const [machine] = this.#caches.machines.byIndex(BY_NODE_UID, uidOf(node))
+    return nodeView(node, machine)
   }
 
   /** This process wrote the attempt down and will do it; any other that finds it written does not know whether it was done. */
@@ -159,7 +234,8 @@ export class Observer {
     const view = node === undefined ? undefined : nodeView(node, machine)
     const active = remedier === undefined ? undefined : this.#book.read(remedier, revisions.list()).active
     const now = this.#clock.now()
-    const fault = this.#fault(view, active, now)
+    const before = jobs.byIndex(BY_NODE, job.spec.node.uid).filter((j) => nameOf(j) !== nameOf(job))
+    const fault = this.#fault(view, active, now, before)
     const near = [
       ...(job.spec.machine === undefined ? [] : jobs.byIndex(BY_MACHINE, job.spec.machine)),
       ...jobs.byIndex(BY_INCIDENT, job.spec.incident),
@@ -173,6 +249,7 @@ export class Observer {
       holds: holds.list(),
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
       isRipe: this.#isRipe(job),
+      hasPods: undefined,
       begun: this.#begun.get(uidOf(job)) ?? new Set(),
     }
   }
@@ -192,36 +269,37 @@ export class Observer {
     return now - first >= GATHER_MS
   }
 
-  #fault(view: NodeView | undefined, active: ActiveRule | undefined, now: number): FaultReading {
+  #fault(
+    view: NodeView | undefined,
+    active: ActiveRule | undefined,
+    now: number,
+    before: readonly RemedyOperationJob[] = [],
+  ): FaultReading {
     if (active === undefined) return { kind: 'Gone' }
     if (view === undefined) return { kind: 'Unknown', why: 'the Node is gone' }
     const { standing } = view
-    if (standing.kind !== 'Readable') return { kind: 'Unknown', why: standing.why }
+    if (standing.kind === 'Leaving' || !isAskable(view, active.rule))
+      return { kind: 'Unknown', why: standing.kind === 'Readable' ? 'it cannot be asked' : standing.why }
     if (!active.selects(view.node.metadata.labels)) return { kind: 'Absent', since: undefined }
-    const { verdict, since, isDated } = judge(active.rule.root, this.#factsFor(view, active.rule.root), now)
+    const { verdict, since, isDated } = judge(active.rule.root, this.#factsFor(view, active.rule, before, now), now)
     if (verdict === 'true') return { kind: 'Present' }
     if (verdict === 'unknown') return { kind: 'Unknown', why: 'what the rule looks at is not known' }
     return { kind: 'Absent', since: isDated ? since : undefined }
   }
 
-  /** Peers are counted only for a rule that asks for them. */
-  #factsFor(view: NodeView, term: Term) {
-    if (!mentionsPeers(term)) return view.facts
-    const { nodes, machines } = this.#caches
-    const byNode = new Map(
-      machines.list().flatMap((m) => (m.status?.nodeRef === undefined ? [] : [[m.status.nodeRef.uid, m] as const])),
-    )
-    const views = nodes
-      .list()
-      .map((n) => (n.metadata.uid === view.uid ? view : nodeView(n, byNode.get(n.metadata.uid ?? ''))))
-    return { ...view.facts, peers: new Peers(views).of(view) }
+  /** What others say is gathered only for a rule that asks for it. */
+  #factsFor(view: NodeView, rule: CompiledRule, before: readonly RemedyOperationJob[], now: number): Facts {
+    const facts = wordsOf(rule)
+    const speaksOf = (fact: string) => facts.has(fact)
+    if (!speaksOf('peers') && !speaksOf('cluster') && !speaksOf('repairs')) return view.facts
+    return {
+      ...view.facts,
+      ...(speaksOf('peers') && { peers: this.#peers.now().of(view) }),
+      ...(speaksOf('cluster') && { cluster: this.#peers.now().cluster() }),
+      // As it was before this repair: it must not make its own rule false.
+      ...(speaksOf('repairs') && { repairs: repairsFact(before, now) }),
+    }
   }
-}
-
-function mentionsPeers(term: Term): boolean {
-  if (term.kind === 'not') return mentionsPeers(term.child)
-  if (term.kind !== 'leaf') return term.children.some(mentionsPeers)
-  return term.place.fact === 'peers'
 }
 
 /** What the rung says must be seen: a condition gone, or the rule false; and a component healthy, where it names one. */

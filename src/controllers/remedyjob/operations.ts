@@ -7,36 +7,27 @@ export type Operation = RemedyOperationJob['spec']['operations'][number]
 
 interface Known {
   readonly executor: 'Agent' | 'Controller'
-  /** Absent: it takes nothing away from anybody. */
-  readonly disruption?: Disruption
-  /** Why a job with it ends before it begins. */
-  readonly unsupported?: string
+  /** Empty: it takes nothing away from anybody. */
+  readonly disruptions: readonly Disruption[]
 }
 
+const agent = (...disruptions: readonly Disruption[]): Known => ({ executor: 'Agent', disruptions })
+const central = (...disruptions: readonly Disruption[]): Known => ({ executor: 'Controller', disruptions })
+
 const KNOWN: Readonly<Record<OperationName, Known>> = {
-  collectEvidence: { executor: 'Agent' },
-  restartComponent: { executor: 'Agent', disruption: 'RestartComponent' },
-  reinstallComponent: { executor: 'Agent', disruption: 'ReinstallComponent' },
-  cleanDisk: { executor: 'Agent', disruption: 'CleanDisk' },
-  runScript: { executor: 'Agent', disruption: 'RunScript' },
-  reboot: { executor: 'Agent', disruption: 'Reboot' },
-  cordon: { executor: 'Controller', disruption: 'Cordon' },
-  drain: { executor: 'Controller', disruption: 'Drain' },
-  uncordon: { executor: 'Controller' },
-  fence: {
-    executor: 'Controller',
-    disruption: 'Fence',
-    unsupported: 'fence is not done yet: the provider must first say that the machine is off',
-  },
-  replace: {
-    executor: 'Controller',
-    disruption: 'Replace',
-    unsupported: 'replace is not done yet: delete the Machine by hand',
-  },
-  webhook: {
-    executor: 'Controller',
-    unsupported: 'webhook is not done yet: no place is configured that may be reached',
-  },
+  collectEvidence: agent(),
+  restartComponent: agent('RestartComponent'),
+  reinstallComponent: agent('ReinstallComponent'),
+  cleanDisk: agent('CleanDisk'),
+  runScript: agent('RunScript'),
+  reboot: agent('Reboot'),
+  cordon: central('Cordon'),
+  drain: central('Drain'),
+  uncordon: central(),
+  fence: central('Fence'),
+  // The machine controller, which takes the machine out of service, goes on under the same permit.
+  replace: central('Replace', 'ScaleIn'),
+  webhook: central(),
 }
 
 export const operationName = (operation: Operation): OperationName | undefined =>
@@ -54,16 +45,19 @@ export function unsupportedReason({ spec }: RemedyOperationJob): string | undefi
   for (const operation of spec.operations) {
     const known = knownOf(operation)
     if (known === undefined) return 'an operation is not known to this version'
-    if (known.unsupported !== undefined) return known.unsupported
     if (known.executor === 'Agent' && spec.machine === undefined)
       return `${operationName(operation)} needs an agent, and the node belongs to no Machine`
   }
+  const [last] = spec.operations.slice(-1)
+  if (spec.operations.some((o) => o.replace !== undefined) && last?.replace === undefined)
+    return 'nothing can follow a replace: the node is gone then'
+  if (last?.replace !== undefined && spec.machine === undefined) return 'only a Machine can be replaced'
   return undefined
 }
 
 /** What is asked of the Defender. A job that takes nothing away asks for the mildest, so that every repair is seen and can be stopped in one place. */
 export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption[] {
-  const wanted = spec.operations.flatMap((o) => knownOf(o)?.disruption ?? [])
+  const wanted = spec.operations.flatMap((o) => knownOf(o)?.disruptions ?? [])
   return wanted.length === 0 ? ['Cordon'] : [...new Set(wanted)]
 }
 

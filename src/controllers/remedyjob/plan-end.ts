@@ -2,6 +2,7 @@
 import { FINALIZERS } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
+import { isFencedBy } from '#nodeops/fence.ts'
 import { type TargetResult } from '#nodeops/permits.ts'
 import type { JobAction, JobPlan } from './moves.ts'
 import { listJobs } from './plan-steps.ts'
@@ -12,10 +13,17 @@ export const RECORD_MS = 86_400_000
 
 export function planEnd(seen: Seen, now: number): JobPlan {
   const { job } = seen
-  const actions: readonly JobAction[] = [...reportResult(seen), ...releaseCordon(seen, now), ...unlist(seen)]
+  const actions: readonly JobAction[] = [
+    ...reportResult(seen),
+    ...releaseCordon(seen, now),
+    ...releaseFence(seen),
+    ...unlist(seen),
+  ]
   const untilOver = Date.parse(job.status?.finishedAt ?? '') + RECORD_MS - now
   if (actions.length > 0) return { actions, requeueAfter: Math.max(0, untilOver) }
   if (untilOver > 0) return { actions: [], requeueAfter: untilOver }
+  // The record is all that knows of the fence.
+  if (isFencedBy(seen.node, cordonOwner(job))) return { actions: [], requeueAfter: RECORD_MS }
   const reason = 'it closed a day ago'
   if (job.metadata.deletionTimestamp === undefined) return { actions: [{ kind: 'DeleteRecord', reason }] }
   return {
@@ -52,11 +60,21 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   const ofIncident = others.filter((j) => j.spec.incident === job.spec.incident)
   if (ofIncident.some((j) => phaseOf(j) !== 'Done')) return []
   const outcome = job.status?.outcome
+  // A cordon of a node whose work was given up stays until the node is back.
+  if (isFencedBy(node, owner)) return []
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
   const stableMs = parseDuration(job.spec.stableFor)
   const isHealed = cleared.kind === 'Absent' && cleared.since !== undefined && now - cleared.since >= stableMs
   return isGood || isOver || isHealed ? [{ kind: 'ReleaseCordon', reason: `the job is done: ${outcome}`, owner }] : []
+}
+
+/** Once the node is heard of again it is no longer off; until then its work must stay given up. */
+function releaseFence({ job, node, standing, others }: Seen): readonly JobAction[] {
+  const owner = cordonOwner(job)
+  const isOfIncident = others.some((j) => j.spec.incident === job.spec.incident && phaseOf(j) !== 'Done')
+  if (node?.metadata.uid !== job.spec.node.uid || !isFencedBy(node, owner) || isOfIncident) return []
+  return standing.kind === 'Readable' ? [{ kind: 'ReleaseFence', reason: 'the node is back', owner }] : []
 }
 
 const unlist = (seen: Seen): readonly JobAction[] =>

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { JobPlan } from './moves.ts'
 import type { Seen } from './seen.ts'
-import { finish } from './transitions.ts'
+import { finish, wait } from './transitions.ts'
 
 /** The slowest detectors report once a minute: until then a fault that is still shown says nothing about the repair. */
 const DETECTOR_MS = 60_000
@@ -12,6 +12,7 @@ const LOOK_AGAIN_MS = 15_000
 
 export function planVerify(seen: Seen, now: number): JobPlan {
   const { job, cleared } = seen
+  if (job.spec.operations.some((o) => o.replace !== undefined)) return untilReplaced(seen, now)
   const stableMs = parseDuration(job.spec.stableFor)
   const beganAt = Date.parse(findCondition(job.status?.conditions, 'FaultCleared')?.lastTransitionTime ?? '') || now
   const deadline = beganAt + Math.max(stableMs, DETECTOR_MS)
@@ -47,4 +48,17 @@ export function planVerify(seen: Seen, now: number): JobPlan {
       requeueAfter,
     }
   }
+}
+
+/** There is no node left to look at: the fault went with the machine. The permit is kept until it is gone, for whoever takes it away. */
+function untilReplaced(seen: Seen, now: number): JobPlan {
+  const { job, machine, permit } = seen
+  const isGone = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
+  if (isGone) return finish(seen, now, 'Succeeded', `machine ${job.spec.machine} is gone; its set makes another`)
+  return wait(
+    'WaitingForOther',
+    `machine ${job.spec.machine} is being removed`,
+    'the machine must be gone',
+    LOOK_AGAIN_MS,
+  )
 }

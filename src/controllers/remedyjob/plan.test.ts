@@ -115,8 +115,54 @@ const VERIFYING = {
 }
 const granted = permit('Granted')
 
+const draining = (more: Wild, step?: Wild): Seen =>
+  seen({
+    spec: { operations: [{ cordon: {} }, { drain: { timeout: '2m' } }] },
+    status: {
+      ...RUNNING,
+      steps: [
+        cordoned,
+        ...(step ? [{ index: 1, operation: 'drain', executor: 'Controller', attempts: 1, ...step }] : []),
+      ],
+    },
+    permit: granted,
+    ...more,
+  })
+const silent = (operations: readonly Wild[], steps: readonly Wild[] = []): Seen =>
+  seen({
+    spec: { operations },
+    status: { ...RUNNING, steps: steps.map((s, index) => ({ index, executor: 'Agent', attempts: 1, ...s })) },
+    permit: granted,
+    standing: { kind: 'Silent', why: 'x' },
+    machine: {
+      metadata: { name: 'n', uid: 'm' },
+      spec: {},
+      status: { bootID: 'b1', conditions: [{ type: 'AgentReachable', status: 'False' }] },
+    },
+  })
+const central = (operation: string, more: Wild, state: Wild = RUNNING, step: Wild = {}): Seen =>
+  seen({
+    spec: { operations: [{ [operation]: {} }] },
+    status: { ...state, steps: [{ ...cordoned, operation, outcome: undefined, ...step }] },
+    permit: granted,
+    ...more,
+  })
+const replacing = (more: Wild) => central('replace', more)
+const replaced = (more: Wild) => central('replace', more, VERIFYING, { outcome: 'Succeeded' })
+const calling = (more: Wild) => central('webhook', more)
+const fencedNode = {
+  metadata: { name: 'n', uid: 'u', annotations: { 'kubenode.io/fenced-by': 'repair-abcdefabcdefabcd' } },
+  spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] },
+}
+const fenced = (more: Wild) =>
+  central(
+    'fence',
+    { node: fencedNode, permit: undefined, ...more },
+    { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(9) },
+  )
+
 const rows: readonly (readonly [string, Seen, string])[] = [
-  ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit'],
+  ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit, waits: Progressing'],
   ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
   ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
   [
@@ -136,7 +182,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['who deletes it ends it', seen({ meta: { deletionTimestamp: ago(1) } }), 'Done, Cancelled'],
   [
     'what cannot be done ends before it is asked for',
-    seen({ spec: { operations: [{ fence: {} }] } }),
+    seen({ spec: { operations: [{ replace: {} }, { uncordon: {} }] } }),
     'Done, Permanent',
   ],
   ['what needs an agent cannot be done without one', seen({ spec: { machine: undefined } }), 'Done, Permanent'],
@@ -201,9 +247,63 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ],
   [
     'a step that the agent does is waited for, also beyond its time',
-    seen({ status: { ...RUNNING, startedAt: ago(9_999), steps: [cordoned, agentStep] }, permit: granted }),
+    seen({ status: { ...RUNNING, startedAt: ago(1_000), steps: [cordoned, agentStep] }, permit: granted }),
     'ListJobs, waits: WaitingForOther',
   ],
+  [
+    'F38 an agent that never comes back keeps no slot: the next rung is tried',
+    seen({ status: { ...RUNNING, startedAt: ago(9_999), steps: [cordoned, agentStep] }, permit: granted }),
+    'ListJobs, Done, Escalated',
+  ],
+  [
+    'F19 a repair that waits gives way to a higher rule',
+    seen({ status: AWAITING, permit: granted, meta: { annotations: { 'kubenode.io/superseded-by': 'other' } } }),
+    'Done, Superseded',
+  ],
+  [
+    'one that has begun does not',
+    seen({ status: RUNNING, permit: granted, meta: { annotations: { 'kubenode.io/superseded-by': 'other' } } }),
+    'step 0 begun',
+  ],
+  ['a node without pods needs no drain', draining({ hasPods: false }), 'step 1 Skipped'],
+  ['a node with pods does', draining({ hasPods: true }), 'step 1 begun'],
+  ['and where nobody can tell it does', draining({ hasPods: undefined }), 'step 1 begun'],
+  ['a drain goes on pass by pass', draining({}, { startedAt: ago(60) }), 'DoStep'],
+  ['and fails at its deadline', draining({}, { startedAt: ago(121), output: 'a budget keeps x' }), 'step 1 Failed'],
+  ['a silent agent keeps no evidence', silent([{ collectEvidence: {} }, { reboot: {} }]), 'step 0 Skipped'],
+  [
+    'but one that began it a moment ago may still',
+    silent([{ collectEvidence: {} }], [{ operation: 'collectEvidence', startedAt: ago(20) }]),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  ['where the agent is silent the provider reboots', silent([{ reboot: {} }]), 'step 0 begun'],
+  [
+    'an agent that went silent while it rebooted is waited for',
+    silent([{ reboot: { timeout: '5m' } }], [{ operation: 'reboot', startedAt: ago(200), bootID: 'b1' }]),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'and then the provider reboots',
+    silent([{ reboot: { timeout: '5m' } }], [{ operation: 'reboot', startedAt: ago(301), bootID: 'b1' }]),
+    'step 0 begun',
+  ],
+  [
+    'a machine that is being deleted is replaced, by whatever hand',
+    replacing({ machine: { metadata: { name: 'n', uid: 'm', deletionTimestamp: ago(1) }, spec: {} } }),
+    'step 0 Succeeded',
+  ],
+  ['one that is there is deleted', replacing({}), 'DoStep'],
+  ['a replace outlives its node', replacing({ node: undefined, machine: undefined }), 'step 0 Succeeded'],
+  ['a replaced machine that still goes is waited for', replaced({}), 'waits: WaitingForOther'],
+  ['once it is gone the repair has helped', replaced({ node: undefined, machine: undefined }), 'Done, Succeeded'],
+  [
+    'a webhook is not called twice: whoever did not write it down does not know',
+    calling({ begun: new Set() }),
+    'step 0 Failed',
+  ],
+  ['whoever wrote it down calls it', calling({ begun: new Set(['0/1']) }), 'DoStep'],
+  ['a fence stays while the node is away', fenced({ standing: { kind: 'Silent', why: 'x' } }), ''],
+  ['and goes when it is back', fenced({}), 'ReleaseFence'],
   [
     'one that it never began is not',
     seen({ status: { ...RUNNING, startedAt: ago(9_999), steps: [cordoned] }, permit: granted }),

@@ -5,6 +5,7 @@ import { findCondition } from '#kube/conditions.ts'
 import { permitAnswer, isRenewalDue } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
+import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
 import type { JobPlan } from './moves.ts'
 import { unsupportedReason } from './operations.ts'
 import { planEnd } from './plan-end.ts'
@@ -20,7 +21,10 @@ const LOOK_AGAIN_MS = 30_000
 /** Other nodes are asked then: by chance those that were asked may have been the few bad ones. */
 const ASK_AGAIN_MS = 1_000
 /** How soon a job that is not ripe is looked at. */
-const RIPEN_MS = 250
+const RIPENING: Pick<JobPlan, 'waiting' | 'requeueAfter'> = {
+  waiting: { predicate: 'Progressing', seen: 'watches a moment whether other nodes fail too', unblock: 'time' },
+  requeueAfter: 250,
+}
 
 export function plan(seen: Seen, now: number): JobPlan {
   const phase = phaseOf(seen.job)
@@ -61,13 +65,14 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     return {
       actions: [{ kind: 'RequestPermit', reason: 'the fault is there', permit, target }],
       change: { ...move(seen, 'ask', facts), permitRef: permit },
+      ...RIPENING,
     }
   const answer = permitAnswer(seen.permit, target.uid)
   if (answer.kind === 'Absent') return { actions: [{ kind: 'RequestPermit', reason: 'there is none', permit, target }] }
   if (answer.kind === 'Ended') return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
+  if (!seen.isRipe) return { actions: [], ...RIPENING }
   if (answer.kind === 'Waiting')
     return wait('PermitRequested', answer.seen, 'the Defender must grant the permit', LOOK_AGAIN_MS)
-  if (!seen.isRipe) return wait('Progressing', 'watches a moment whether other nodes fail too', 'time', RIPEN_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
@@ -93,6 +98,8 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (node.metadata.uid !== job.spec.node.uid)
     return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was made anew`)
   if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
+  const by = job.metadata.annotations?.[SUPERSEDED_BY]
+  if (by !== undefined) return finish(seen, now, 'Superseded', `rule ${by} acts on this node first`)
   if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
   if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault went away before the repair started')
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')

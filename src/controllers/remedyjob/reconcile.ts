@@ -6,17 +6,21 @@ import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
+import { isFencedBy } from '#nodeops/fence.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
-import { type Outcome, doneOrAfter, retry } from '#runtime/outcome.ts'
+import { blindFor } from '#runtime/informers.ts'
+import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
-import { type JobTools, act } from './act.ts'
+import { act } from './act.ts'
+import type { JobTools } from './do-step.ts'
 import type { JobAction, JobPlan, StepResult } from './moves.ts'
 import { BY_MACHINE, BY_NODE, BY_RULE, Observer, cachesOf } from './observe.ts'
 import { plan } from './plan.ts'
-import { type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
-import { type Went, ownStatus, statusOf } from './status.ts'
+import { type JobStatus, type JobStep, type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
+import { type Went, ownStatus, statusOf, withStatus } from './status.ts'
+import { isBegun } from './transitions.ts'
 
 /** The parts that decide and do; tests plant bugs in their place. */
 export interface JobParts {
@@ -34,40 +38,48 @@ export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act }
 /** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const fieldManager = FIELD_MANAGERS.remedyJob
+/** Plans in one look at a job; a rung has eight operations, of which few are central. */
+const MOST_TURNS = 8
+/** For so long what was read from the server counts as read right now. */
+const FRESH_MS = 500
+/** Repairs of different nodes hold nobody up: most of the time each waits for the server. */
+const WORKERS = 16
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, log, metrics, events, config } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, context)
-  const tools: JobTools = { client, clock, random, providers: config.providers }
+  const { providers, outbound } = config
+  const tools: JobTools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
 
   async function reconcile(name: string, { signal, log: line }: ReconcileContext): Promise<Outcome> {
-    const decided = await decide(name, signal)
-    if (decided === undefined) return doneOrAfter(undefined)
-    const { seen, planned } = decided
-    let went: Went = {}
-    let failure: unknown
-    for (const action of planned.actions) {
-      if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action))
-      const outcome = await parts.act(tools, action, seen, signal)
-      line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
-      if (outcome.kind === 'Applied') {
-        if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
-        continue
-      }
-      failure = troubleOf(action, outcome)
-      went = { trouble: messageOf(failure) }
-      break
+    let decided
+    try {
+      decided = await decide(name, signal)
+    } catch (error) {
+      const ms = blindFor(error)
+      if (ms === undefined) throw error
+      return requeueAfter(ms)
     }
-    const written = await writeStatus(seen, planned, went, signal)
-    if (failure !== undefined) return retry(failure)
-    return written === undefined ? doneOrAfter(planned.requeueAfter) : retry(written)
+    if (decided === undefined) return doneOrAfter(undefined)
+    const readAt = clock.monotonic()
+    // What is begun is gone on with at once, while what was read is as good as new.
+    for (let turn = 1; ; turn++) {
+      const { seen, planned } = decided
+      const { went, failure } = await carryOut(seen, planned, signal, line)
+      const { status, last } = settle(seen, planned, went)
+      const written = await writeStatus(seen, status, signal)
+      if (failure !== undefined) return retry(failure)
+      if (written.kind === 'Failed') return retry(written.error)
+      const goesOn = went.result !== undefined && went.result.went.outcome === undefined
+      if (written.kind === 'Same' || goesOn || !seen.isFresh || isAtRest(last)) return doneOrAfter(againMs(last, went))
+      if (turn >= MOST_TURNS || clock.monotonic() - readAt > FRESH_MS) return requeueAfter(0)
+      const next = await observer.goOn(seen, written.job, signal)
+      decided = { seen: next, planned: parts.plan(next, clock.now()) }
+    }
   }
 
-  async function decide(
-    name: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly seen: Seen; readonly planned: JobPlan } | undefined> {
+  async function decide(name: string, signal: AbortSignal): Promise<Decided | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
     const planned = parts.plan(seen, clock.now())
@@ -76,20 +88,60 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
   }
 
+  async function carryOut(
+    seen: Seen,
+    planned: JobPlan,
+    signal: AbortSignal,
+    line: ReconcileContext['log'],
+  ): Promise<{ readonly went: Went; readonly failure?: unknown }> {
+    let went: Went = {}
+    for (const action of planned.actions) {
+      if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
+      const outcome = await parts.act(tools, action, seen, signal)
+      line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
+      if (outcome.kind !== 'Applied') {
+        const failure = troubleOf(action, outcome)
+        return { went: { trouble: messageOf(failure) }, failure }
+      }
+      if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
+    }
+    return { went }
+  }
+
+  /** What follows from what was done without anything being done in between is written together with it: one phase at most. */
+  function settle(seen: Seen, planned: JobPlan, went: Went): { readonly status: JobStatus; readonly last: JobPlan } {
+    let status = statusOf(seen, planned, went, clock.now())
+    let last = planned
+    if (went.trouble !== undefined) return { status, last }
+    for (let n = 0; n < MOST_TURNS && status.phase !== 'Done'; n++) {
+      const next = { ...seen, job: withStatus(seen.job, status) }
+      const follows = parts.plan(next, clock.now())
+      const phases = new Set([phaseOf(seen.job), status.phase, follows.change?.phase ?? status.phase])
+      if (phases.size > 2 || (follows.change === undefined && follows.waiting === undefined)) return { status, last }
+      // A change that rests on an action waits for it; what it waits for is so all the same.
+      const { change: _, ...still } = follows
+      const isPure = follows.actions.length === 0
+      const more = statusOf(next, isPure ? follows : still, {}, clock.now())
+      last = follows
+      if (!isPure || jsonEqual(more, status)) return { status: more, last }
+      status = more
+    }
+    return { status, last }
+  }
+
   /** Under the version that was decided about: what another process wrote since is never overwritten. */
-  async function writeStatus(seen: Seen, planned: JobPlan, went: Went, signal: AbortSignal): Promise<unknown> {
+  async function writeStatus(seen: Seen, status: JobStatus, signal: AbortSignal): Promise<Written> {
     const { job } = seen
-    const status = statusOf(seen, planned, went, clock.now())
-    if (jsonEqual(ownStatus(seen), status)) return undefined
+    if (jsonEqual(ownStatus(seen), status)) return { kind: 'Same' }
     const { resourceVersion } = job.metadata
     const metadata = { name: nameOf(job), uid: uidOf(job), ...(resourceVersion !== undefined && { resourceVersion }) }
     const object = { apiVersion: API_GROUP_VERSION, kind: remedyOperationJob.kind, metadata, status }
     const options = { fieldManager, force: true, subresource: 'status', signal }
     const written = await applyObject(client, remedyOperationJob, object, options)
-    if (written.kind !== 'Applied') return written.error
-    const begun = planned.change?.step
-    if (begun?.outcome === undefined && begun?.startedAt !== undefined)
-      observer.noteBegun(job, attemptOf({ step: begun }))
+    if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
+    const before = new Set((job.status?.steps ?? []).filter(isBegun).map(attemptOf))
+    for (const step of (status.steps ?? []).filter(isBegun))
+      if (!before.has(attemptOf(step))) observer.noteBegun(job, attemptOf(step))
     if (status.outcome !== undefined && job.status?.outcome === undefined)
       events.record(job, {
         type: status.outcome === 'Permanent' ? 'Warning' : 'Normal',
@@ -97,7 +149,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
         action: 'Repair',
         note: status.message ?? '',
       })
-    return undefined
+    return { kind: 'Written', job: written.object }
   }
 
   const controller = new Controller({
@@ -107,6 +159,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     log,
     metrics: metrics.controller('remedyjob'),
     backoff: BACKOFF,
+    workers: WORKERS,
     reconcile,
     allKeys: () => caches.jobs.list().map(nameOf),
   })
@@ -115,7 +168,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   }
   const isAlive = (job: RemedyOperationJob) => phaseOf(job) !== 'Done'
   const concerns = (node: Node | undefined) => (job: RemedyOperationJob) =>
-    isAlive(job) || isCordonedBy(node, cordonOwner(job))
+    isAlive(job) || isCordonedBy(node, cordonOwner(job)) || isFencedBy(node, cordonOwner(job))
   caches.jobs.onChange((before, now) => wake([now ?? before].flatMap((j) => j ?? [])))
   caches.permits.onChange((before, now) => {
     const { kind, name } = (now ?? before)?.spec.requester ?? {}
@@ -137,8 +190,27 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   return { controllers: [controller] }
 }
 
-const attemptOf = ({ step }: { readonly step: Extract<JobAction, { kind: 'DoStep' }>['step'] }): string =>
-  `${step.index}/${step.attempts}`
+interface Decided {
+  readonly seen: Seen
+  readonly planned: JobPlan
+}
+
+type Written =
+  | { readonly kind: 'Same' }
+  | { readonly kind: 'Written'; readonly job: RemedyOperationJob }
+  | { readonly kind: 'Failed'; readonly error: unknown }
+
+const attemptOf = ({ index, attempts }: JobStep): string => `${index}/${attempts}`
+
+/** Nothing is to be done at once: it waits, or it is over. */
+const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
+  waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
+
+const againMs = ({ requeueAfter: ms, needsFresh }: JobPlan, { result }: Went): number | undefined => {
+  if (needsFresh === true) return 0
+  const sooner = result?.went.againMs
+  return sooner === undefined ? ms : Math.min(ms ?? sooner, sooner)
+}
 
 function troubleOf(action: JobAction, outcome: Exclude<Awaited<ReturnType<typeof act>>, { kind: 'Applied' }>): unknown {
   if ('error' in outcome) return outcome.error

@@ -37,8 +37,10 @@ export interface Seen {
   readonly asked: { readonly bad: number; readonly total: number }
   /** Attempts that this very process wrote down and has not done yet, as `index/attempts`. */
   readonly begun: ReadonlySet<string>
-  /** Whether job, permit, node and rule were read from the server for this decision. */
+  /** Whether job, permit and node, and the machine where it matters, were read from the server for this decision. */
   readonly isFresh: boolean
+  /** Whether pods that must move are on the node; undefined where nobody looked. */
+  readonly hasPods: boolean | undefined
 }
 
 export const uidOf = ({ metadata }: { readonly metadata: { readonly uid?: string } }): string => metadata.uid ?? ''
@@ -55,6 +57,15 @@ export const targetOf = ({
   if (job.spec.machine === undefined) return { kind: 'Node', name: job.spec.node.name, uid: job.spec.node.uid }
   return machine === undefined ? undefined : { kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }
 }
+
+/** The next operation to be done; undefined when all have ended well. */
+export function nextOperation({ status, spec }: RemedyOperationJob): number | undefined {
+  const index = spec.operations.findIndex((_, n) => !endedWell(status?.steps?.find((s) => s.index === n)))
+  return index < 0 ? undefined : index
+}
+
+export const endedWell = (step: JobStep | undefined): boolean =>
+  step?.outcome === 'Succeeded' || step?.outcome === 'Skipped'
 
 /** All jobs of an incident share one cordon, so that it outlives a rung that did not help. */
 export const cordonOwner = (job: RemedyOperationJob): string => `repair-${job.spec.incident.slice(0, 16)}`

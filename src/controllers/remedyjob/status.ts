@@ -1,5 +1,6 @@
 // The status of a job as the job controller writes it: everything but the agent's own steps. Pure; equal looks give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { JobChange, JobPlan, StepResult } from './moves.ts'
@@ -13,6 +14,14 @@ export function ownStatus({ job }: Pick<Seen, 'job'>): JobStatus {
   const { steps, evidence: _, ...rest } = job.status ?? {}
   const own = ownSteps(steps)
   return { ...rest, ...(own.length > 0 && { steps: own }) }
+}
+
+/** The job as it will be once this is written: the agent's steps stay, unless one was taken over. */
+export function withStatus(job: RemedyOperationJob, status: JobStatus): RemedyOperationJob {
+  const agents = (job.status?.steps ?? []).filter((s) => s.executor === 'Agent')
+  const steps = withSteps(agents, status.steps ?? [])
+  const evidence = job.status?.evidence
+  return { ...job, status: { ...status, steps, ...(evidence !== undefined && { evidence }) } }
 }
 
 const ownSteps = (steps: JobStatus['steps']): readonly JobStep[] => (steps ?? []).filter((s) => s.executor !== 'Agent')

@@ -86,8 +86,7 @@ export const mutants: readonly Mutant[] = [
         act,
         plan: (seen, now) => {
           const right = planJob(seen, now)
-          const isWaiting =
-            seen.job.status?.phase === 'AwaitingPermit' && right.waiting?.predicate === 'PermitRequested'
+          const isWaiting = seen.job.status?.phase === 'AwaitingPermit' && right.waiting?.predicate === 'Progressing'
           return isWaiting ? { actions: [], change: { phase: 'Running', startedAt: now } } : right
         },
       }),

@@ -1,0 +1,139 @@
+// Decides about a step that the controller does, or has a provider do: skip, begin, do, wait, give up.
+import { type StepFacts, nextStepState } from '#api/protocol/job.ts'
+import { timestamp } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isCordonedBy } from '#nodeops/cordon.ts'
+import { isFencedBy } from '#nodeops/fence.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import type { JobPlan } from './moves.ts'
+import { type Operation, operationName } from './operations.ts'
+import { type JobStep, type Seen, cordonOwner, targetOf } from './seen.ts'
+import { finish, isBegun } from './transitions.ts'
+import type { Turn } from './turn.ts'
+
+const LOOK_AGAIN_MS = 15_000
+/** A step that is done pass by pass goes on so often, unless it knows better. */
+const PASS_MS = 2_000
+
+export interface CentralTurn extends Turn {
+  readonly executor: 'Controller' | 'Provider'
+  /** The agent began it and is silent since. */
+  readonly isTakenOver?: boolean
+}
+
+export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan {
+  const { index, step, operation, isTakenOver = false } = turn
+  const name = operationName(operation)
+  if (name === undefined) return finish(seen, now, 'Permanent', `step ${index} is not known to this version`)
+  if (step === undefined || isTakenOver || !isBegun(step)) return beginning(seen, now, turn, name)
+  if (isReplaced(seen, operation)) return ended(step, now, 'Succeeded', 'the machine is being deleted')
+  if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  if (turn.isLate || isOver(operation, step, now))
+    return ended(step, now, 'Failed', `its time is over${step.output === undefined ? '' : `: ${step.output}`}`)
+  // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
+  const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
+  if (operation.uncordon === undefined && permit.kind !== 'Granted')
+    return ended(step, now, 'Failed', 'the permit ended')
+  if (operation.webhook !== undefined && !isOurs(seen, step))
+    return ended(step, now, 'Failed', 'whether it was sent is not known')
+  return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], requeueAfter: PASS_MS }
+}
+
+function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {
+  const { index, step, operation, executor, isLate, isTakenOver = false } = turn
+  const base = { index, operation: name, executor, attempts: step?.attempts ?? 0 }
+  if (step?.outcome === 'Unknown') return finish(seen, now, 'Transient', `nobody knows how step ${index} ${name} ended`)
+  const unneeded = isUnneeded(seen, operation)
+  if (unneeded)
+    return {
+      actions: [],
+      change: {
+        step: {
+          ...base,
+          ...check(executor, 'Waiting', 'skip', { turn: true, unneeded }),
+          finishedAt: timestamp(now),
+          output: 'already so',
+        },
+      },
+    }
+  if (isLate && !isTakenOver) return finish(seen, now, 'Transient', `the time was over before step ${index} ${name}`)
+  const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
+  if (permit.kind !== 'Granted' && isTakenOver) return waiting('the agent began to reboot and is silent', 'a permit')
+  if (permit.kind !== 'Granted') return finish(seen, now, 'Transient', `the permit ended before step ${index} ${name}`)
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  // A second order to reboot does no harm to a machine of which nothing is heard.
+  if (isTakenOver) check(executor, 'Unknown', 'begin', { safeToRepeat: true, permitGrantedNow: true, recorded: true })
+  else check(executor, 'Waiting', 'begin', { turn: true, permitGrantedNow: true, recorded: true })
+  const bootID = step?.bootID ?? seen.machine?.status?.bootID
+  const begun = {
+    ...base,
+    attempts: base.attempts + 1,
+    startedAt: timestamp(now),
+    ...(bootID !== undefined && { bootID }),
+  }
+  return { actions: [], change: { step: begun } }
+}
+
+const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed', output: string): JobPlan => ({
+  actions: [],
+  change: { step: { ...step, outcome, finishedAt: timestamp(now), output } },
+})
+
+const waiting = (text: string, unblock: string): JobPlan => ({
+  actions: [],
+  waiting: { predicate: 'WaitingForOther', seen: text, unblock },
+  requeueAfter: LOOK_AGAIN_MS,
+})
+
+/** A drain has a time of its own within that of the job. */
+function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): boolean {
+  return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
+}
+
+/** Its Machine is going, by whatever hand: that is all a replace can bring about. */
+const isReplaced = ({ machine, permit }: Seen, { replace }: Operation): boolean =>
+  replace !== undefined &&
+  (machine === undefined ||
+    machine.metadata.deletionTimestamp !== undefined ||
+    permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false)
+
+const isOurs = (seen: Seen, step: JobStep): boolean => seen.begun.has(`${step.index}/${step.attempts}`)
+
+/** A reboot is ordered at most once an attempt: by the process that wrote the attempt down, and by no other. */
+function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: JobStep): JobPlan {
+  const boot = seen.machine?.status?.bootID
+  if (boot !== undefined && step.bootID !== undefined && boot !== step.bootID)
+    return ended(step, now, 'Succeeded', `booted: ${step.bootID} → ${boot}`)
+  const timeout = parseDuration(operation.reboot?.timeout ?? '10m')
+  const isSpent = now - Date.parse(step.startedAt ?? '') >= timeout
+  // What was taken over from an agent began late in the job's time, and has a time of its own.
+  if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'no new boot was seen in time')
+  if (!isOurs(seen, step)) return waiting('the machine has not booted anew', 'the provider reboots it')
+  if (!seen.isFresh) return { actions: [], needsFresh: true }
+  return { actions: [{ kind: 'DoStep', reason: 'the agent is silent', step }], requeueAfter: LOOK_AGAIN_MS }
+}
+
+const isUnneeded = (seen: Seen, operation: Operation): boolean =>
+  (operation.cordon !== undefined && isCordonedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.uncordon !== undefined && seen.node !== undefined && !isCordonedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.fence !== undefined && isFencedBy(seen.node, cordonOwner(seen.job))) ||
+  (operation.drain !== undefined && seen.hasPods === false)
+
+/** Held against the table; what it refuses is a bug here. */
+function check(
+  executor: 'Controller' | 'Provider',
+  state: 'Waiting' | 'Unknown',
+  event: 'skip' | 'begin',
+  facts: StepFacts,
+): { readonly outcome?: 'Skipped' } {
+  const step = nextStepState({ executor, state, event, facts, by: 'kubenode-remedyjob' })
+  if (!step.ok)
+    throw new KubeNodeError(
+      'KN4202',
+      `cannot ${event} a step: ${JSON.stringify(step.refusal)}; it is looked at again`,
+      { retry: 'later' },
+    )
+  return step.state === 'Skipped' ? { outcome: 'Skipped' } : {}
+}

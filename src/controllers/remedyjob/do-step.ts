@@ -1,0 +1,146 @@
+// Does one pass of one central step and tells what it came to; without an outcome it goes on. Each pass may be repeated.
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type CordonTools, cordon, uncordon } from '#nodeops/cordon.ts'
+import { type DrainWishes, drainPass } from '#nodeops/drain.ts'
+import { fence } from '#nodeops/fence.ts'
+import type { Provider } from '#providers/port.ts'
+import type { Swap } from '#runtime/compare-and-swap.ts'
+import type { OutboundPlaces } from '#runtime/outbound/places.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import { callWebhook } from './call-webhook.ts'
+import type { StepResult } from './moves.ts'
+import type { Operation } from './operations.ts'
+import { type JobStep, type Seen, cordonOwner, nameOf } from './seen.ts'
+
+export interface JobTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly providers: Readonly<Record<string, Provider>>
+  readonly outbound?: OutboundPlaces
+}
+
+/** A pod that is told to go is gone within its grace; who waits for the last one looks often. */
+const GOING_LOOK_MS = 500
+/** A budget frees up when pods elsewhere are ready. */
+const BLOCKED_LOOK_MS = 3_000
+/** A machine takes its time to go off. */
+const FENCE_LOOK_MS = 5_000
+
+export const nodeTools = ({ client, clock, random }: JobTools, signal: AbortSignal): CordonTools => ({
+  client,
+  clock,
+  random,
+  fieldManager: FIELD_MANAGERS.remedyJob,
+  signal,
+})
+
+const applied = (object: StepResult): ActionOutcome => ({ kind: 'Applied', object })
+const failed = (output: string): ActionOutcome => applied({ outcome: 'Failed', output })
+
+function settled(swap: Swap<unknown>, output = 'done'): ActionOutcome {
+  if (swap.kind === 'Swapped') return applied({ outcome: 'Succeeded', output })
+  return swap.kind === 'Refused' ? failed(swap.reason) : outdated(swap.reason)
+}
+
+export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const { job } = seen
+  const owner = cordonOwner(job)
+  const operation = job.spec.operations[step.index]
+  if (operation?.cordon !== undefined)
+    return settled(await cordon(nodeTools(tools, signal), job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
+  if (operation?.uncordon !== undefined) return settled(await uncordon(nodeTools(tools, signal), job.spec.node, owner))
+  if (operation?.drain !== undefined) return drain(tools.client, job.spec.node.name, operation.drain, signal)
+  if (operation?.reboot !== undefined) return reboot(tools, seen, signal)
+  if (operation?.fence !== undefined) return fenceOff(tools, seen, signal)
+  if (operation?.replace !== undefined) return replace(tools, seen, signal)
+  if (operation?.webhook !== undefined)
+    return applied(await callWebhook(tools, { ...operation.webhook }, step, seen, signal))
+  return failed('this step is not known here')
+}
+
+const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>): DrainWishes => ({
+  keepsEmptyDir: !deleteEmptyDir,
+  namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
+  ...(gracePeriod !== undefined && { gracePeriodSeconds: Math.floor(parseDuration(gracePeriod) / 1_000) }),
+})
+
+async function drain(
+  client: KubeClient,
+  node: string,
+  operation: NonNullable<Operation['drain']>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const pass = await drainPass(client, node, signal, wishesOf(operation))
+  if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pod is left that must move' })
+  if (pass.kind === 'Unknown') return outdated(`who is on the node is not known: ${messageOf(pass.error)}`)
+  const { left, first, blockedBy, blocked = [] } = pass
+  if (blocked.length === 0) return applied({ output: `${left} pods are left, first ${first}`, againMs: GOING_LOOK_MS })
+  const why = blockedBy === undefined ? 'must end by themselves or keep data' : 'are kept by a budget or by themselves'
+  return applied({ output: `${left} pods are left; these ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
+}
+
+interface Host {
+  readonly provider: Provider
+  readonly providerID: string
+}
+
+function hostOf({ providers }: JobTools, { machine }: Seen): Host | string {
+  const name = machine?.spec.provider?.name ?? ''
+  const provider = providers[name]
+  const providerID = machine?.spec.providerID
+  if (provider === undefined || providerID === undefined)
+    return `no provider ${JSON.stringify(name)} is here that knows the machine`
+  return { provider, providerID }
+}
+
+async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const host = hostOf(tools, seen)
+  if (typeof host === 'string') return failed(host)
+  try {
+    const ordered = await host.provider.reboot(host.providerID, signal)
+    return ordered === 'Gone'
+      ? failed('the provider knows no such host')
+      : applied({ output: 'the provider was told to reboot' })
+  } catch (error) {
+    // Whether it was ordered is not known; the boot will tell, or the time runs out.
+    return applied({ output: `the provider did not answer: ${messageOf(error)}`.slice(0, 200) })
+  }
+}
+
+/** Never on the word of silence: a machine that runs behind a broken network would have its work started twice. */
+async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const host = hostOf(tools, seen)
+  if (typeof host === 'string') return failed(`${host}: nobody can say that it is off`)
+  try {
+    const found = await host.provider.get(host.providerID, signal)
+    if (found !== undefined && found.state !== 'Stopped')
+      return applied({ output: `the provider says that the machine is ${found.state}`, againMs: FENCE_LOOK_MS })
+  } catch (error) {
+    return applied({ output: `the provider cannot say whether it is off: ${messageOf(error)}`.slice(0, 200) })
+  }
+  const { job } = seen
+  return settled(await fence(nodeTools(tools, signal), job.spec.node, cordonOwner(job)), 'the machine is off')
+}
+
+/** The set of the machine makes another; without one nobody would, and the node would just be lost. */
+async function replace({ client }: JobTools, { machine }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine is gone' })
+  const set = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
+  if (set === undefined)
+    return failed('the machine belongs to no MachineSet that would make another; replace it by hand')
+  const deleted = await deleteExactly(client, machineType, machine, { signal })
+  if (deleted.kind === 'Applied' || deleted.kind === 'Stale')
+    return applied({
+      outcome: 'Succeeded',
+      output: `machine ${nameOf(machine)} goes, MachineSet ${set.name} makes another`,
+    })
+  return deleted
+}

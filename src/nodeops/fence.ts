@@ -1,0 +1,57 @@
+// The out-of-service taint: lets the control plane give up what ran on a node. Only for a machine that is off, and taken back only by whoever put it there.
+import { TAINTS } from '#api/names.ts'
+import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
+import { compareAndSwap } from '#runtime/compare-and-swap.ts'
+import type { CordonTools, NodeRef } from './cordon.ts'
+import { type Node, hasTaint, nodeType } from './objects.ts'
+
+/** On a Node: who fenced it. The taint of anybody else is never lifted. */
+const FENCE_ANNOTATION = 'kubenode.io/fenced-by'
+const TAINT = { key: TAINTS.outOfService, value: 'nodeshutdown', effect: 'NoExecute' } as const
+
+export const isFencedBy = (node: Node | undefined, owner: string): boolean =>
+  node !== undefined && hasTaint(node, TAINTS.outOfService) && node.metadata.annotations?.[FENCE_ANNOTATION] === owner
+
+/** What the node looks like fenced; one that somebody else fenced stays theirs. Pure. */
+export function withFence(node: Node, owner: string): Mutation<Node> {
+  if (hasTaint(node, TAINTS.outOfService)) return { kind: 'Keep' }
+  return {
+    kind: 'Write',
+    object: {
+      ...node,
+      metadata: { ...node.metadata, annotations: { ...node.metadata.annotations, [FENCE_ANNOTATION]: owner } },
+      spec: { ...node.spec, taints: [...(node.spec?.taints ?? []), TAINT] },
+    },
+  }
+}
+
+/** What the node looks like without our fence. Pure. */
+export function withoutFence(node: Node, owner: string): Mutation<Node> {
+  if (node.metadata.annotations?.[FENCE_ANNOTATION] !== owner) return { kind: 'Keep' }
+  const { [FENCE_ANNOTATION]: _, ...annotations } = node.metadata.annotations
+  const taints = (node.spec?.taints ?? []).filter((t) => t.key !== TAINTS.outOfService)
+  return {
+    kind: 'Write',
+    object: { ...node, metadata: { ...node.metadata, annotations }, spec: { ...node.spec, taints } },
+  }
+}
+
+export const fence = (tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
+  swap(tools, node, (current) => withFence(current, owner))
+
+export const unfence = (tools: CordonTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
+  swap(tools, node, (current) => withoutFence(current, owner))
+
+function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Mutation<Node>): Promise<Swap<Node>> {
+  const { client, ...options } = tools
+  return compareAndSwap(
+    client,
+    nodeType,
+    { name: node.name },
+    (current) =>
+      current === undefined || current.metadata.uid !== node.uid
+        ? { kind: 'Refuse', reason: `node ${node.name} is gone or another one` }
+        : mutate(current),
+    options,
+  )
+}

@@ -1,0 +1,23 @@
+// The fact `repairs`: what was done to a node before, as the jobs tell. They are kept for a day after they closed.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Facts } from '#policy/reading.ts'
+
+const DAY_MS = 86_400_000
+
+const at = (text: string | undefined): number => Date.parse(text ?? '') || 0
+
+/** `jobs` are all of the node that count. A start in the future is a wrong clock and counts. */
+export function repairsFact(jobs: readonly RemedyOperationJob[], now: number): Facts {
+  const real = jobs.filter((j) => !j.spec.dryRun)
+  const started = real.filter((j) => j.status?.startedAt !== undefined && now - at(j.status.startedAt) < DAY_MS)
+  const [last] = real
+    .filter((j) => j.status?.phase === 'Done')
+    .toSorted((a, b) => at(b.status?.finishedAt) - at(a.status?.finishedAt) || b.spec.rung - a.spec.rung)
+  // Nothing done before is known: absent, not unobserved.
+  return {
+    lastDay: started.length,
+    lastRule: last?.spec.remedierRef.name ?? null,
+    lastOutcome: last?.status?.outcome ?? null,
+    lastEndedAt: last?.status?.finishedAt ?? null,
+  }
+}
