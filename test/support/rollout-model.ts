@@ -6,9 +6,13 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { componentObjectName } from '#lib/names.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
-import type { Node } from '#nodeops/objects.ts'
+import type { Node, Pod } from '#nodeops/objects.ts'
 import { ReadingMemo } from '#controllers/componentset/members.ts'
+import type { Look } from '#controllers/componentset/inspections.ts'
 import type { SetAction } from '#controllers/componentset/actions.ts'
 import { type SetPlan, plan } from '#controllers/componentset/plan.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions.ts'
@@ -43,6 +47,9 @@ export class RolloutModel {
   holds: readonly OperationalHold[] = []
   components: Map<string, MachineComponent>
   configs = new Set<string>()
+  probePods: readonly Pod[] = []
+  looks: ReadonlyMap<string, Look> = new Map()
+  apiServer = 'v1.34.2'
   quality: Quality
   readonly rules: Rules
   readonly memo = new ReadingMemo()
@@ -74,6 +81,10 @@ export class RolloutModel {
       components,
       configs,
       memo,
+      apiServer: this.apiServer,
+      canInspect: { http: true, prometheus: true, podProbe: true },
+      looks: this.looks,
+      probePods: this.probePods,
     }
   }
 
@@ -101,6 +112,14 @@ export class RolloutModel {
       case 'CreateRevision':
         this.revisions = [...this.revisions, withUid(action.revision)]
         return
+      case 'KeepEvidence': {
+        const { name = '', annotations } = action.revision.metadata
+        const next = { ...annotations, [ANNOTATIONS.blocked]: action.evidence }
+        this.revisions = this.revisions.map((r) =>
+          r.metadata.name === name ? { ...r, metadata: { ...r.metadata, annotations: next } } : r,
+        )
+        return
+      }
       case 'DeleteRevision':
         this.revisions = this.revisions.filter((r) => r.metadata.name !== action.revision.metadata.name)
         return
@@ -114,6 +133,12 @@ export class RolloutModel {
           metadata: { name: action.permit, uid: `uid-${action.permit}` },
           spec: action.request as OperationPermit['spec'],
         })
+        return
+      case 'StartProbePod':
+        this.probePods = [...this.probePods, action.pod]
+        return
+      case 'EndProbePod':
+        this.probePods = this.probePods.filter((p) => p.metadata.name !== action.pod.metadata.name)
         return
       case 'Renew':
         return
@@ -135,11 +160,34 @@ export class RolloutModel {
     const machine = this.machines.get(name)
     if (machine === undefined) return
     const sets = [this.set, ...this.others]
-    const permits = [...this.permits.values()]
-    this.machines.set(
-      name,
-      machineControllerTurn(machine, sets, permits, this.revisions, [...this.components.values()]),
+    const uid = machine.metadata.uid ?? ''
+    const permits = [...(this.#permitsOf().get(uid) ?? [])].flatMap((p) => this.permits.get(p) ?? [])
+    const definitions = (machine.spec.components ?? []).flatMap(
+      (c) => this.components.get(componentObjectName(c.name, c.version)) ?? [],
     )
+    this.#put(name, machine, machineControllerTurn(machine, sets, permits, this.revisions, definitions))
+  }
+
+  /** Names of the permits of a target; targets never change. */
+  #permitsOf(): ReadonlyMap<string, Set<string>> {
+    for (const [name, { spec }] of this.permits) {
+      if (this.#indexed.has(name)) continue
+      this.#indexed.add(name)
+      for (const { uid } of spec.targets) this.#byTarget.set(uid, (this.#byTarget.get(uid) ?? new Set()).add(name))
+    }
+    return this.#byTarget
+  }
+  readonly #indexed = new Set<string>()
+  readonly #byTarget = new Map<string, Set<string>>()
+
+  /** Machines that changed since the last round began: only these and those of open slices have anything to do. */
+  #changed = new Set<string>()
+
+  #put(name: string, before: Machine, after: Machine): void {
+    const own = (m: Machine) => [m.spec.components, m.status?.components, m.status?.phase]
+    if (jsonEqual(own(before), own(after))) return
+    this.#changed.add(name)
+    this.machines.set(name, after)
   }
 
   agent(name: string): void {
@@ -147,16 +195,16 @@ export class RolloutModel {
     if (machine === undefined || this.isSilent(machine)) return
     const uid = machine.metadata.uid ?? ''
     const isGranted = (permit: string) => permitAnswer(this.permits.get(permit), uid).kind === 'Granted'
-    this.machines.set(name, agentTurn(machine, isGranted, this.quality, this.now))
+    this.#put(name, machine, agentTurn(machine, isGranted, this.quality, this.now))
   }
 
   isSilent = (machine: Machine): boolean =>
     machine.status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true
 
-  /** Everybody takes a turn. */
-  round(ms = 1_000): SetPlan {
+  /** Everybody takes a turn, or only these machines. */
+  round(ms = 1_000, machines: Iterable<string> = this.machines.keys()): SetPlan {
     this.defender()
-    for (const name of this.machines.keys()) {
+    for (const name of machines) {
       this.machineController(name)
       this.agent(name)
     }
@@ -167,18 +215,21 @@ export class RolloutModel {
 
   /** Rounds until nothing changes but time, which then jumps to the next look; ends when there is none, or after so many rounds. */
   settle(most = 5_000): SetPlan {
+    let machines: Iterable<string> = this.machines.keys()
     for (let n = 0; n < most; n++) {
-      const before = this.#state()
-      const made = this.round()
-      if (this.#state() !== before) continue
+      const { set } = this
+      const permits = [...this.permits.values()]
+      this.#changed = new Set()
+      const made = this.round(1_000, machines)
+      const isNewHead = !jsonEqual(headOf(set), headOf(this.set))
+      const open = (this.set.status?.waves ?? []).filter((w) => w.phase !== 'Passed').flatMap((w) => w.machines)
+      machines = isNewHead ? this.machines.keys() : new Set([...this.#changed, ...open])
+      const isSame = jsonEqual(set.status, this.set.status) && isSameList(permits, [...this.permits.values()])
+      if (this.#changed.size > 0 || isNewHead || !isSame) continue
       if (made.requeueAfter === undefined) return made
       this.now += made.requeueAfter
     }
     throw new Error(`not settled after ${most} rounds: ${JSON.stringify(this.set.status?.waitingFor)}`)
-  }
-
-  #state(): string {
-    return JSON.stringify([this.set.status, [...this.machines.values()], [...this.permits.values()]])
   }
 
   versions(component: string): Readonly<Record<string, number>> {
@@ -201,6 +252,12 @@ export class RolloutModel {
       .map((m) => m.metadata.name ?? '')
   }
 }
+
+/** What concerns every machine of the set. */
+const headOf = ({ spec, status }: MachineComponentSet) => [spec, status?.revisions, status?.observedGeneration]
+
+const isSameList = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((one, i) => one === b[i])
 
 const withUid = (r: ControllerRevision): ControllerRevision => ({
   ...r,

@@ -1,26 +1,8 @@
 // Stories of rollouts, told with the planner, the machine controller's decisions and agents in memory.
 import { describe, expect, test } from 'vitest'
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { createValidator } from '#api/validate.ts'
-import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
-import { type ModelOptions, RolloutModel } from '#test/support/rollout-model.ts'
-
-const VERSIONS = ['1.0.0', '1.1.0', '1.2.0', '2.0.0']
-const components = ['beacon', 'scribe'].flatMap((c) => VERSIONS.map((v) => component(c, v)))
-
-function fleet(count: number, more: Partial<ModelOptions> = {}): RolloutModel {
-  const machines = Array.from({ length: count }, (_, i) =>
-    workingMachine(`m-${String(i).padStart(4, '0')}`, { versions: { beacon: '1.0.0' }, zone: `z-${i % 3}` }),
-  )
-  const model = new RolloutModel({ machines, set: componentSet({ beacon: '1.0.0' }), components, ...more })
-  model.onPlan = ({ status }, { set }) => expect(problemsOf({ ...set, status })).toEqual([])
-  model.settle()
-  return model
-}
-
-const validator = createValidator()
-/** A server refuses a status that its schema does not know, and the rollout would stand still. */
-const problemsOf = (set: object) => validator.problems(machineComponentSet, JSON.parse(JSON.stringify(set)))
+import { readyNode, component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/rollout-model.ts'
+import { components, fleet, until } from '#test/support/rollout-story.ts'
 
 const stepSizes = (model: RolloutModel): readonly number[] => {
   const sizes = new Map<string, number>()
@@ -115,5 +97,119 @@ describe('a rollout', () => {
     model.settle()
     expect(model.versions('beacon')).toEqual({ '1.2.0': 30 })
     expect(model.versions('scribe')).toEqual({ '1.1.0': 30 })
+  })
+
+  test('that is superseded by another new version does not pass that one off as a way back', () => {
+    const model = fleet(20)
+    model.declare({ beacon: '1.1.0' })
+    until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) >= 3)
+    model.declare({ beacon: '1.2.0' })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.2.0': 20 })
+    const asked = [...model.permits.values()].filter((p) => p.spec.component?.version === '1.2.0')
+    expect(asked.every((p) => !p.spec.recovery)).toBe(true)
+    expect(asked[0]?.spec.targets).toHaveLength(1)
+  })
+
+  test('by percentages takes shares of the machines that count', () => {
+    const model = fleet(40)
+    model.declare({ beacon: '1.1.0' }, { steps: ['5%', '25%', '100%'], maxUnavailable: '100%' })
+    model.settle()
+    expect(stepSizes(model)).toEqual([2, 10, 28])
+  })
+
+  test('tries every kind of hardware in its first batches, whether it is declared or seen on the Node', () => {
+    const kernels = ['5.10.134', '6.1.0', '6.12.41']
+    const machines = Array.from({ length: 60 }, (_, i) =>
+      workingMachine(`m-${String(i).padStart(2, '0')}`, {
+        versions: { beacon: '1.0.0' },
+        class: i < 58 ? 'plain' : 'gpu',
+      }),
+    )
+    const model = new RolloutModel({ machines, set: componentSet({ beacon: '1.0.0' }), components })
+    for (const [i, name] of [...model.nodes.keys()].entries())
+      model.nodes.set(name, {
+        ...readyNode(name),
+        status: { ...readyNode(name).status, nodeInfo: { kernelVersion: kernels[i < 50 ? 0 : i < 56 ? 1 : 2] ?? '' } },
+      })
+    model.settle()
+    model.declare({ beacon: '1.1.0' }, { maxUnavailable: '20%' })
+    until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) >= 6)
+    model.round()
+    const tried = model.set.status?.coverage?.filter((c) => c.healthy > 0).map((c) => c.class)
+    expect(tried).toEqual(['gpu.6.12', 'plain.5.10', 'plain.6.1', 'plain.6.12'])
+  })
+
+  test('does not fail for the few machines that never get ready, and says which they are', () => {
+    const model = fleet(150)
+    const stuck = ['m-0100', 'm-0149']
+    const turn = model.agent.bind(model)
+    model.agent = (name) => {
+      const isFetching = model.machines.get(name)?.status?.components?.some((c) => c.state === 'Fetching') === true
+      if (!isFetching || !stuck.includes(name)) turn(name)
+    }
+    model.declare({ beacon: '1.1.0' }, { steps: [10, 50, 100], maxUnavailable: 50, maxFailures: 2 })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 2, '1.1.0': 148 })
+    expect(model.set.status?.revisions?.blocked).toBeUndefined()
+    expect(model.set.status?.skipped?.map((s) => s.machine)).toEqual(stuck)
+  })
+
+  test('goes on with others when the Defender protects the first machine', () => {
+    const model = fleet(10)
+    const grant = model.defender.bind(model)
+    model.defender = () => {
+      for (const [name, permit] of model.permits) {
+        const { targets } = permit.spec
+        if (permit.status !== undefined || !targets.some((t) => t.name === 'm-0000')) continue
+        const verdicts = targets.map((t) => ({
+          target: t.uid,
+          gate: 'Protect' as const,
+          verdict: 'Denied' as const,
+          seen: 'it is protected',
+        }))
+        model.permits.set(name, {
+          ...permit,
+          status: { phase: 'Denied', decidedAt: new Date(model.now).toISOString(), verdicts },
+        })
+      }
+      grant()
+    }
+    model.declare({ beacon: '1.1.0' })
+    until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) === 9)
+    expect(model.set.status?.skipped).toEqual([
+      { machine: 'm-0000', reason: 'the Defender refused it: gate Protect: it is protected' },
+    ])
+  })
+
+  test('leaves a component to the set with the higher priority, says so, and counts the machines all the same', () => {
+    const model = fleet(6)
+    model.others = [componentSet({ beacon: '2.0.0' }, {}, { name: 'strong', priority: 10 })]
+    model.declare({ beacon: '1.1.0' })
+    model.settle()
+    expect(model.permits.size).toBe(0)
+    expect(model.set.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Conflicting',
+        status: 'True',
+        message: 'set strong (priority 10) decides about beacon on 6 machines',
+      }),
+    )
+  })
+
+  test('asks for a drain and a reboot where the operating system is what changes', () => {
+    const os = ['13.1', '13.2'].map((v) => component('os', v, { type: 'OS', disruption: 'Reboot' }))
+    const machines = [
+      workingMachine('m-0', { versions: { os: '13.1' } }),
+      workingMachine('m-1', { versions: { os: '13.1' } }),
+    ]
+    const model = new RolloutModel({ machines, set: componentSet({ os: '13.1' }), components: os })
+    model.settle()
+    model.declare({ os: '13.2' })
+    model.settle()
+    expect(model.versions('os')).toEqual({ '13.2': 2 })
+    expect([...model.permits.values()].map((p) => p.spec.operations)).toEqual(
+      Array.from({ length: 2 }, () => ['SwitchComponent', 'Drain', 'Reboot']),
+    )
   })
 })

@@ -1,0 +1,190 @@
+// What components need of each other and of the API server: before the first machine, and on each machine.
+import { describe, expect, test } from 'vitest'
+import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/rollout-model.ts'
+import { compatibilityOf, specsIn } from './compatibility.ts'
+
+const specs = [
+  component('kubelet', '1.34.0', { requires: [{ component: 'containerd', range: '<2.2' }] }),
+  component('kubelet', '1.35.0', { requires: [{ component: 'containerd', range: '>=2.1' }] }),
+  component('kubelet', '1.36.0', { requires: [{ component: 'containerd', range: '>=2.2' }] }),
+  ...['2.0.0', '2.1.0', '2.2.0'].map((v) => component('containerd', v)),
+]
+const specOf = specsIn(new Map(specs.map((c) => [c.metadata.name ?? '', c])))
+
+describe('a component on a machine', () => {
+  const to = (name: string, version: string) => compatibilityOf({ component: name, version, config: undefined }, specOf)
+  test.each([
+    ['goes where what it needs runs', 'kubelet', '1.35.0', 'containerd 2.1.0\nkubelet 1.34.0', undefined],
+    ['waits for what it needs', 'kubelet', '1.35.0', 'containerd 2.0.0', 'it needs containerd >=2.1, and 2.0.0 runs'],
+    [
+      'waits for what is not there at all',
+      'kubelet',
+      '1.35.0',
+      'scribe 1.0.0',
+      'it needs containerd >=2.1, and none runs',
+    ],
+    [
+      'is not taken back while another needs it',
+      'containerd',
+      '2.0.0',
+      'containerd 2.1.0\nkubelet 1.35.0',
+      'kubelet 1.35.0, which runs, needs containerd >=2.1',
+    ],
+    [
+      'does not leave while another needs it',
+      'containerd',
+      '',
+      'containerd 2.1.0\nkubelet 1.35.0',
+      'kubelet 1.35.0, which runs, needs containerd >=2.1',
+    ],
+    ['may mend what is broken already', 'containerd', '2.1.0', 'containerd 2.2.0\nkubelet 1.34.0', undefined],
+    ['may go where nobody cares', 'containerd', '2.2.0', 'containerd 2.0.0', undefined],
+  ])('%s', (_, name, version, runs, why) => {
+    expect(to(name, version)(runs)).toBe(why)
+    expect(to(name, version)(runs)).toBe(why)
+  })
+})
+
+const model = (versions: Readonly<Record<string, string>>, more: readonly ReturnType<typeof component>[] = []) =>
+  new RolloutModel({
+    machines: Array.from({ length: 6 }, (_, i) => workingMachine(`m-${i}`, { versions })),
+    set: componentSet(versions, { maxUnavailable: 3 }),
+    components: [...specs, ...more],
+  })
+
+describe('a set', () => {
+  test('whose components need each other goes up in that order and back in the other', () => {
+    const it = model({ containerd: '2.0.0', kubelet: '1.34.0' })
+    it.settle()
+    const mixes = new Set<string>()
+    it.onPlan = (_, seen) => {
+      for (const m of seen.machines)
+        mixes.add(
+          (m.status?.components ?? [])
+            .map((c) => `${c.name} ${c.version}`)
+            .toSorted()
+            .join(', '),
+        )
+    }
+    it.declare({ containerd: '2.1.0', kubelet: '1.35.0' })
+    it.settle()
+    expect(it.versions('kubelet')).toEqual({ '1.35.0': 6 })
+    it.declare({ containerd: '2.0.0', kubelet: '1.34.0' })
+    it.settle()
+    expect(it.versions('containerd')).toEqual({ '2.0.0': 6 })
+    expect(mixes).not.toContain('containerd 2.0.0, kubelet 1.35.0')
+  })
+
+  test('that nothing can bring from here to there says so and touches nothing', () => {
+    const it = model({ containerd: '2.1.0', kubelet: '1.34.0' })
+    it.settle()
+    it.declare({ containerd: '2.2.0', kubelet: '1.36.0' })
+    it.settle()
+    expect(it.permits.size).toBe(0)
+    expect(it.set.status?.waitingFor).toMatchObject({
+      predicate: 'RequirementUnmet',
+      seen: expect.stringContaining('kubelet 1.34.0, which runs, needs containerd <2.2'),
+    })
+  })
+
+  const stalled = ({ set }: RolloutModel) => set.status?.conditions?.find((c) => c.type === 'Stalled')
+  const skewed = component('kubelet', '1.36.1', { skew: { maxAheadOfApiServer: 0, maxBehindApiServer: 3 } })
+
+  test.each([
+    [
+      'an impossible range',
+      { containerd: '2.0.0', kubelet: '1.35.0' },
+      [],
+      'RequirementUnmet',
+      'kubelet 1.35.0 needs containerd >=2.1, and declared is 2.0.0; declare a version in that range',
+    ],
+    [
+      'a requirement that nobody declares',
+      { kubelet: '1.35.0' },
+      [],
+      'RequirementUnmet',
+      'no set declares it for these machines',
+    ],
+    [
+      'an unknown component',
+      { containerd: '9.9.9' },
+      [],
+      'ComponentMissing',
+      'there is no MachineComponent containerd 9.9.9',
+    ],
+    [
+      'components in a circle',
+      { a: '1.0.0', b: '1.0.0' },
+      [
+        component('a', '1.0.0', { requires: [{ component: 'b', range: '*' }] }),
+        component('b', '1.0.0', { requires: [{ component: 'a', range: '*' }] }),
+      ],
+      'RequirementUnmet',
+      'in a circle: a → b → a',
+    ],
+    [
+      'a version newer than the API server may have',
+      { kubelet: '1.36.1' },
+      [skewed],
+      'SkewRefused',
+      'the API server, which is v1.34.2',
+    ],
+    [
+      'a version too old for the API server',
+      { kubelet: '1.30.0' },
+      [component('kubelet', '1.30.0', { skew: { maxAheadOfApiServer: 0, maxBehindApiServer: 3 } })],
+      'SkewRefused',
+      'the API server, which is v1.34.2',
+    ],
+    [
+      'another major version',
+      { kubelet: '2.34.0' },
+      [component('kubelet', '2.34.0', { skew: { maxAheadOfApiServer: 9, maxBehindApiServer: 9 } })],
+      'SkewRefused',
+      'the API server, which is v1.34.2',
+    ],
+    [
+      'a script',
+      { tool: '1.0.0' },
+      [component('tool', '1.0.0', { type: 'Script' })],
+      'InvalidSpec',
+      'only repairs run',
+    ],
+  ])('is stalled before the first machine by %s', (_, versions, more, reason, message) => {
+    const it = model({ scribe: '1.0.0' }, [component('scribe', '1.0.0'), ...more])
+    it.settle()
+    it.declare(versions)
+    it.settle()
+    expect(stalled(it)).toMatchObject({ status: 'True', reason, message: expect.stringContaining(message) })
+    expect(it.permits.size).toBe(0)
+    expect(it.versions('scribe')).toEqual({ '1.0.0': 6 })
+  })
+
+  test('waits, and is not stalled, while the version of the API server is not known', () => {
+    const it = model({ containerd: '2.0.0' }, [
+      component('kubelet', '1.34.5', { skew: { maxAheadOfApiServer: 0, maxBehindApiServer: 3 } }),
+    ])
+    it.settle()
+    Object.assign(it, { apiServer: undefined })
+    it.declare({ containerd: '2.0.0', kubelet: '1.34.5' })
+    it.settle()
+    expect(it.set.status?.waitingFor?.predicate).toBe('SafetyReadingUnknown')
+    expect(stalled(it)?.status).toBe('False')
+    expect(it.permits.size).toBe(0)
+    it.apiServer = 'v1.34.2-eks-9'
+    it.settle()
+    expect(it.versions('kubelet')).toEqual({ '1.34.5': 6 })
+  })
+
+  test('that matches nothing is stalled, with what to do', () => {
+    const it = model({ containerd: '2.0.0' })
+    it.set = { ...it.set, spec: { ...it.set.spec, selector: { matchLabels: { no: 'such' } } } }
+    it.settle()
+    expect(stalled(it)).toMatchObject({
+      status: 'True',
+      reason: 'NoMachines',
+      message: expect.stringContaining('correct the selector'),
+    })
+  })
+})

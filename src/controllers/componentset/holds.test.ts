@@ -1,0 +1,183 @@
+// Pause, pin, retry and abort at every step of a rollout.
+import { describe, expect, test } from 'vitest'
+import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
+
+const ordered = (model: ReturnType<typeof fleet>) =>
+  [...model.machines.values()].filter((m) => m.spec.components?.some((c) => c.switch !== undefined)).length
+
+describe('F18 a hold that pauses a set', () => {
+  test('while its permit is asked for: the machines are let go, and asked for again when it ends', () => {
+    const model = fleet(10)
+    model.declare({ beacon: '1.1.0' })
+    model.planTurn()
+    expect(phases(model)).toEqual(['AwaitingPermit'])
+    model.holds = [holdOn(model, 'Pause')]
+    for (let i = 0; i < 20; i++) model.round()
+    expect(phases(model)).toEqual(['Planned'])
+    expect([...model.permits.values()].map((p) => Object.values(p.spec.results ?? {}))).toEqual([['Released']])
+    expect(model.set.status).toMatchObject({ phase: 'Paused', waitingFor: { predicate: 'HoldPause' } })
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 10 })
+    model.holds = []
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+  })
+
+  test('while machines switch: what has begun ends, what has not is let go, and the step has only what was tried', () => {
+    const model = fleet(30)
+    model.declare({ beacon: '1.1.0' }, { steps: [10], maxUnavailable: 10 })
+    until(model, () => phases(model)[0] === 'Switching')
+    const names = model.set.status?.waves?.[0]?.machines ?? []
+    // Two of the slice have their orders; the others are not staged yet.
+    for (const name of names.slice(0, 2))
+      for (let i = 0; i < 3 && ordered(model) < 2; i++) {
+        model.machineController(name)
+        model.agent(name)
+      }
+    model.holds = [holdOn(model, 'Pause')]
+    until(model, () => phases(model)[0] === 'Soaking' || phases(model)[0] === 'Inspecting')
+    const tried = model.set.status?.waves?.[0]?.machines ?? []
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 30 - tried.length, '1.1.0': tried.length })
+    expect(tried.length).toBeGreaterThan(0)
+    expect(tried.length).toBeLessThan(10)
+    model.holds = []
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 30 })
+  })
+
+  test('with nobody begun: the step was not tried and is not passed', () => {
+    const model = fleet(10)
+    model.declare({ beacon: '1.1.0' })
+    model.planTurn()
+    model.defender()
+    model.planTurn()
+    expect(phases(model)).toEqual(['Switching'])
+    model.holds = [holdOn(model, 'Freeze')]
+    for (let i = 0; i < 10; i++) model.round()
+    expect(phases(model)).toEqual([])
+    expect(model.set.status?.waitingFor?.predicate).toBe('HoldFreeze')
+  })
+})
+
+test('a hold on one machine lets it go from its slice, and the others go on', () => {
+  const model = fleet(10)
+  model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })
+  model.planTurn()
+  const [held = ''] = model.set.status?.waves?.[0]?.machines ?? []
+  model.holds = [holdOn(model, 'Pause', { target: { kind: 'Machine', name: held } })]
+  model.settle()
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 9 })
+  expect(model.set.status?.skipped).toEqual([{ machine: held, reason: 'hold hold-pause' }])
+})
+
+test('a window that closes takes back what nobody has begun', () => {
+  const model = fleet(5)
+  model.declare(
+    { beacon: '1.1.0' },
+    { windows: [{ cron: '0 10 * * *', duration: '1h', timeZone: 'UTC' }], steps: [5], maxUnavailable: 5 },
+  )
+  model.planTurn()
+  expect(phases(model)).toEqual(['AwaitingPermit'])
+  model.now += 3_600_000
+  for (let i = 0; i < 10; i++) model.round()
+  expect(model.set.status?.waitingFor?.predicate).toBe('WaitingForWindow')
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 5 })
+})
+
+describe('a hold that pins', () => {
+  const twice = () => {
+    const model = fleet(8)
+    const [first] = model.revisions
+    model.declare({ beacon: '1.1.0' }, { maxUnavailable: 4 })
+    model.settle()
+    model.declare({ beacon: '1.2.0' })
+    model.settle()
+    return { model, first: first?.metadata.name ?? '' }
+  }
+
+  test('brings machines to a kept revision that is neither declared nor the last healthy one', () => {
+    const { model, first } = twice()
+    model.holds = [holdOn(model, 'Pin', { to: first })]
+    until(model, () => model.set.status?.phase === 'Complete' && model.set.status.revisions?.update === first)
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 8 })
+    expect(model.set.status?.revisions).toEqual({ current: first, update: first })
+    model.holds = []
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.2.0': 8 })
+  })
+
+  test('renders the configuration of that revision again', () => {
+    const { model, first } = twice()
+    const values = { level: 'debug' }
+    model.revisions = model.revisions.map((r) =>
+      r.metadata.name === first ? { ...r, data: { components: [{ name: 'beacon', version: '1.0.0', values }] } } : r,
+    )
+    model.holds = [holdOn(model, 'Pin', { to: first })]
+    model.planTurn()
+    expect([...model.configs]).toHaveLength(1)
+  })
+
+  test('to what is no revision says so, and nothing moves', () => {
+    const { model } = twice()
+    model.holds = [holdOn(model, 'Pin', { to: 'base-nothing' })]
+    model.declare({ beacon: '2.0.0' })
+    for (let i = 0; i < 20; i++) model.round()
+    expect(model.set.status?.waitingFor?.predicate).toBe('ReferenceMissing')
+    expect(model.set.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }))
+    expect(model.versions('beacon')).toEqual({ '1.2.0': 8 })
+  })
+})
+
+describe('a revision that failed', () => {
+  const failed = () => {
+    let isBad = true
+    const model = fleet(10, { quality: (_, v) => (v === '1.2.0' && isBad ? 'breaks' : 'good') })
+    model.declare({ beacon: '1.2.0' })
+    model.settle()
+    return { model, mend: () => void (isBad = false) }
+  }
+
+  test('is kept with its evidence on its ControllerRevision, and binds although the status is lost', () => {
+    const { model } = failed()
+    const revision = model.revisions.find((r) => r.metadata.name === model.set.status?.revisions?.update)
+    const evidence = JSON.parse(revision?.metadata.annotations?.['kubenode.io/blocked'] ?? '[]') as object[]
+    expect(evidence).toMatchObject([{ component: 'beacon', machines: [expect.stringContaining('m-0000: Failed')] }])
+    const asked = model.permits.size
+    const { status: _, ...lost } = model.set
+    model.set = lost
+    model.settle()
+    expect(model.set.status?.revisions?.blocked).toMatchObject([{ component: 'beacon' }])
+    expect(model.permits.size).toBe(asked)
+  })
+
+  test('is tried again when a hold says so, also on the machine that broke with it, and its evidence says since when', () => {
+    const { model, mend } = failed()
+    mend()
+    model.now += 60_000
+    model.holds = [holdOn(model, 'Retry')]
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.2.0': 10 })
+    expect(model.set.status?.phase).toBe('Complete')
+    const notes = model.revisions.map((r) => r.metadata.annotations?.['kubenode.io/blocked']).filter(Boolean)
+    expect(notes).toHaveLength(1)
+    expect(notes[0]).toContain('liftedAt')
+  })
+
+  test('fails once more when it is tried again and is still bad', () => {
+    const { model } = failed()
+    model.now += 60_000
+    model.holds = [holdOn(model, 'Retry')]
+    model.settle()
+    expect(model.set.status?.phase).toBe('Blocked')
+    expect(model.versions('beacon')['1.2.0'] ?? 0).toBeLessThan(2)
+  })
+})
+
+test('a hold that aborts gives up what is rolled out; with onFailure Rollback the machines go back', () => {
+  const model = fleet(20)
+  model.declare({ beacon: '1.1.0' }, { onFailure: 'Rollback' })
+  until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) >= 3)
+  model.holds = [holdOn(model, 'Abort')]
+  model.settle()
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 20 })
+  expect(model.set.status?.revisions?.blocked).toMatchObject([{ reason: expect.stringContaining('hold-abort') }])
+})

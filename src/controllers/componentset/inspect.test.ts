@@ -1,0 +1,158 @@
+// Inspections that look beyond the cluster's objects gate the next step: what was not looked at, or does not hold, keeps it shut.
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { fleet, phases, until } from '#test/support/rollout-story.ts'
+import type { RolloutModel } from '#test/support/rollout-model.ts'
+import { type Look, type WantedLook, wantedLooks } from './inspections.ts'
+import { Looker } from './looker.ts'
+
+const http = [{ name: 'page', http: { url: 'http://shop.test/', expectedStatus: 200 }, timeout: '5m' }]
+const pod = (port?: number) => [
+  {
+    name: 'dns',
+    podProbe: { image: 'probe:1', command: ['true'], ...(port !== undefined && { port }) },
+    timeout: '5m',
+  },
+]
+
+/** From now on every look that is wanted says this. */
+function looks(model: RolloutModel, look: Look | undefined): void {
+  const before = model.onPlan
+  model.onPlan = (made, seen) => {
+    before(made, seen)
+    const wanted = wantedLooks({ ...seen.set, status: made.status })
+    model.looks = new Map(look === undefined ? [] : wanted.map((w) => [w.key, look]))
+  }
+}
+
+const begun = (inspections: typeof http | ReturnType<typeof pod>) => {
+  const model = fleet(10)
+  model.declare({ beacon: '1.1.0' }, { inspections })
+  return model
+}
+
+describe('an inspection over the network', () => {
+  test('that holds lets the rollout go on to the end', () => {
+    const model = begun(http)
+    looks(model, { holds: true, seen: '' })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+  })
+
+  test.each([
+    ['was not looked at', undefined, 'it is being looked at'],
+    ['does not hold', { holds: false, seen: 'shop.test answers 500, 200 is expected' }, 'shop.test answers 500'],
+  ])('that %s keeps the step, and blocks the revision when its time is over', (_, look, says) => {
+    const model = begun(http)
+    looks(model, look)
+    until(model, () => phases(model)[0] === 'Inspecting')
+    for (let i = 0; i < 100; i++) model.round()
+    expect(phases(model)).toEqual(['Inspecting'])
+    expect(model.set.status?.waitingFor).toMatchObject({
+      predicate: 'InspectionFailed',
+      seen: expect.stringContaining(says),
+    })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 9, '1.1.0': 1 })
+    expect(model.set.status?.revisions?.blocked).toMatchObject([{ reason: expect.stringContaining('inspection page') }])
+  })
+
+  test('that nothing here can do is said before the first machine', () => {
+    const model = begun(http)
+    const seen = model.seen.bind(model)
+    model.seen = () => ({ ...seen(), canInspect: { http: false, prometheus: false, podProbe: false } })
+    model.settle()
+    expect(model.permits.size).toBe(0)
+    expect(model.set.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'UnsupportedField' }),
+    )
+  })
+})
+
+describe('an inspection by a pod', () => {
+  const setPods = (model: RolloutModel, status: object) => {
+    model.probePods = model.probePods.map((p) => ({ ...p, status: { ...p.status, ...status } }))
+  }
+
+  test('starts one on a machine that has the version, waits until it has succeeded, and ends it', () => {
+    const model = begun(pod())
+    until(model, () => model.probePods.length > 0)
+    const [started] = model.probePods
+    const [machine] = model.set.status?.waves?.[0]?.machines ?? []
+    expect(started?.spec).toMatchObject({ nodeName: machine, automountServiceAccountToken: false })
+    for (let i = 0; i < 60; i++) model.round()
+    expect([phases(model), model.probePods.length]).toEqual([['Inspecting'], 1])
+    setPods(model, { phase: 'Succeeded' })
+    until(model, () => (model.set.status?.waves ?? []).some((w) => w.step === 1))
+    expect(model.probePods.some((p) => p.metadata.name === started?.metadata.name)).toBe(false)
+  })
+
+  test('holds while it answers on its port', () => {
+    const model = begun(pod(8080))
+    until(model, () => model.probePods.length > 0)
+    setPods(model, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] })
+    until(model, () => phases(model)[0] === 'Soaking')
+  })
+
+  test('that fails blocks the revision, and leaves no pod', () => {
+    const model = begun(pod())
+    until(model, () => model.probePods.length > 0)
+    setPods(model, { phase: 'Failed' })
+    model.settle()
+    expect(model.set.status?.phase).toBe('Blocked')
+    expect(model.probePods).toEqual([])
+  })
+})
+
+describe('looks', () => {
+  const wanted = (key: string): WantedLook => ({ key, inspection: { name: key, timeout: '5m' } })
+  const set = { name: 'base', uid: 'u' }
+  const looking = () => {
+    const clock = new VirtualClock()
+    const woken: string[] = []
+    const asked: { readonly name: string; readonly answer: (look: Look) => void }[] = []
+    const looker = new Looker(
+      {
+        can: { http: true, prometheus: true, podProbe: true },
+        look: ({ name }) => new Promise((answer) => void asked.push({ name, answer })),
+      },
+      clock,
+      (name) => void woken.push(name),
+    )
+    return { clock, woken, asked, looker }
+  }
+  const settled = () => new Promise((done) => void setImmediate(done))
+
+  test('are taken in the background, one at a time for a thing, and tell the set when they say something new', async () => {
+    const { asked, woken, looker } = looking()
+    expect([...looker.read(set, [wanted('a')])]).toEqual([])
+    looker.read(set, [wanted('a')])
+    expect(asked.map((a) => a.name)).toEqual(['a'])
+    asked[0]?.answer({ holds: true, seen: '' })
+    await settled()
+    expect(woken).toEqual(['base'])
+    expect([...looker.read(set, [wanted('a')])]).toEqual([['a', { holds: true, seen: '' }]])
+    expect(asked).toHaveLength(1)
+  })
+
+  test('are taken again after a while, and an old one says nothing', async () => {
+    const { clock, asked, looker } = looking()
+    looker.read(set, [wanted('a')])
+    asked[0]?.answer({ holds: true, seen: '' })
+    await settled()
+    await clock.advance(15_000)
+    expect(looker.read(set, [wanted('a')]).size).toBe(1)
+    expect(asked).toHaveLength(2)
+    await clock.advance(60_000)
+    expect(looker.read(set, [wanted('a')]).size).toBe(0)
+  })
+
+  test('of a step that nobody inspects any more are forgotten', async () => {
+    const { asked, looker } = looking()
+    looker.read(set, [wanted('a')])
+    asked[0]?.answer({ holds: true, seen: '' })
+    await settled()
+    looker.read(set, [])
+    expect(looker.read(set, [wanted('a')]).size).toBe(0)
+  })
+})

@@ -1,0 +1,62 @@
+// How stories of rollouts begin and go on: a fleet at rest, holds, and time that passes until something is so. Every status on the way is held against its schema.
+import { expect } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { createValidator } from '#api/validate.ts'
+import { timestamp } from '#lib/clock.ts'
+import { component, componentSet, workingMachine } from './rollout-fleet.ts'
+import { type ModelOptions, RolloutModel } from './rollout-model.ts'
+
+const VERSIONS = ['1.0.0', '1.1.0', '1.2.0', '2.0.0']
+export const components = ['beacon', 'scribe'].flatMap((c) => VERSIONS.map((v) => component(c, v)))
+
+const validator = createValidator()
+/** A server refuses a status that its schema does not know, and the rollout would stand still. */
+const problemsOf = (set: object) => validator.problems(machineComponentSet, JSON.parse(JSON.stringify(set)))
+
+export interface Story extends Partial<ModelOptions> {
+  readonly versions?: Readonly<Record<string, string>>
+}
+
+/** So many machines in three zones, all at 1.0.0 and at rest. */
+export function fleet(count: number, { versions = { beacon: '1.0.0' }, ...more }: Story = {}): RolloutModel {
+  const machines = Array.from({ length: count }, (_, i) =>
+    workingMachine(`m-${String(i).padStart(4, '0')}`, { versions, zone: `z-${i % 3}` }),
+  )
+  const model = new RolloutModel({ machines, set: componentSet(versions), components, ...more })
+  model.onPlan = ({ status }, { set }) => expect(problemsOf({ ...set, status })).toEqual([])
+  model.settle()
+  return model
+}
+
+export const holdOn = (
+  model: RolloutModel,
+  effect: HoldEffect,
+  more: Partial<OperationalHold['spec']> = {},
+): OperationalHold => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'OperationalHold',
+  metadata: { name: `hold-${effect.toLowerCase()}`, creationTimestamp: timestamp(model.now) },
+  spec: {
+    target: { kind: 'MachineComponentSet', name: 'base' },
+    effect,
+    reason: 'a story',
+    author: 'ada',
+    until: timestamp(model.now + 3_600_000),
+    ...more,
+  },
+})
+
+const MOST_ROUNDS = 500
+
+/** Rounds of a second until it is so. */
+export function until(model: RolloutModel, isSo: () => boolean): void {
+  for (let n = 0; n < MOST_ROUNDS; n++) {
+    if (isSo()) return
+    model.round()
+  }
+  throw new Error(`it never came to that: ${JSON.stringify(model.set.status?.waitingFor)}`)
+}
+
+export const phases = (model: RolloutModel): readonly string[] => (model.set.status?.waves ?? []).map((w) => w.phase)
