@@ -87,6 +87,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   const about = {
     machine,
     node,
+    isHostKept: providerOf(tools, machine)?.isHostKept === true,
     agentBeat: agentBeats.read(agentLeaseName(name)),
     nodeBeat: nodeBeats.read(node?.metadata.name ?? name),
   }
@@ -105,7 +106,6 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   return {
     ...about,
     host: await hostOf(tools, about, signal),
-    isHostKept: providerOf(tools, machine)?.isHostKept === true,
     hold: holdOn(tools, machine, node),
     tokens: caches.tokens.byIndex(BY_MACHINE, name).filter((t) => isTokenOf(t, machine)),
     claims,
@@ -129,7 +129,7 @@ function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | un
   return holdOver(caches.holds.list(), ['Pause', 'Freeze'], touched, now())
 }
 
-type About = Pick<Seen, 'machine' | 'node' | 'agentBeat'>
+type About = Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>
 
 /** A provider may charge and throttle: it is asked only about machines that come, go, or are silent. */
 const isHostWanted = (about: About): boolean =>

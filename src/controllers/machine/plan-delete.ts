@@ -150,13 +150,13 @@ const removed = (seen: Seen, now: number): MachinePlan =>
   uninstalling(seen, now) ?? step(deleteHost(seen, 'nothing runs there any more'), HOST_LOOK_MS)
 
 /** The host stays: what is ours leaves it and its Node, and whoever had it before has it again. */
-function handedBack(seen: Seen, now: number): MachinePlan {
-  const waiting = uninstalling(seen, now)
-  if (waiting !== undefined) return waiting
-  const { node } = seen
-  const isOurs = node !== undefined && (handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER))
-  if (!isOurs) return lastSteps(seen)
-  return step({ kind: 'HandBackNode', reason: 'the host stays' }, HOST_LOOK_MS)
+const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, now) ?? lastSteps(seen)
+
+/** Together with the finalizer: a look in between would find a node that is to be emptied, and cordon it again. */
+function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
+  if (node === undefined || !isHostKept) return []
+  const isOurs = handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER)
+  return isOurs ? [{ kind: 'HandBackNode', reason: 'the host stays' }] : []
 }
 
 function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | undefined {
@@ -190,6 +190,7 @@ function lastSteps(seen: Seen): MachinePlan {
     ...(node !== undefined && isProvided(machine) && !isNodeKept
       ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const]
       : []),
+    ...(isNodeKept ? handBackActions(seen) : []),
     // A host that stays is only forgotten by its provider.
     ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine goes')] : []),
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),

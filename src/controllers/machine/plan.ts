@@ -23,6 +23,7 @@ import { type Orders, planOrders } from './orders.ts'
 import { planDelete } from './plan-delete.ts'
 import {
   type Seen,
+  hadJoined,
   hasFinalizer,
   hasJoined,
   isDeleting,
@@ -173,8 +174,8 @@ function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, tokens } = seen
   if (host.kind === 'NoProvider' || hasJoined(seen)) return undefined
   if (machine.spec.providerID === undefined) return 'the machine has no host'
-  if (host.kind === 'Gone' && machine.status?.nodeRef === undefined) return 'the host is gone before it joined'
-  if (machine.status?.nodeRef !== undefined) return undefined
+  if (hadJoined(seen)) return undefined
+  if (host.kind === 'Gone') return 'the host is gone before it joined'
   return tokens.some((t) => tokenExpiresAt(t) > now) ? undefined : 'the machine has no valid join token'
 }
 
@@ -268,6 +269,8 @@ function nodeActions(seen: Seen, components: Orders['components']): MachineActio
   const { machine, node } = seen
   // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
   if (node === undefined || (isFirstInstall(seen) && !isNodeReady(node))) return []
+  // Nobody of ours is there yet.
+  if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
   const areComponentsIn =
     isFirstInstall(seen) && components.length > 0 && missingComponents(machine, components).length === 0
   const mayOpen = areComponentsIn || (isFirstInstall(seen) && components.length === 0 && seen.claims.length === 0)

@@ -24,6 +24,7 @@ import { type MachineCaches, cachesOf, machineOfToken, observe } from './observe
 import { OrphanWatch } from './orphans.ts'
 import { plan } from './plan.ts'
 import { type Seen, isObserved } from './seen.ts'
+import { StatusPace, isPassing } from './status-pace.ts'
 import { type OwnStatus, ownConditions, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
@@ -39,6 +40,8 @@ function setup(context: ControllerContext): RunningModule {
   const now = () => clock.now()
   const observing = { client, caches, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
   const tools: MachineTools = { client, clock, random, providers, cluster, join, randomBytes }
+  const pace = new StatusPace(() => clock.monotonic())
+  caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
   const controller = new Controller({
     name: 'machine',
     clock,
@@ -56,17 +59,23 @@ function setup(context: ControllerContext): RunningModule {
         const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
         return isOver ? undefined : statusOf(seen, planned, results, clock.now())
       },
-      writeStatus: async (status, { machine }, { signal }) =>
-        jsonEqual(ownStatusOf(machine), status)
-          ? undefined
-          : outcomeOf(() =>
-              client.apply<Machine>(machineType, statusObject(machine, status), {
-                fieldManager,
-                subresource: 'status',
-                force: true,
-                signal,
-              }),
-            ),
+      writeStatus: async (status, { machine }, { signal }) => {
+        const before = ownStatusOf(machine)
+        const name = machine.metadata.name ?? ''
+        const left = isPassing(machine, before, status) ? pace.left(name) : 0
+        const isEqual = jsonEqual(before, status)
+        if (!isEqual && left > 0) controller.enqueueAfter(name, left)
+        else pace.over(name)
+        if (isEqual || left > 0) return undefined
+        return outcomeOf(() =>
+          client.apply<Machine>(machineType, statusObject(machine, status), {
+            fieldManager,
+            subresource: 'status',
+            force: true,
+            signal,
+          }),
+        )
+      },
       onPlan: ({ notices }, key) => {
         const machine = caches.machines.get(key)
         for (const { reason, message } of notices)

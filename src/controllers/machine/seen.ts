@@ -55,9 +55,13 @@ export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Obse
 /** A machine that we make, or take over, and join; others are only looked at, or managed in other ways. */
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
 
-/** The agent was there: with its Lease or with its Node. */
-export const hasJoined = ({ node, agentBeat }: Pick<Seen, 'node' | 'agentBeat'>): boolean =>
-  node !== undefined || agentBeat.kind !== 'None'
+/** The agent was there: with its Lease or with its Node. The Node of a host that was there before says nothing about that. */
+export const hasJoined = ({ node, agentBeat, isHostKept }: Pick<Seen, 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
+  agentBeat.kind !== 'None' || (node !== undefined && !isHostKept)
+
+/** It joined at some time, whatever is left of it now. */
+export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
+  (isHostKept ? status?.agent : status?.nodeRef) !== undefined
 
 /** Nothing runs on the node yet that could be disturbed. */
 export const isFirstInstall = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>

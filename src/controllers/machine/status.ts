@@ -14,6 +14,7 @@ import { mirroredComponents, mirroredHost } from './mirror.ts'
 import {
   type Seen,
   brokenComponents,
+  hadJoined,
   hasJoined,
   isDeleting,
   isFirstInstall,
@@ -120,7 +121,7 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): Ma
   if (isLost(seen)) return 'Lost'
   if (isObserved(machine)) return seen.node === undefined ? 'Pending' : 'Ready'
   if (!hasJoined(seen)) {
-    if (machine.status?.nodeRef !== undefined) return 'Lost'
+    if (hadJoined(seen)) return 'Lost'
     if (host.kind === 'NoProvider') return 'Failed'
     if (machine.spec.providerID === undefined) return refusal === undefined ? 'Pending' : 'Failed'
     return host.kind === 'Host' && host.host.state === 'Creating' ? 'Provisioning' : 'Joining'
@@ -285,7 +286,7 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | u
 }
 
 function joined(seen: Seen): WantedCondition {
-  if (hasJoined(seen) || seen.machine.status?.nodeRef !== undefined)
+  if (hasJoined(seen) || hadJoined(seen))
     return condition('Joined', 'True', 'JoinComplete', 'its agent has a certificate of its own')
   return condition('Joined', 'False', 'Progressing', 'its agent has not joined yet')
 }

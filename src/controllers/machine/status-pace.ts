@@ -1,0 +1,59 @@
+// Decides whether a status may wait. A switch takes a second or two: written at each of its steps, "under way" would be most of what a rollout writes, and
+// would be read by nobody. So it is told once it has lasted, and its end at once. Whatever else changes is told at once too.
+import type { Machine } from '#api/kinds/machine.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { OwnStatus } from './status.ts'
+
+/** What is over sooner is no news for a person, and controllers look at the components themselves. */
+export const UNDER_WAY_MS = 3_000
+
+/** Says that something is under way, or that it is over; the rest is about other things. */
+const PROGRESS: ReadonlySet<string> = new Set(['Ready', 'Reconciling'])
+const AT_WORK: ReadonlySet<string | undefined> = new Set(['Ready', 'Updating'])
+const IN_TROUBLE: ReadonlySet<string> = new Set(['Degraded', 'Failed'])
+const ON_ITS_WAY: ReadonlySet<string> = new Set(['Fetching', 'Staged', 'Switching', 'Probing'])
+
+/** Nothing differs but how far a change of components has come, and it is not over. Pure. */
+export function isPassing(machine: Machine, before: OwnStatus, after: OwnStatus): boolean {
+  if (!AT_WORK.has(before.phase) || !AT_WORK.has(after.phase)) return false
+  return isUnderWay(machine) && jsonEqual(restOf(before), restOf(after))
+}
+
+function restOf({ nodeRef, commit, components, conditions }: OwnStatus): unknown {
+  const others = conditions
+    ?.filter((c) => !PROGRESS.has(c.type))
+    .map(({ type, status, reason }) => [type, status, reason])
+  return [nodeRef, commit, components, others]
+}
+
+function isUnderWay({ spec, status }: Machine): boolean {
+  const reports = status?.components ?? []
+  if (reports.some((r) => IN_TROUBLE.has(r.state))) return false
+  return (spec.components ?? []).some((told) => {
+    const report = reports.find((r) => r.name === told.name)
+    return told.switch !== undefined || report?.attempt !== told.attempt || ON_ITS_WAY.has(report?.state ?? '')
+  })
+}
+
+/** Since when the status of each machine is not what was last written. */
+export class StatusPace {
+  readonly #monotonic: () => number
+  readonly #since = new Map<string, number>()
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** Milliseconds until it has to be written. */
+  left(machine: string): number {
+    const now = this.#monotonic()
+    const since = this.#since.get(machine) ?? now
+    this.#since.set(machine, since)
+    return Math.max(0, since + UNDER_WAY_MS - now)
+  }
+
+  /** It is written, as it should be, or gone. */
+  over(machine: string): void {
+    this.#since.delete(machine)
+  }
+}

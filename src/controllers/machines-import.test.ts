@@ -1,0 +1,274 @@
+import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { systemClock, timestamp } from '#lib/clock.ts'
+import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
+import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
+import { leaseType } from '#runtime/lease.ts'
+import {
+  type TestWorld,
+  beat,
+  components,
+  definition,
+  endWorlds,
+  grant,
+  machineWorld,
+  report,
+} from '#test/support/machine-world.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { secretType } from './machine/objects.ts'
+
+afterEach(endWorlds)
+
+const NODE = 'db-1'
+const nodeInfo = {
+  bootID: 'boot-7',
+  osImage: 'Debian GNU/Linux 12',
+  architecture: 'amd64',
+  kernelVersion: '6.1.0-25-amd64',
+  kubeletVersion: 'v1.34.2',
+  containerRuntimeVersion: 'containerd://2.1.4',
+}
+
+/** A Node that somebody else made long ago, with a kubelet that keeps it alive. */
+function existingNode({ fake, clock }: TestWorld, isReady = true): void {
+  const metadata = { name: NODE, labels: { arch: 'amd64', tier: 'db' } }
+  fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints: [] } })
+  ready({ fake, clock }, isReady)
+}
+
+function ready({ fake, clock }: Pick<TestWorld, 'fake' | 'clock'>, isReady: boolean): void {
+  const lastTransitionTime = timestamp(clock.now())
+  const status = isReady ? 'True' : 'False'
+  const conditions = [{ type: 'Ready', status, reason: 'Kubelet', message: '', lastTransitionTime }]
+  fake.poke(nodeType, { name: NODE }, { status: { conditions, nodeInfo } }, 'status')
+}
+
+const nodeIn = ({ fake }: TestWorld) => fake.peek(nodeType, { name: NODE }) as Node
+const conditionOf = (w: TestWorld, type: string) => w.machine(NODE)?.status?.conditions?.find((c) => c.type === type)
+
+const observed = {
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name: NODE, labels: { pool: 'workers' } },
+}
+
+describe('a machine that is only observed', () => {
+  test('mirrors its Node, component by component, and touches nothing', async () => {
+    const w = await machineWorld()
+    existingNode(w)
+    const before = nodeIn(w)
+    w.fake.plant(machineComponent, definition('1.0.0'))
+    w.fake.plant(machineComponentSet, components('1.0.0'))
+    w.fake.plant(machineType, { ...observed, spec: { channel: 'Observe', labels: { mine: 'yes' } } })
+    await w.clock.advance(5_000)
+    expect(nodeIn(w)).toEqual(before)
+    const machine = w.machine(NODE)
+    expect(machine?.spec).toEqual({ channel: 'Observe', labels: { mine: 'yes' } })
+    expect(machine?.metadata.finalizers).toBeUndefined()
+    expect(machine?.status).toMatchObject({
+      phase: 'Ready',
+      nodeRef: { name: NODE, uid: before.metadata.uid },
+      bootID: 'boot-7',
+      platform: { os: 'Debian GNU/Linux 12', arch: 'amd64', kernel: '6.1.0-25-amd64' },
+      components: [
+        { name: 'containerd', version: '2.1.4', state: 'Healthy' },
+        { name: 'kubelet', version: '1.34.2', state: 'Healthy' },
+      ],
+    })
+    expect(conditionOf(w, 'Ready')).toMatchObject({ status: 'True', reason: 'NodeHealthy' })
+    expect(conditionOf(w, 'Reconciling')).toMatchObject({ status: 'False', reason: 'ObservedOnly' })
+    expect(conditionOf(w, 'AgentReachable')).toBeUndefined()
+    const settled = w.fake.revision
+    await w.clock.advance(120_000)
+    expect(w.fake.revision).toBe(settled)
+  })
+
+  test('says so when its Node is not Ready, and when it is gone', async () => {
+    const w = await machineWorld()
+    w.fake.plant(machineType, { ...observed, spec: { channel: 'Observe' } })
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.status).toMatchObject({ phase: 'Pending', waitingFor: { predicate: 'NodeExists' } })
+    existingNode(w, false)
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.status?.waitingFor).toBeUndefined()
+    expect(conditionOf(w, 'Ready')).toMatchObject({ status: 'False' })
+    ready(w, true)
+    await w.clock.advance(1_000)
+    expect(conditionOf(w, 'Ready')).toMatchObject({ status: 'True' })
+    w.fake.uproot(nodeType, { name: NODE })
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.status?.phase).toBe('Lost')
+  })
+
+  test('goes at once when it is deleted, and leaves its Node alone', async () => {
+    const w = await machineWorld()
+    existingNode(w)
+    w.fake.plant(machineType, { ...observed, spec: { channel: 'Observe' } })
+    await w.clock.advance(1_000)
+    const before = nodeIn(w)
+    w.fake.uproot(machineType, { name: NODE })
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)).toBeUndefined()
+    expect(nodeIn(w)).toEqual(before)
+  })
+})
+
+const imported = {
+  ...observed,
+  spec: { channel: 'Agent', provider: { name: 'static' }, labels: { mine: 'yes' }, pool: 'workers' },
+}
+const staticWorld = () =>
+  machineWorld({ providers: { static: new StaticProvider({ notes: notesInMemory(), clock: systemClock }) } })
+
+function agentReport({ fake }: TestWorld): void {
+  fake.poke(machineType, { name: NODE }, { status: { agent: { version: '0.1.0' }, bootID: 'boot-7' } }, 'status')
+}
+
+async function takenOver(w: TestWorld): Promise<void> {
+  existingNode(w)
+  w.fake.plant(machineType, imported)
+  await w.clock.advance(1_000)
+  beat(w, NODE)
+  await w.clock.advance(1_000)
+  agentReport(w)
+  beat(w, NODE)
+  await w.clock.advance(1_000)
+}
+
+describe('a host that was there before', () => {
+  test('waits for its join command, whose token is in no status', async () => {
+    const w = await staticWorld()
+    existingNode(w)
+    w.fake.plant(machineType, imported)
+    const before = nodeIn(w)
+    await w.clock.advance(5_000)
+    // The Node is there already, and still nobody of ours is on the host.
+    expect(nodeIn(w)).toEqual(before)
+    const [token] = w.fake.all(secretType)
+    const data = token?.['data'] as Record<string, string>
+    const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString()
+    expect(JSON.parse(text('join-bundle'))).toMatchObject({
+      server: 'https://api',
+      machine: NODE,
+      node: NODE,
+      cluster: 'test',
+    })
+    expect(text('join-bundle')).not.toContain(text('token-secret'))
+    expect(w.machine(NODE)).toMatchObject({
+      spec: { providerID: `static://${NODE}` },
+      status: {
+        phase: 'Joining',
+        waitingFor: {
+          predicate: 'AgentJoined',
+          unblock: `running on the host what "kubenode machine join-command ${NODE}" prints`,
+        },
+      },
+    })
+    expect(JSON.stringify(w.machine(NODE))).not.toContain(text('token-secret'))
+    expect(conditionOf(w, 'Reconciling')).toMatchObject({ reason: 'JoinCommandMissing' })
+  })
+
+  test('is taken over without a startup taint and without being switched, and is Ready once its agent spoke', async () => {
+    const w = await staticWorld()
+    existingNode(w)
+    w.fake.plant(machineComponent, definition('1.0.0'))
+    w.fake.plant(machineComponentSet, components('1.0.0'))
+    w.fake.plant(machineType, imported)
+    await w.clock.advance(1_000)
+    beat(w, NODE)
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.status?.phase).toBe('Importing')
+    agentReport(w)
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.status?.phase).toBe('Ready')
+    expect(hasTaint(nodeIn(w), TAINTS.componentsPending)).toBe(false)
+    expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db', mine: 'yes', 'kubenode.io/pool': 'workers' })
+    // What it shall run comes with a slice of the set, under a permit, and not with the import.
+    expect(w.machine(NODE)?.spec.components).toBeUndefined()
+  })
+
+  test('gets another token when the first ran out before anybody used it', async () => {
+    const w = await staticWorld()
+    w.fake.plant(machineType, imported)
+    await w.clock.advance(1_000)
+    const secret = () => (w.fake.all(secretType)[0]?.['data'] as Record<string, string>)['token-secret']
+    const first = secret()
+    await w.clock.advance(16 * 60_000)
+    expect(secret()).toBeDefined()
+    expect(secret()).not.toBe(first)
+  })
+
+  test('is handed back when its machine is deleted: drained under a permit, its Node and its kubelet’s Lease stay', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    const lease = { namespace: 'kube-node-lease', name: NODE }
+    const beatOfKubelet = (at: number) => ({ spec: { renewTime: timestamp(at) } })
+    w.fake.plant(leaseType, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: lease,
+      ...beatOfKubelet(1),
+    })
+    const pod = { name: 'web', namespace: 'default' }
+    const spec = { nodeName: NODE, terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] }
+    w.fake.plant(podType, { apiVersion: 'v1', kind: 'Pod', metadata: pod, spec })
+    w.fake.uproot(machineType, { name: NODE })
+    await w.clock.advance(1_000)
+    const [permit] = w.fake.all(operationPermit)
+    expect(w.fake.peek(podType, pod)).toBeDefined()
+    grant(w, permit?.metadata.name ?? '')
+    await w.clock.advance(10_000)
+    expect(w.fake.peek(podType, pod)).toBeUndefined()
+    expect(w.machine(NODE)).toBeUndefined()
+    const node = nodeIn(w)
+    expect(node.metadata.labels).toEqual({ arch: 'amd64', tier: 'db' })
+    expect(node.metadata.annotations ?? {}).toEqual({})
+    expect(node.spec?.taints ?? []).toEqual([])
+    expect(w.fake.peek(leaseType, lease)).toBeDefined()
+    expect(w.fake.peek(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(NODE) })).toBeUndefined()
+    // Nobody is left who claims the host: another machine of the name may have it.
+    w.fake.plant(machineType, imported)
+    await w.clock.advance(1_000)
+    expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)
+  })
+
+  test('an import is undone by observing again: what is ours is let go, the Node is as it is', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    const before = nodeIn(w)
+    w.fake.poke(machineType, { name: NODE }, { spec: { channel: 'Observe' } })
+    await w.clock.advance(2_000)
+    expect(w.machine(NODE)?.metadata.finalizers ?? []).toEqual([])
+    expect(w.machine(NODE)?.status?.phase).toBe('Ready')
+    expect(nodeIn(w)).toEqual(before)
+    expect(before.metadata.annotations?.[ANNOTATIONS.owned]).toBeDefined()
+  })
+
+  test('its components are taken away by the agent before it is handed back', async () => {
+    const w = await staticWorld()
+    await takenOver(w)
+    const order = { name: 'beacon', version: '1.0.0', attempt: 1 }
+    const spec = { providerID: `static://${NODE}`, components: [order] }
+    await w.client.apply(
+      machineType,
+      { ...observed, metadata: { name: NODE }, spec },
+      { fieldManager: FIELD_MANAGERS.machine, force: true },
+    )
+    await w.clock.advance(1_000)
+    report(w, NODE, 'Healthy')
+    w.fake.uproot(machineType, { name: NODE })
+    await w.clock.advance(1_000)
+    beat(w, NODE)
+    grant(w, w.fake.all(operationPermit)[0]?.metadata.name ?? '')
+    await w.clock.advance(5_000)
+    expect(w.machine(NODE)?.spec.components ?? []).toEqual([])
+    expect(w.machine(NODE)?.status?.waitingFor?.predicate).toBe('Uninstalled')
+    report(w, NODE, 'Healthy')
+    await w.clock.advance(5_000)
+    expect(w.machine(NODE)).toBeUndefined()
+    expect(nodeIn(w)).toBeDefined()
+  })
+})
