@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -29,6 +30,7 @@ import type { HostFacts } from './node/facts.ts'
 import { NodeObject } from './node/node-object.ts'
 import { isSameStatus, nodeStatus } from './node/node-status.ts'
 import { StatusWriter } from './node/writer.ts'
+import { WithSelf } from './self/self-process.ts'
 import { readPermit } from './permits.ts'
 import { preflightOnNode } from './preflight/on-node.ts'
 import { readNodeFacts } from './preflight/read.ts'
@@ -36,6 +38,7 @@ import { cleanDisk } from './repair/clean-disk.ts'
 import { collectEvidence } from './repair/evidence.ts'
 import { JobWatches } from './repair/job-watches.ts'
 import { RepairCounts } from './repair/repair-counts.ts'
+import { endLeftScripts, runScript, type ScriptDeps } from './repair/run-script.ts'
 import type { StepPorts } from './repair/steps.ts'
 import type { Session } from './session.ts'
 import { ServerVersion } from './server-version.ts'
@@ -54,6 +57,8 @@ export interface PartsOptions {
   readonly version: string
   readonly nodeBinary: string
   readonly isHost: boolean
+  readonly slot?: string
+  readonly endForSwitch?: () => never
   readonly config: AgentConfig
   readonly facts: HostFacts
   readonly session: Session
@@ -79,6 +84,10 @@ export interface Parts {
   readonly nodeWriter: StatusWriter<KubeObject>
 }
 
+const cannotEnd = (): never => {
+  throw new KubeNodeError('KN8050', 'cannot switch the agent: it was not started by its supervisor')
+}
+
 /** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
 const STATUS_HEARTBEAT_MS = 300_000
 
@@ -102,10 +111,11 @@ export function buildParts(o: PartsOptions): Parts {
     [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
   const { frozenAfterMs, frozenGraceMs } = config
   const systemctl = o.isHost ? systemctlOf() : undefined
-  const supervisor = chooseProcesses(
+  const chosen = chooseProcesses(
     { ...base, binFolder, environment, frozenAfterMs, frozenGraceMs, bootId: facts.bootId },
     systemctl,
   )
+  const supervisor = new WithSelf(chosen, { files, dir, slot: o.slot, end: o.endForSwitch ?? cannotEnd })
   const fetcher = createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins })
   const trust = new TrustStore({
     ...base,
@@ -173,6 +183,7 @@ export function buildParts(o: PartsOptions): Parts {
     write: async (object) => {
       const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
       await client.apply(machineType, object, options)
+      await supervisor.reported()
     },
   })
   const readySince = clock.now()
@@ -187,6 +198,8 @@ export function buildParts(o: PartsOptions): Parts {
     isSame: isSameStatus,
     write: (object) => nodeObject.applyStatus(object),
   })
+  const left = endLeftScripts(dir)
+  if (left > 0) log.warn('ended what an agent before this one left running', { processes: left })
   const repairs = new RepairCounts()
   const jobs = new JobWatches({
     ...base,
@@ -199,7 +212,7 @@ export function buildParts(o: PartsOptions): Parts {
       repairs.note(operation, outcome)
       if (outcome === 'Succeeded') detection.repaired(operation, beganAt)
     },
-    ports: stepPorts(o, components, systemctl),
+    ports: stepPorts(o, components, systemctl, { files, dir, client, fetcher, trust, clock, platform, environment }),
   })
   const agentMetrics = new AgentMetrics({
     detection,
@@ -250,11 +263,13 @@ function stepPorts(
   { files, dir, clock, log, facts, onReboot }: PartsOptions,
   components: AllComponents,
   systemctl: Systemctl | undefined,
+  scripts: ScriptDeps,
 ): StepPorts {
   return {
     ask: (component, kind) => components.ask(component, kind),
-    cleanDisk: async (wanted) => cleanDisk(dir, wanted, clock.now()),
-    collectEvidence: (wanted, job) => collectEvidence({ files, dir }, wanted.kinds, job),
+    cleanDisk: (wanted, stop) => cleanDisk({ dir, clock }, wanted, stop),
+    runScript: (wanted, stop) => runScript(scripts, wanted, stop),
+    collectEvidence: (wanted, job, stop) => collectEvidence({ files, dir, clock }, wanted.kinds, job, stop),
     reboot: async (job) => {
       const request = { job, bootId: facts.bootId, at: clock.now() }
       await writeDurably(files, rebootRequestFile(dir), JSON.stringify(request))

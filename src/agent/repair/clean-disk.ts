@@ -1,9 +1,11 @@
 // Frees space: old regular files below listed folders, oldest first, until enough is free. Never a file that somebody has open, never through a link,
 // never more than a bounded number.
-import { lstatSync, opendirSync, readdirSync, readlinkSync, realpathSync, rmSync, statfsSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
+import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { outputOf } from '../detect/npd/service-state.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { findFiles, removeFound } from './folder-walk.ts'
 import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
@@ -11,44 +13,65 @@ import type { StepResult } from './steps.ts'
 export const CLEANABLE = ['/tmp', '/var/tmp', '/var/cache', '/var/log'] as const
 const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
-const MAX_SEEN = 100_000
+const LIMITS = { entries: 100_000, depth: 16 }
 const MAX_REMOVED = 10_000
-const MAX_DEPTH = 16
+/** So many files at one go; then others have a turn, and enough may be free. */
+const AT_ONCE = 100
+const MAX_PROCESSES = 10_000
+const IMAGES_MS = 120_000
 
-interface OldFile {
-  readonly path: string
-  readonly modifiedMs: number
-  readonly bytes: number
-}
+type Wanted = NonNullable<JobOperation['cleanDisk']>
 
 export const isCleanable = (path: string): boolean =>
-  !path.split('/').includes('..') && CLEANABLE.some((root) => path === root || path.startsWith(`${root}/`))
+  !path.split('/').some((p) => p === '..' || p === '.') &&
+  CLEANABLE.some((root) => path === root || path.startsWith(`${root}/`))
 
-export function cleanDisk(dir: NodeDir, wanted: NonNullable<JobOperation['cleanDisk']>, now: number): StepResult {
+export async function cleanDisk(
+  { dir, clock }: { readonly dir: NodeDir; readonly clock: Clock },
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<StepResult> {
   const paths = wanted.paths ?? DEFAULT_PATHS
   const forbidden = paths.find((p) => !isCleanable(p))
   if (forbidden !== undefined)
     return { outcome: 'Failed', output: `${forbidden} is not below one of ${CLEANABLE.join(', ')}` }
-  if (freePercent(dir.root) >= wanted.untilFree)
-    return { outcome: 'Skipped', output: `${freePercent(dir.root)} % are free` }
-  const before = now - parseDuration(wanted.olderThan)
-  const old = paths
-    .flatMap((p) => oldFiles(onNode(dir, p), before))
-    .sort((a, b) => a.modifiedMs - b.modifiedMs)
-    .slice(0, MAX_REMOVED)
-  const open = openFiles()
+  // The folders themselves may lie on other disks than the root of the node.
+  const roots = paths.flatMap((p) => rootOf(dir, p))
+  const lowest = (): number => Math.min(...roots.map(freePercent), freePercent(dir.root))
+  if (lowest() >= wanted.untilFree) return { outcome: 'Skipped', output: `${lowest()} % are free` }
+  const images = wanted.images && dir.root === '/' ? await removeImages() : ''
   let bytes = 0
   let files = 0
-  for (const file of old) {
-    if (open.has(file.path)) continue
-    rmSync(file.path, { force: true })
-    bytes += file.bytes
-    files++
-    if (files % 100 === 0 && freePercent(dir.root) >= wanted.untilFree) break
+  const before = clock.now() - parseDuration(wanted.olderThan)
+  for (const root of roots) {
+    const old = findFiles(root, LIMITS, (s) => s.mtimeMs < before).toSorted((a, b) => a.modifiedMs - b.modifiedMs)
+    for (let n = 0; n < old.length && files < MAX_REMOVED; n += AT_ONCE) {
+      if (freePercent(root) >= wanted.untilFree) break
+      signal.throwIfAborted()
+      // Looked up anew each time: what was opened since must stay.
+      const open = openFiles()
+      for (const file of old.slice(n, n + AT_ONCE)) {
+        if (open.has(`${file.device}:${file.inode}`) || !removeFound(root, file)) continue
+        bytes += file.bytes
+        files++
+      }
+      await clock.sleep(0)
+    }
   }
-  const free = freePercent(dir.root)
-  const output = `${files} files with ${bytes} bytes removed, ${free} % are free`
+  const free = lowest()
+  const output = `${files} files with ${bytes} bytes removed${images}, ${free} % are free`
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
+}
+
+/** A listed folder may itself be a link that the node's owner made (`/var/tmp`); one that leads out of the listed roots is not cleaned. */
+function rootOf(dir: NodeDir, path: string): readonly string[] {
+  try {
+    const [real, base] = [realpathSync(onNode(dir, path)), realpathSync(dir.root)]
+    const onTheNode = base === '/' ? real : real.startsWith(`${base}/`) ? real.slice(base.length) : ''
+    return isCleanable(onTheNode) ? [real] : []
+  } catch {
+    return []
+  }
 }
 
 function freePercent(path: string): number {
@@ -56,50 +79,22 @@ function freePercent(path: string): number {
   return blocks === 0 ? 100 : Math.floor((bavail / blocks) * 100)
 }
 
-function oldFiles(root: string, before: number): OldFile[] {
-  const found: OldFile[] = []
-  let seen = 0
-  const visit = (folder: string, depth: number): void => {
-    let handle
-    try {
-      // A link in the place of the folder would lead out of it.
-      if (!lstatSync(folder).isDirectory()) return
-      handle = opendirSync(folder)
-    } catch {
-      return
-    }
-    try {
-      for (let entry = handle.readSync(); entry !== null && seen < MAX_SEEN; entry = handle.readSync()) {
-        seen++
-        const path = join(folder, entry.name)
-        if (entry.isDirectory() && depth < MAX_DEPTH) visit(path, depth + 1)
-        const stat = entry.isFile() ? lstatSync(path, { throwIfNoEntry: false }) : undefined
-        if (stat?.isFile() === true && stat.mtimeMs < before)
-          found.push({ path: realPath(path), modifiedMs: stat.mtimeMs, bytes: stat.size })
-      }
-    } finally {
-      handle.closeSync()
-    }
-  }
-  visit(root, 0)
-  return found
+/** The container runtime knows best which images nobody uses. */
+async function removeImages(): Promise<string> {
+  const said = await outputOf('crictl', ['rmi', '--prune'], IMAGES_MS)
+  return said === undefined ? '' : ', unused images removed'
 }
 
-const realPath = (path: string): string => {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
-/** What any process that we may look at has open. */
-function openFiles(): ReadonlySet<string> {
+/** What any process that we may look at has open, by the file itself: names differ between containers. */
+export function openFiles(): ReadonlySet<string> {
   const open = new Set<string>()
-  for (const pid of readdirSync('/proc')) {
-    if (!/^\d+$/.test(pid)) continue
+  const pids = readdirSync('/proc').filter((p) => p >= '0' && p <= '9~')
+  for (const pid of pids.slice(0, MAX_PROCESSES)) {
     try {
-      for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`))
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+        const stat = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })
+        if (stat?.isFile() === true) open.add(`${stat.dev}:${stat.ino}`)
+      }
     } catch {
       // Somebody else's process, or gone.
     }

@@ -95,6 +95,30 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
   ],
   ['the reboot', { record: record(restarted), permit: granted }, 'Begin 2 reboot 1'],
   ['the reboot that has not come yet', { record: record(restarted, step(2, 'reboot')) }, 'waits: the reboot'],
+  [
+    'F36 the reboot that an agent before us began and may not have asked for',
+    { record: record(restarted, step(2, 'reboot')), isRebootAsked: false },
+    'ReadPermit p',
+  ],
+  [
+    'F36 that reboot with its permit granted still',
+    { record: record(restarted, step(2, 'reboot')), isRebootAsked: false, permit: granted },
+    'Begin 2 reboot 1',
+  ],
+  [
+    'F36 that reboot with its permit taken back',
+    {
+      record: record(restarted, step(2, 'reboot')),
+      isRebootAsked: false,
+      permit: { kind: 'NotGranted', permit: 'p', why: 'it is Revoked' },
+    },
+    'waits: permit p: it is Revoked',
+  ],
+  [
+    'F38 the reboot that does not come within its time',
+    { record: record(restarted, step(2, 'reboot', { startedUpMs: 100_000 })), upMs: 160_001 },
+    'Conclude 2 Failed',
+  ],
   ['the reboot that came', { record: record(restarted, step(2, 'reboot')), bootId: 'boot-2' }, 'Conclude 2 Succeeded'],
   [
     'the reboot that came and was reported',
@@ -122,6 +146,8 @@ test.each(CASES)('a step %s', (_what, more, says) => {
     permit: undefined,
     busy: undefined,
     isKilled: false,
+    isRebootAsked: true,
+    upMs: 100_000,
     ...more,
   })
   const { action } = plan

@@ -1,5 +1,6 @@
 // Decides what the agent does next about one repair job. Only steps whose turn it is, only under a permit that was read in this very pass, and
 // never a second time what may already have been done.
+import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
@@ -17,7 +18,11 @@ export interface JobSeen {
   readonly permit: PermitReading | undefined
   /** The step that this very process is doing. */
   readonly busy: number | undefined
+  /** This very process has asked for a reboot. */
+  readonly isRebootAsked: boolean
   readonly isKilled: boolean
+  /** How long the machine has run. */
+  readonly upMs: number
 }
 
 export type JobAction =
@@ -73,17 +78,35 @@ export function planJob(seen: JobSeen): JobPlan {
 }
 
 /** What was begun and has no end: by this process, or by one before that died. */
-function cutOff({ record, busy, bootId }: JobSeen): JobPlan | undefined {
+function cutOff(seen: JobSeen): JobPlan | undefined {
+  const { record, busy, bootId } = seen
   const open = record?.steps.find((s) => s.outcome === undefined)
   if (open === undefined) return undefined
   if (open.index === busy) return wait('the step that is being done')
   if (open.operation === 'reboot') {
-    if (open.bootId === bootId) return wait('the reboot', RETRY_MS)
+    if (open.bootId === bootId) return rebootStill(seen, open)
     const step: StepRecord = { ...open, outcome: 'Succeeded', output: `booted: ${open.bootId} → ${bootId}` }
     return { action: { kind: 'Conclude', step, reason: 'another boot than the one that was recorded' } }
   }
   const step: StepRecord = { ...open, outcome: 'Unknown', output: 'the agent restarted while it was being done' }
   return { action: { kind: 'Conclude', step, reason: 'nobody knows how it ended' } }
+}
+
+/** Begun in this very boot: asked for and on its way, or an agent died before it could ask. Asking again in one boot is one reboot. */
+function rebootStill(seen: JobSeen, open: StepRecord): JobPlan {
+  const operation = seen.job.spec.operations[open.index]
+  const limitMs = parseDuration(operation?.reboot?.timeout ?? '10m')
+  if (open.startedUpMs !== undefined && seen.upMs - open.startedUpMs > limitMs) {
+    const output = `the node did not go down within ${formatDuration(limitMs)}`
+    return { action: { kind: 'Conclude', step: { ...open, outcome: 'Failed', output }, reason: 'no reboot came' } }
+  }
+  if (seen.isRebootAsked || operation?.reboot === undefined) return wait('the reboot', RETRY_MS)
+  if (seen.isKilled) return wait('the kill switch is on', RETRY_MS)
+  const permit = seen.job.status?.permitRef
+  if (permit === undefined) return wait('the permit', RETRY_MS)
+  if (seen.permit?.permit !== permit) return { action: { kind: 'ReadPermit', permit, reason: 'a reboot was cut off' } }
+  if (seen.permit.kind !== 'Granted') return wait(`permit ${permit}: ${seen.permit.why}`, RETRY_MS)
+  return { action: { kind: 'Begin', step: open, operation, reason: 'the agent ended before it asked for the reboot' } }
 }
 
 const stepOf = ({ job }: JobSeen, index: number) => job.status?.steps?.find((s) => s.index === index)
@@ -118,6 +141,13 @@ function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPla
   if (reading === undefined) return { action: { kind: 'ReadPermit', permit, reason: `step ${index} needs it` } }
   if (reading.kind !== 'Granted') return wait(`permit ${permit}: ${reading.why}`, RETRY_MS)
   const attempts = (ownStep(seen, index)?.attempts ?? said?.attempts ?? 0) + 1
-  const step: StepRecord = { index, operation: name, attempts, bootId: seen.bootId, startedAt: 0 }
+  const step: StepRecord = {
+    index,
+    operation: name,
+    attempts,
+    bootId: seen.bootId,
+    startedAt: 0,
+    startedUpMs: seen.upMs,
+  }
   return { action: { kind: 'Begin', step, operation, reason: `step ${index} under permit ${permit}` } }
 }

@@ -9,6 +9,8 @@ export interface StepRecord {
   /** Boot in which it was begun. */
   readonly bootId: string
   readonly startedAt: number
+  /** How long the machine had run then: by it a step that waits is measured, whatever the clock does. */
+  readonly startedUpMs?: number
   readonly finishedAt?: number
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped' | 'Unknown'
   readonly output?: string

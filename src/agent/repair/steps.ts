@@ -12,10 +12,12 @@ export interface StepResult {
 
 export interface StepPorts {
   readonly ask: (component: string, kind: 'Restart' | 'Reinstall') => Promise<AskResult>
-  readonly cleanDisk: (arguments_: NonNullable<JobOperation['cleanDisk']>) => Promise<StepResult>
+  readonly cleanDisk: (arguments_: NonNullable<JobOperation['cleanDisk']>, signal: AbortSignal) => Promise<StepResult>
+  readonly runScript: (arguments_: NonNullable<JobOperation['runScript']>, signal: AbortSignal) => Promise<StepResult>
   readonly collectEvidence: (
     arguments_: NonNullable<JobOperation['collectEvidence']>,
     job: string,
+    signal: AbortSignal,
   ) => Promise<StepResult>
   /** Asks for the reboot; the result is seen by the next boot. */
   readonly reboot: (job: string) => Promise<void>
@@ -23,18 +25,40 @@ export interface StepPorts {
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
-/** Undefined: it ends with another boot. */
-export async function doStep(ports: StepPorts, operation: JobOperation, job: string): Promise<StepResult | undefined> {
+/** Undefined: it ends with another boot. When the signal aborts the step has failed, whatever still hangs of it. */
+export async function doStep(
+  ports: StepPorts,
+  operation: JobOperation,
+  job: string,
+  signal: AbortSignal,
+): Promise<StepResult | undefined> {
   try {
-    return await run(ports, operation, job)
+    return await Promise.race([run(ports, operation, job, signal), aborted(signal)])
   } catch (e) {
     return failed(messageOf(e))
   }
 }
 
-async function run(ports: StepPorts, operation: JobOperation, job: string): Promise<StepResult | undefined> {
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => {
+      // What can be ended at once says itself how it ended; it has this long.
+      setTimeout(() => reject(signal.reason), LAST_WORDS_MS).unref()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+
+const LAST_WORDS_MS = 1_000
+
+async function run(
+  ports: StepPorts,
+  operation: JobOperation,
+  job: string,
+  signal: AbortSignal,
+): Promise<StepResult | undefined> {
   const name: OperationName | undefined = operationName(operation)
-  const { restartComponent, reinstallComponent, cleanDisk, collectEvidence } = operation
+  const { restartComponent, reinstallComponent, cleanDisk, collectEvidence, runScript } = operation
   switch (name) {
     case 'restartComponent':
       return restartComponent === undefined ? undefined : asked(await ports.ask(restartComponent.component, 'Restart'))
@@ -43,14 +67,14 @@ async function run(ports: StepPorts, operation: JobOperation, job: string): Prom
         ? undefined
         : asked(await ports.ask(reinstallComponent.component, 'Reinstall'))
     case 'cleanDisk':
-      return cleanDisk === undefined ? undefined : ports.cleanDisk(cleanDisk)
+      return cleanDisk === undefined ? undefined : ports.cleanDisk(cleanDisk, signal)
     case 'collectEvidence':
-      return collectEvidence === undefined ? undefined : ports.collectEvidence(collectEvidence, job)
+      return collectEvidence === undefined ? undefined : ports.collectEvidence(collectEvidence, job, signal)
     case 'reboot':
       await ports.reboot(job)
       return undefined
     case 'runScript':
-      return failed('this agent does not run scripts yet')
+      return runScript === undefined ? undefined : ports.runScript(runScript, signal)
     case 'cordon':
     case 'drain':
     case 'fence':

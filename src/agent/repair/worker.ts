@@ -1,6 +1,8 @@
 // The loop of one repair job: read, plan, record, do, report. A step is done only after its beginning is on the disk and acknowledged by the API server.
+import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -37,6 +39,9 @@ const RETRY_MS = 2_000
 /** A permit read before an acknowledgement that took longer is read again. */
 const PERMIT_FRESH_MS = 3_000
 const MAX_OUTPUT = 2_048
+/** Of one step, whatever its job allows. */
+const MAX_STEP_MS = 3_600_000
+const KILL_SWITCH_MS = 1_000
 
 export class JobWorker {
   readonly #deps: JobDeps
@@ -46,6 +51,7 @@ export class JobWorker {
   #reported: JobRecord | undefined
   #permit: { readonly reading: PermitReading; readonly at: number } | undefined
   #busyStep: number | undefined
+  #isRebootAsked = false
   #isRunning = false
   #isDirty = false
   #isClosed = false
@@ -102,6 +108,8 @@ export class JobWorker {
       nodeUid: await nodeUid(),
       permit: this.#permit?.reading,
       busy: this.#busyStep,
+      isRebootAsked: this.#isRebootAsked,
+      upMs: uptime() * 1_000,
       isKilled: (await files.stat(killSwitchFile(dir))) !== undefined,
     })
     this.#permit = undefined
@@ -170,7 +178,8 @@ export class JobWorker {
         return this.#later(RETRY_MS)
       }
       const beganAt = clock.monotonic()
-      const result = await doStep(this.#deps.ports, operation, job.metadata.name ?? uid)
+      this.#isRebootAsked ||= operation.reboot !== undefined
+      const result = await this.#do(job, operation, job.metadata.name ?? uid)
       // A reboot: the next boot says how it ended.
       if (result === undefined) return undefined
       const output = result.output.slice(-MAX_OUTPUT)
@@ -180,6 +189,34 @@ export class JobWorker {
       this.#busyStep = undefined
     }
     return this.#report(job)
+  }
+
+  /** Ends with its time, or with the kill switch: no step keeps its slot for ever. */
+  async #do(job: RemedyOperationJob, operation: JobOperation, name: string): ReturnType<typeof doStep> {
+    const { clock, files, dir, ports } = this.#deps
+    const stop = new AbortController()
+    const limitMs = Math.min(MAX_STEP_MS, parseDuration(job.spec.timeout))
+    const timer = clock.after(limitMs, () =>
+      stop.abort(new Error(`it did not end within ${formatDuration(limitMs)}; it may still take effect`)),
+    )
+    let look: { cancel(): void } | undefined
+    const watch = (): void => {
+      look = clock.after(KILL_SWITCH_MS, () => {
+        void files.stat(killSwitchFile(dir)).then((found) => {
+          if (found !== undefined) stop.abort(new Error('the kill switch was put on'))
+          else if (!isOver) watch()
+        })
+      })
+    }
+    let isOver = false
+    watch()
+    try {
+      return await doStep(ports, operation, name, stop.signal)
+    } finally {
+      isOver = true
+      timer.cancel()
+      look?.cancel()
+    }
   }
 
   /** Why the step must not be done; undefined when its beginning is on the disk and acknowledged, and the permit still holds. */

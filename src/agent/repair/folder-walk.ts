@@ -1,0 +1,96 @@
+// Walks and removes below a folder by open descriptors, one name at a time: no link is followed, whoever exchanges folders meanwhile. Linux gives the
+// names of open folders under /proc/self/fd, which is what there is in place of openat and unlinkat.
+import { closeSync, constants, lstatSync, openSync, opendirSync, unlinkSync, type Stats } from 'node:fs'
+
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+
+export interface FoundFile {
+  /** Names below the root, the file's own last. */
+  readonly names: readonly string[]
+  readonly device: number
+  readonly inode: number
+  readonly modifiedMs: number
+  readonly bytes: number
+}
+
+const inFolder = (fd: number, name: string): string => `/proc/self/fd/${fd}/${name}`
+
+/** Undefined when one of them is no folder any more. The caller closes it. */
+function openFolder(root: string, names: readonly string[]): number | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(root, FOLDER)
+    for (const name of names) {
+      const next = openSync(inFolder(fd, name), FOLDER)
+      closeSync(fd)
+      fd = next
+    }
+    return fd
+  } catch {
+    if (fd !== undefined) closeSync(fd)
+    return undefined
+  }
+}
+
+export interface WalkLimits {
+  readonly entries: number
+  readonly depth: number
+}
+
+/** Regular files on the root's own file system for which `wanted` holds. */
+export function findFiles(root: string, limits: WalkLimits, wanted: (stat: Stats) => boolean): readonly FoundFile[] {
+  const found: FoundFile[] = []
+  let seen = 0
+  let device: number | undefined
+  const visit = (names: readonly string[]): void => {
+    const fd = openFolder(root, names)
+    if (fd === undefined) return
+    try {
+      const own = lstatSync(`/proc/self/fd/${fd}/.`).dev
+      device ??= own
+      // Another file system has its own room, and its own reasons to be mounted there.
+      if (own !== device) return
+      const folder = opendirSync(`/proc/self/fd/${fd}`)
+      try {
+        for (let entry = folder.readSync(); entry !== null && seen < limits.entries; entry = folder.readSync()) {
+          seen++
+          const stat = lstatSync(inFolder(fd, entry.name), { throwIfNoEntry: false })
+          if (stat === undefined) continue
+          if (stat.isDirectory() && names.length < limits.depth) visit([...names, entry.name])
+          else if (stat.isFile() && stat.dev === device && wanted(stat))
+            found.push({
+              names: [...names, entry.name],
+              device: stat.dev,
+              inode: stat.ino,
+              modifiedMs: stat.mtimeMs,
+              bytes: stat.blocks * 512,
+            })
+        }
+      } finally {
+        folder.closeSync()
+      }
+    } finally {
+      closeSync(fd)
+    }
+  }
+  visit([])
+  return found
+}
+
+/** False when it is not that very file any more. */
+export function removeFound(root: string, file: FoundFile): boolean {
+  const fd = openFolder(root, file.names.slice(0, -1))
+  if (fd === undefined) return false
+  try {
+    const path = inFolder(fd, file.names.at(-1) ?? '')
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const isSame =
+      stat?.isFile() === true && stat.ino === file.inode && stat.dev === file.device && stat.mtimeMs === file.modifiedMs
+    if (isSame) unlinkSync(path)
+    return isSame
+  } catch {
+    return false
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,83 @@
+// Runs one program of a repair: no shell, a process group of its own, bounded in time, output, memory and files, marked so that a later agent can end it.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { kill } from 'node:process'
+import type { Clock } from '#lib/clock.ts'
+
+export interface ProgramRun {
+  readonly command: readonly [program: string, ...args: readonly string[]]
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Ends it before its time. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+export type ProgramEnd =
+  | { readonly kind: 'Exited'; readonly code: number; readonly output: string }
+  | { readonly kind: 'Killed'; readonly why: string; readonly output: string }
+
+/** The end of what it said. */
+const MAX_OUTPUT = 16_384
+/** Of its data, not of its address space: run-times reserve far more than they use. */
+const MAX_DATA_BYTES = 2 ** 30
+const MAX_FILES = 1_024
+const PRLIMIT = '/usr/bin/prlimit'
+const LIMITS = [`--data=${MAX_DATA_BYTES}`, `--nofile=${MAX_FILES}`, '--core=0', '--']
+
+export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
+  const { command, folder, environment, timeoutMs, signal, clock } = run
+  const [program, ...args] = command
+  const limited = existsSync(PRLIMIT) ? [PRLIMIT, ...LIMITS, program, ...args] : [program, ...args]
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve({ kind: 'Killed', why: reasonOf(signal), output: '' })
+    const [first = program, ...rest] = limited
+    const env = { ...environment }
+    const child = spawn(first, rest, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = Buffer.alloc(0)
+    let why: string | undefined
+    let code: number | null = null
+    const take = (chunk: Buffer): void => {
+      output = Buffer.concat([output, chunk]).subarray(-MAX_OUTPUT)
+    }
+    const stop = (reason: string): void => {
+      why ??= reason
+      killGroup(child.pid)
+    }
+    const onAbort = (): void => stop(reasonOf(signal))
+    const timer = clock.after(timeoutMs, () => stop(`it did not end within ${timeoutMs} ms`))
+    signal.addEventListener('abort', onAbort, { once: true })
+    const end = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', onAbort)
+      const said = output.toString('utf8')
+      if (why !== undefined || code === null) resolve({ kind: 'Killed', why: why ?? 'a signal ended it', output: said })
+      else resolve({ kind: 'Exited', code, output: said })
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.once('error', (e) => {
+      why ??= e.message
+      end()
+    })
+    child.once('exit', (exitCode) => {
+      code = exitCode
+      // What it left behind goes too; nothing of a repair outlives its step.
+      killGroup(child.pid)
+    })
+    child.once('close', end)
+    return undefined
+  })
+}
+
+const reasonOf = ({ reason }: AbortSignal): string => (reason instanceof Error ? reason.message : String(reason))
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left of it.
+  }
+}

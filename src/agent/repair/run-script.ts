@@ -1,0 +1,120 @@
+// Runs a signed script of a repair: brought and checked anew for each run, started from its own folder, taken away afterwards. Nothing of it is linked
+// into the node, and nothing that is not in the signed archive is run.
+import { closeSync, openSync, readSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { kill } from 'node:process'
+import type { Clock } from '#lib/clock.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { layoutOf } from '../components/layout.ts'
+import { stage, type StageDeps } from '../components/stage.ts'
+import { slotFolder, type NodeDir } from '../node-dir.ts'
+import { processesMarked } from '../supervise/proc.ts'
+import type { JobOperation } from './plan.ts'
+import { runProgram } from './run-program.ts'
+import type { StepResult } from './steps.ts'
+
+export interface ScriptDeps extends Omit<StageDeps, 'clock'> {
+  readonly clock: Clock
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** What a script may name in its first line; nothing else of the node is given a root's rights by a line of text. */
+export const INTERPRETERS: readonly string[] = [
+  '/bin/sh',
+  '/bin/bash',
+  '/usr/bin/sh',
+  '/usr/bin/bash',
+  '/usr/bin/env bash',
+  '/usr/bin/env sh',
+  '/usr/bin/python3',
+  '/usr/bin/env python3',
+  '/usr/bin/perl',
+  '/usr/bin/env node',
+]
+
+/** In the environment of every script: by it a later agent finds what an earlier one left running. */
+const MARK = 'KUBENODE_REPAIR'
+
+const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
+
+/** Scripts of this node lie apart from its components: no component of the same name is ever touched. */
+const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
+
+export async function runScript(
+  deps: ScriptDeps,
+  wanted: NonNullable<JobOperation['runScript']>,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const { component, version, args = [] } = wanted
+  const dir = scriptsDir(deps.dir)
+  // What lies there was left by an agent that died, or put there by somebody else.
+  rmSync(join(dir.state, 'components'), { recursive: true, force: true })
+  try {
+    const { slot, spec } = await stage({ ...deps, dir }, { component, target: { version, attempt: 1 } }, signal)
+    const found = programOf(spec, slotFolder(dir, component, slot.id))
+    if (typeof found === 'string') return failed(found)
+    const end = await runProgram({
+      command: [found.program, ...found.args, ...args],
+      folder: found.folder,
+      environment: { ...deps.environment, [MARK]: dir.state },
+      timeoutMs: parseDuration(spec.script?.timeout ?? DEFAULT_TIMEOUT),
+      signal,
+      clock: deps.clock,
+    })
+    if (end.kind === 'Killed') return failed(`${end.output}\n${end.why}`.trim())
+    return end.code === 0
+      ? { outcome: 'Succeeded', output: end.output }
+      : failed(`${end.output}\nexited with ${end.code}`.trim())
+  } finally {
+    rmSync(join(dir.state, 'components'), { recursive: true, force: true })
+  }
+}
+
+const DEFAULT_TIMEOUT = '5m'
+
+interface Program {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly folder: string
+}
+
+/** The program, or why there is none that may be run. */
+export function programOf(spec: MachineComponentSpec, folder: string): Program | string {
+  if (spec.type !== 'Script' || spec.script === undefined) return `${spec.component} is no script`
+  const [named = '', ...args] = spec.script.command
+  const link = layoutOf(spec).links.find((l) => named === l.path || named.startsWith(`${l.path}/`))
+  if (link === undefined || named.split('/').includes('..'))
+    return `${named} is not in the archive of ${spec.component}`
+  const program = join(folder, link.inSlot, named.slice(link.path.length))
+  const interpreter = interpreterOf(program)
+  if (interpreter !== undefined && !INTERPRETERS.includes(interpreter))
+    return `the interpreter ${interpreter} is not one of ${INTERPRETERS.join(', ')}`
+  return { program, args, folder }
+}
+
+const FIRST_LINE = 256
+
+/** Undefined for a program without one. */
+function interpreterOf(path: string): string | undefined {
+  const fd = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(FIRST_LINE)
+    const text = bytes.subarray(0, readSync(fd, bytes)).toString('latin1')
+    return text.startsWith('#!') ? (text.slice(2).split('\n')[0] ?? '').trim().replace(/\s+/g, ' ') : undefined
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Ends what an agent before us left running: how its step ended nobody knows, but it ends. */
+export function endLeftScripts(dir: NodeDir): number {
+  const left = processesMarked(MARK).filter((p) => p.mark === scriptsDir(dir).state)
+  for (const { pid } of left)
+    try {
+      kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself.
+    }
+  return left.length
+}
