@@ -15,7 +15,7 @@ import type { ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { type MachineSetAction, removable } from './plan.ts'
-import { type Seen, aliveOf, isInService, isReady, nameOf, uidOf, understood } from './seen.ts'
+import { type Seen, aliveOf, isInService, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -55,9 +55,18 @@ export async function act(
       return reportResults(permits, action.permit, { [action.target]: action.result })
     case 'Delete':
       return withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
+    case 'Bury':
+      return withFresh(tools, seen, signal, (fresh) => bury(tools, fresh, action.machine))
     default:
       return assertNever(action)
   }
+}
+
+/** Only while it still counts as gone: a machine that was heard again meanwhile stays. */
+async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
+  const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
+  if (now === undefined || !isZombie(now)) return outdated('its host may be there')
+  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
 }
 
 /** Asking twice under one name is asking once. */

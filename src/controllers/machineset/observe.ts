@@ -3,7 +3,9 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesSelector } from '#kube/selector.ts'
+import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Seen, ownerOf, uidOf, understood } from './seen.ts'
 
@@ -11,6 +13,7 @@ export interface MachineSetCaches {
   readonly sets: SharedInformer<MachineSet>
   readonly machines: SharedInformer<Machine>
   readonly permits: SharedInformer<OperationPermit>
+  readonly holds: SharedInformer<OperationalHold>
 }
 
 const BY_OWNER = 'machineset/owner'
@@ -25,6 +28,7 @@ export function cachesOf(informers: Informers): MachineSetCaches {
   return {
     sets: informers.of(machineSet),
     machines: informers.of(machineType, { indexes: { [BY_OWNER]: (m) => [ownerOf(m)?.uid ?? NOBODY] } }),
+    holds: informers.of(operationalHold),
     permits: informers.of(operationPermit, {
       indexes: {
         [BY_REQUESTER]: (p) => (p.spec.requester.kind === machineSet.kind ? [p.spec.requester.uid ?? ''] : []),
@@ -33,8 +37,9 @@ export function cachesOf(informers: Informers): MachineSetCaches {
   }
 }
 
-export function observe({ sets, machines, permits }: MachineSetCaches, name: string): Seen | undefined {
-  requireFresh([sets, machines, permits])
+export function observe(caches: MachineSetCaches, name: string, now: number): Seen | undefined {
+  const { sets, machines, permits, holds } = caches
+  requireFresh([sets, machines, permits, holds])
   const set = sets.get(name)
   if (set === undefined) return undefined
   const read = understood(set)
@@ -46,6 +51,7 @@ export function observe({ sets, machines, permits }: MachineSetCaches, name: str
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
     permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
+    hold: holdOver(holds.list(), ['Pause', 'Freeze'], [[machineSet.kind, set]], now),
   }
 }
 

@@ -2,10 +2,13 @@ import fc from 'fast-check'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
+import { ApiError } from '#kube/errors.ts'
+import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { describe, expect, test } from 'vitest'
 import { type MachineSetAction, plan } from './plan.ts'
-import { type Seen, isInService, isReady } from './seen.ts'
+import { type Seen, isInService, isReady, isZombie } from './seen.ts'
 import { statusOf } from './status.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
@@ -90,6 +93,7 @@ const say = (a: MachineSetAction): string => {
     case 'Adopt':
     case 'Release':
     case 'Delete':
+    case 'Bury':
       return `${a.kind} ${a.machine.metadata.name}`
     default:
       return a satisfies never
@@ -100,7 +104,41 @@ const seen = (s: MachineSet, machines: readonly Machine[], permits: readonly Ope
   set: s,
   machines,
   permits,
+  hold: undefined,
 })
+const pause = {
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'OperationalHold',
+  metadata: { name: 'h' },
+  spec: {
+    target: { kind: 'MachineSet', name: 'w' },
+    effect: 'Pause',
+    reason: 'why',
+    author: 'ada',
+    until: timestamp(NOW + 90_000),
+  },
+} as OperationalHold
+const heldSeen = (s: Seen): Seen => ({ ...s, hold: pause })
+
+const refused = (code: number): ApiError =>
+  new ApiError({ code, message: 'machines are full' }, { action: 'create', target: 'a machine' })
+
+/** Silent, with a provider that does not know it any more. */
+const zombie = (id: string): Machine => {
+  const m = machine(id, 'Lost')
+  const gone = {
+    type: 'InfrastructureReady',
+    status: 'False' as const,
+    reason: 'MachineGone',
+    message: '',
+    lastTransitionTime: timestamp(NOW),
+  }
+  return { ...m, status: { ...m.status, conditions: [...(m.status?.conditions ?? []), gone] } }
+}
+const observed = (id: string): Machine => {
+  const m = machine(id, 'Ready', { ownerReferences: [] })
+  return { ...m, spec: { ...m.spec, channel: 'Observe' } }
+}
 const ready = (...ids: string[]) => ids.map((id) => machine(id, 'Ready'))
 const many = (count: number, state: State) => Array.from({ length: count }, (_, i) => machine(`${state}-${i}`, state))
 
@@ -166,6 +204,26 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
     seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })]),
     ['Adopt a'],
   ],
+  'replaces a machine whose host is gone, without asking': [
+    seen(set(3), [...ready('a', 'b', 'c'), zombie('z')]),
+    ['Bury z'],
+  ],
+  'replaces one although it has as many as it wants': [seen(set(3), [...ready('a', 'b'), zombie('z')]), ['Bury z']],
+  'replaces nothing that is silent but known to its provider': [
+    seen(set(2), [...ready('a'), machine('b', 'Lost')]),
+    [],
+  ],
+  'F20 replaces none when the provider has forgotten many at once': [
+    seen(set(5), [...ready('a', 'b', 'c'), zombie('y'), zombie('z')]),
+    [],
+  ],
+  'makes nothing while it is held': [heldSeen(seen(set(3), ready('a'))), []],
+  'removes nothing while it is held, also under a grant': [
+    heldSeen(seen(set(1), ready('a', 'b'), [permit('a', 'Granted')])),
+    [],
+  ],
+  'takes in nothing while it is held': [heldSeen(seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })])), []],
+  'never takes in what is only observed': [seen(set(0), [observed('a')]), []],
   'takes in nothing that goes': [seen(set(1), [machine('a', 'Deleting', { ownerReferences: [] })]), ['Create 1']],
   'lets go what does not match any more': [seen(set(1), [machine('a', 'Ready', { labels: {} })]), ['Release a']],
   'does nothing by an empty selector': [seen(set(1, { selector: {} }), []), []],
@@ -193,32 +251,82 @@ describe('a machine set', () => {
 
   test('says what it waits for, since when, and keeps saying it', () => {
     const waiting = seen(set(1), ready('a', 'b'), [permit('a', 'Requested')])
-    const first = statusOf(waiting, plan(waiting, NOW), NOW)
+    const first = statusOf(waiting, plan(waiting, NOW), [], NOW)
     expect(first.waitingFor).toMatchObject({
       predicate: 'PermitGranted',
       unblock: 'a grant of OperationPermit scalein-a-3-0',
     })
     const later = { ...waiting, set: { ...waiting.set, status: first } }
-    expect(statusOf(later, plan(later, NOW + 60_000), NOW + 60_000)).toEqual(first)
+    expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
   })
 
   test('says why it is frozen', () => {
     const frozen = seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')])
-    const { conditions } = statusOf(frozen, plan(frozen, NOW), NOW)
+    const { conditions } = statusOf(frozen, plan(frozen, NOW), [], NOW)
     expect(conditions?.find((c) => c.type === 'ScalingFrozen')).toMatchObject({ status: 'True', reason: 'ZoneOutage' })
+  })
+
+  test('says who holds it, and looks again when that is over', () => {
+    const s = heldSeen(seen(set(3), ready('a')))
+    const planned = plan(s, NOW)
+    expect(planned.requeueAfter).toBe(90_000)
+    const status = statusOf(s, planned, [], NOW)
+    expect(status).toMatchObject({ phase: 'Paused', waitingFor: { predicate: 'NotHeld' } })
+    expect(status.conditions?.find((c) => c.type === 'Paused')).toMatchObject({
+      status: 'True',
+      reason: 'HoldPause',
+      message: 'ada until 2026-01-05T00:01:30Z: why',
+    })
+    const over = { ...seen(set(3), ready('a')), set: { ...set(3), status } }
+    expect(statusOf(over, plan(over, NOW), [], NOW).conditions?.find((c) => c.type === 'Paused')).toBeUndefined()
+  })
+
+  test('counts machines of an older template, and changes none of them', () => {
+    const now = set(3, {
+      template: { metadata: { labels: LABELS }, spec: { provider: { name: 'process' }, channel: 'Agent', zone: 'b' } },
+    })
+    const made = (id: string, zone: string): Machine => {
+      const m = machine(id, 'Ready')
+      return {
+        ...m,
+        spec: { ...m.spec, provider: { name: 'process' }, zone, providerID: 'process://x', address: '10.0.0.1' },
+      }
+    }
+    const s = seen(now, [made('old', 'a'), made('new', 'b'), made('new-2', 'b')])
+    expect(plan(s, NOW).actions).toEqual([])
+    expect(statusOf(s, plan(s, NOW), [], NOW).outdatedReplicas).toBe(1)
+  })
+
+  test('what the server refuses for good stalls it, with the words of the server; what it refuses for now does not', () => {
+    const s = seen(set(2), ready('a'))
+    const planned = plan(s, NOW)
+    const refusal = (status: number): ActionResult<MachineSetAction>[] => [
+      {
+        action: planned.actions[0] as MachineSetAction,
+        outcome: { kind: 'Denied', error: refused(status), retryAfterMs: undefined },
+      },
+    ]
+    const stalled = (status: number) =>
+      statusOf(s, planned, refusal(status), NOW).conditions?.find((c) => c.type === 'Stalled')
+    expect(stalled(403)).toMatchObject({ status: 'True', reason: 'ActionRefused' })
+    expect(stalled(403)?.message).toContain('machines are full')
+    expect(stalled(429)).toMatchObject({ status: 'False' })
   })
 
   test('a spec that cannot be used stalls it and names the field', () => {
     const bad = seen(set(1, { selector: {} }), [])
-    const { conditions, phase } = statusOf(bad, plan(bad, NOW), NOW)
+    const { conditions, phase } = statusOf(bad, plan(bad, NOW), [], NOW)
     expect(phase).toBe('Blocked')
     expect(conditions?.find((c) => c.type === 'Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec' })
   })
 })
 
-const states = fc.array(fc.constantFrom<State[]>('Ready', 'NotReady', 'Installing', 'Lost', 'Deleting'), {
-  maxLength: 12,
-})
+const states = fc.array(
+  fc.constantFrom<(State | 'Gone')[]>('Ready', 'NotReady', 'Installing', 'Lost', 'Gone', 'Deleting'),
+  {
+    maxLength: 12,
+  },
+)
 const worlds = fc
   .record({
     replicas: fc.integer({ min: 0, max: 8 }),
@@ -233,7 +341,7 @@ const worlds = fc
   .map(({ replicas, maxUnavailable, order, states: all, permits }) =>
     seen(
       set(replicas, { maxUnavailable, deleteOrder: order }),
-      all.map((state, i) => machine(`m${i}`, state)),
+      all.map((state, i) => (state === 'Gone' ? zombie(`m${i}`) : machine(`m${i}`, state))),
       permits.map(({ at, phase }, i) => permit(`m${at}`, phase, i)),
     ),
   )
@@ -273,12 +381,30 @@ describe('whatever a machine set sees', () => {
     )
   })
 
+  test('unknown never disrupts: it removes nothing while many are silent, and nothing at all while it is held', () => {
+    fc.assert(
+      fc.property(worlds, (w) => {
+        const isRemoval = ({ kind }: MachineSetAction) => kind === 'Delete' || kind === 'Bury'
+        const alive = w.machines.filter((m) => m.metadata.deletionTimestamp === undefined)
+        const silent = alive.filter((m) => m.status?.phase === 'Lost').length
+        const gone = alive.filter(isZombie).length
+        const { actions } = plan(w, NOW)
+        if (silent > 1 && silent > alive.length / 3) expect(actions.filter((a) => a.kind === 'Delete')).toEqual([])
+        if (gone > 1 && gone > alive.length / 3) expect(actions.filter(isRemoval)).toEqual([])
+        const held = plan(heldSeen(w), NOW).actions.map((a) => a.kind)
+        expect(held.filter((k) => k !== 'RenewPermit' && k !== 'ReportPermit')).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   test('it never stands still without a word', () => {
     fc.assert(
       fc.property(worlds, (w) => {
         const p = plan(w, NOW)
         const alive = w.machines.filter((m) => m.metadata.deletionTimestamp === undefined).length
-        if (alive === w.set.spec.replicas || p.actions.some((a) => a.kind === 'Create' || a.kind === 'Delete')) return
+        const isMoving = p.actions.some((a) => a.kind === 'Create' || a.kind === 'Delete' || a.kind === 'Bury')
+        if (alive === w.set.spec.replicas || isMoving) return
         expect(p.waiting ?? p.freeze).toBeDefined()
       }),
       { numRuns: 500 },

@@ -2,6 +2,7 @@
 // makes nothing while more machines exist than it asked for: a set that cannot count must not act.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
@@ -11,9 +12,11 @@ import {
   aliveOf,
   isDeleting,
   isInService,
+  isObserved,
   isOwned,
   isReady,
   isSilent,
+  isZombie,
   nameOf,
   openPermit,
   ownerOf,
@@ -37,6 +40,8 @@ export type MachineSetAction =
       readonly reason: string
     }
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
+  /** Its host is gone: the record goes too, so that another machine is made. */
+  | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
 
 export interface MachineSetPlan extends Plan<MachineSetAction> {
   /** What keeps the set from its replicas; the status tells. */
@@ -45,13 +50,13 @@ export interface MachineSetPlan extends Plan<MachineSetAction> {
 }
 
 export interface Waiting {
-  readonly predicate: 'PermitGranted' | 'PermitDenied' | 'WithinUnavailable'
+  readonly predicate: 'PermitGranted' | 'PermitDenied' | 'WithinUnavailable' | 'NotHeld'
   readonly seen: string
   readonly unblock: string
 }
 
 export interface Freeze {
-  readonly reason: 'OvershootFreeze' | 'ZoneOutage'
+  readonly reason: 'OvershootFreeze' | 'ZoneOutage' | 'HostsGone' | 'HoldPause' | 'HoldFreeze'
   readonly message: string
 }
 
@@ -70,15 +75,18 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   const { set } = seen
   const read = understood(set)
   if (read.kind === 'Invalid' || set.metadata.deletionTimestamp !== undefined) return withPermits(seen, [], {}, now)
+  if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {
     const matches = matchesSelector(read.selector, m.metadata.labels)
     if (isOwned(m, set)) return matches ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
-    const isFree = ownerOf(m) === undefined && !isDeleting(m) && matches
+    const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'it matches and has no owner' }] : []
   })
   // Counting waits until it is settled who belongs to the set.
   if (membership.length > 0) return withPermits(seen, membership, {}, now)
   const alive = aliveOf(seen)
+  const zombies = alive.filter(isZombie)
+  if (zombies.length > 0) return withPermits(seen, ...burial(alive, zombies), now)
   const missing = set.spec.replicas - alive.length
   if (missing > 0) return withPermits(seen, ...growth(seen, missing), now)
   if (missing < 0) return withPermits(seen, ...shrinkage(seen, alive, -missing), now)
@@ -86,6 +94,31 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
 }
 
 type Extra = Pick<MachineSetPlan, 'waiting' | 'freeze'>
+
+function held({ metadata, spec }: OperationalHold): Extra {
+  const { effect, author, until, reason } = spec
+  return {
+    freeze: { reason: effect === 'Pause' ? 'HoldPause' : 'HoldFreeze', message: `${author} until ${until}: ${reason}` },
+    waiting: {
+      predicate: 'NotHeld',
+      seen: `${effect} of ${author} until ${until}`,
+      unblock: `the end of OperationalHold ${metadata.name ?? ''}`,
+    },
+  }
+}
+
+/** A provider that has forgotten a large share of its hosts at once is not believed. */
+function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {
+  if (isOutage(zombies.length, alive.length)) {
+    const message = `the provider does not know ${zombies.length} of ${alive.length} machines any more; none is replaced`
+    return [[], { freeze: { reason: 'HostsGone', message } }]
+  }
+  const dead = zombies.slice(0, MOST_REMOVALS)
+  return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host is gone' })), {}]
+}
+
+/** Two may happen by chance in any set; one alone is never more than itself. */
+const isOutage = (count: number, of: number): boolean => count > 1 && count > of * OUTAGE_SHARE
 
 function growth(seen: Seen, missing: number): [MachineSetAction[], Extra] {
   const { replicas } = seen.set.spec
@@ -109,7 +142,7 @@ const overshootOf = (replicas: number): number => Math.max(2, Math.ceil(replicas
 
 function shrinkage(seen: Seen, alive: readonly Machine[], excess: number): [MachineSetAction[], Extra] {
   const silent = alive.filter(isSilent).length
-  if (silent > 1 && silent > alive.length * OUTAGE_SHARE) {
+  if (isOutage(silent, alive.length)) {
     const message = `${silent} of ${alive.length} machines are silent at once; nothing is removed until they are heard again`
     return [[], { freeze: { reason: 'ZoneOutage', message } }]
   }
@@ -213,7 +246,12 @@ function withPermits(seen: Seen, actions: readonly MachineSetAction[], extra: Ex
   })
   const all = [...actions, ...upkeep]
   const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
-  const looks = [...(hasOpen ? [RENEWAL_LOOK_MS] : []), ...untilAvailable(seen, now)]
+  const { hold } = seen
+  const looks = [
+    ...(hold === undefined ? [] : [Math.max(1_000, Date.parse(hold.spec.until) - now)]),
+    ...(hasOpen ? [RENEWAL_LOOK_MS] : []),
+    ...untilAvailable(seen, now),
+  ]
   return {
     actions: all,
     notices: all.flatMap(noticeOf),
@@ -236,6 +274,8 @@ function noticeOf(action: MachineSetAction): Notice[] {
       return [{ reason: 'Creating', message: `makes ${action.count} machines: ${action.reason}` }]
     case 'Delete':
       return [{ reason: 'Removing', message: `removes machine ${nameOf(action.machine)}: ${action.reason}` }]
+    case 'Bury':
+      return [{ reason: 'Replacing', message: `replaces machine ${nameOf(action.machine)}: ${action.reason}` }]
     case 'Adopt':
     case 'Release':
     case 'RequestPermit':

@@ -30,11 +30,11 @@ function setup(context: ControllerContext): RunningModule {
     reconcile: reconcileWith<Seen, undefined, MachineSetAction, MachineSetStatus>({
       clock,
       config: () => undefined,
-      observe: async (key) => observe(caches, key),
+      observe: async (key) => observe(caches, key, clock.now()),
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
-      status: (seen, planned) =>
-        seen.set.metadata.deletionTimestamp === undefined ? statusOf(seen, planned, clock.now()) : undefined,
+      status: (seen, planned, results) =>
+        seen.set.metadata.deletionTimestamp === undefined ? statusOf(seen, planned, results, clock.now()) : undefined,
       writeStatus: async (status, { set }) =>
         jsonEqual(set.status, status)
           ? undefined
@@ -50,6 +50,9 @@ function setup(context: ControllerContext): RunningModule {
   caches.sets.onChange((before, now) => void wake((now ?? before)?.metadata.name))
   caches.machines.onChange((before, now) => {
     for (const m of [before, now]) if (m !== undefined) for (const name of setsOf(caches, m)) wake(name)
+  })
+  caches.holds.onChange(() => {
+    for (const set of caches.sets.list()) wake(set.metadata.name)
   })
   caches.permits.onChange((before, now) => {
     const permit = now ?? before

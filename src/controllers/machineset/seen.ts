@@ -2,9 +2,11 @@
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 
 export interface Seen {
@@ -13,6 +15,8 @@ export interface Seen {
   readonly machines: readonly Machine[]
   /** Permits that this set asked for. */
   readonly permits: readonly OperationPermit[]
+  /** Nothing is made or removed while it is in force. */
+  readonly hold: OperationalHold | undefined
 }
 
 export const uidOf = (o: { readonly metadata: { readonly uid?: string } }): string => o.metadata.uid ?? ''
@@ -40,6 +44,24 @@ export function isInService(m: Machine): boolean {
 /** Known to be silent; a machine of which nothing is known yet is not. */
 export const isSilent = (m: Machine): boolean =>
   findCondition(m.status?.conditions, 'AgentReachable')?.status === 'False' || m.status?.phase === 'Lost'
+
+/** Silent, and its provider does not know it any more: it cannot come back, and nothing is left to disturb. */
+export const isZombie = (m: Machine): boolean => {
+  const host = findCondition(m.status?.conditions, 'InfrastructureReady')
+  return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
+}
+
+/** An observed machine is nobody's to make or to remove. */
+export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
+
+/** Whether it is as the present template would make it. What controllers add to a Machine does not count. */
+export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {
+  const labels = Object.entries(template.metadata?.labels ?? {})
+  if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
+  const { provider, channel, ssh, pool, zone, rack, class: hardware, labels: own, annotations, taints } = template.spec
+  const wanted = { provider, channel, ssh, pool, zone, rack, class: hardware, labels: own, annotations, taints }
+  return Object.entries(wanted).some(([field, value]) => !jsonEqual(spec[field as keyof typeof wanted], value))
+}
 
 export const readySinceMs = (m: Machine): number | undefined => {
   const ready = findCondition(m.status?.conditions, 'Ready')

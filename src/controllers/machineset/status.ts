@@ -4,8 +4,9 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { timestamp } from '#lib/clock.ts'
-import { AVAILABLE_AFTER_MS, type MachineSetPlan } from './plan.ts'
-import { type Seen, aliveOf, isDeleting, isOwned, isReady, readySinceMs, understood } from './seen.ts'
+import type { ActionResult } from '#runtime/reconcile-with.ts'
+import { AVAILABLE_AFTER_MS, type MachineSetAction, type MachineSetPlan } from './plan.ts'
+import { type Seen, aliveOf, isDeleting, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
 
 export type MachineSetStatus = NonNullable<MachineSet['status']>
 
@@ -14,16 +15,30 @@ interface Counts {
   readonly ready: number
   readonly available: number
   readonly deleting: number
+  readonly outdated: number
   readonly wanted: number
 }
 
-export function statusOf(seen: Seen, plan: MachineSetPlan, now: number): MachineSetStatus {
+/** The server will not have it, and trying again will not change that; a budget or a limit that refuses for now is none of these. */
+function refusalOf(results: readonly ActionResult<MachineSetAction>[]): string | undefined {
+  for (const { action, outcome } of results)
+    if (outcome.kind === 'Denied' && outcome.retryAfterMs === undefined && outcome.error.status !== 429)
+      return `${action.kind}: ${outcome.error.message}`
+  return undefined
+}
+
+export function statusOf(
+  seen: Seen,
+  plan: MachineSetPlan,
+  results: readonly ActionResult<MachineSetAction>[],
+  now: number,
+): MachineSetStatus {
   const { set } = seen
   const counts = countsOf(seen, now)
   const read = understood(set)
   const problem = read.kind === 'Invalid' ? read.problem : undefined
   const generation = set.metadata.generation
-  const wanted = conditionsOf(counts, plan, problem).map((c) => ({
+  const wanted = conditionsOf(seen, counts, plan, { problem, refusal: refusalOf(results) }).map((c) => ({
     ...c,
     ...(generation !== undefined && { observedGeneration: generation }),
   }))
@@ -34,14 +49,20 @@ export function statusOf(seen: Seen, plan: MachineSetPlan, now: number): Machine
     counts.deleting === 0
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
-    phase: problem !== undefined ? 'Blocked' : isComplete ? 'Complete' : 'Progressing',
+    phase:
+      problem !== undefined ? 'Blocked' : isComplete ? 'Complete' : seen.hold === undefined ? 'Progressing' : 'Paused',
     replicas: counts.replicas,
     readyReplicas: counts.ready,
     availableReplicas: counts.available,
     deletingReplicas: counts.deleting,
+    outdatedReplicas: counts.outdated,
     ...(read.kind === 'Selector' && { selector: formatSelector(read.selector) }),
     ...waitingFor(seen, plan, now),
-    conditions: setConditions(set.status?.conditions, wanted, now),
+    conditions: setConditions(
+      set.status?.conditions?.filter((c) => c.type !== 'Paused' || seen.hold !== undefined),
+      wanted,
+      now,
+    ),
   }
 }
 
@@ -53,6 +74,7 @@ function countsOf(seen: Seen, now: number): Counts {
     ready: alive.filter(isReady).length,
     available: alive.filter((m) => isAvailable(readySinceMs(m))).length,
     deleting: seen.machines.filter((m) => isOwned(m, seen.set) && isDeleting(m)).length,
+    outdated: alive.filter((m) => isOutdated(seen.set, m)).length,
     wanted: seen.set.spec.replicas,
   }
 }
@@ -72,10 +94,16 @@ const condition = (type: string, holds: boolean, reason: Reason, message: string
   message,
 })
 
+interface Trouble {
+  readonly problem: string | undefined
+  readonly refusal: string | undefined
+}
+
 function conditionsOf(
+  { hold }: Seen,
   counts: Counts,
   { waiting, freeze }: MachineSetPlan,
-  problem: string | undefined,
+  { problem, refusal }: Trouble,
 ): WantedCondition[] {
   const { replicas, ready, wanted, deleting } = counts
   const isReached = ready >= wanted && replicas === wanted
@@ -94,13 +122,15 @@ function conditionsOf(
       ? condition(
           'Reconciling',
           true,
-          waiting === undefined ? 'Progressing' : waitingReason(waiting),
+          waiting === undefined ? 'Progressing' : waitingReason(waiting, freeze?.reason),
           waiting?.seen ?? reached[1],
         )
       : condition('Reconciling', false, problem === undefined ? 'AsDeclared' : 'InvalidSpec', 'nothing is under way'),
-    problem === undefined
-      ? condition('Stalled', false, 'AsDeclared', 'nothing needs a person')
-      : condition('Stalled', true, 'InvalidSpec', problem),
+    problem !== undefined
+      ? condition('Stalled', true, 'InvalidSpec', problem)
+      : refusal !== undefined
+        ? condition('Stalled', true, 'ActionRefused', refusal)
+        : condition('Stalled', false, 'AsDeclared', 'nothing needs a person'),
     condition(
       'Available',
       counts.available >= wanted,
@@ -110,10 +140,11 @@ function conditionsOf(
     freeze === undefined
       ? condition('ScalingFrozen', false, 'AsDeclared', 'machines may be made and removed')
       : condition('ScalingFrozen', true, freeze.reason, freeze.message),
+    ...(hold !== undefined && freeze !== undefined ? [condition('Paused', true, freeze.reason, freeze.message)] : []),
   ]
 }
 
-function waitingReason({ predicate }: NonNullable<MachineSetPlan['waiting']>): Reason {
+function waitingReason({ predicate }: NonNullable<MachineSetPlan['waiting']>, freeze: Reason | undefined): Reason {
   switch (predicate) {
     case 'PermitGranted':
       return 'PermitRequested'
@@ -121,6 +152,8 @@ function waitingReason({ predicate }: NonNullable<MachineSetPlan['waiting']>): R
       return 'PermitDenied'
     case 'WithinUnavailable':
       return 'BudgetExhausted'
+    case 'NotHeld':
+      return freeze ?? 'HoldPause'
     default:
       return predicate satisfies never
   }
