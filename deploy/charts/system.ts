@@ -1,16 +1,15 @@
 // The namespace in which our own namespaced objects live, and the accounts of our programs for those who run them as pods.
 import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programAccount, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'defender'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
-export const userOf = (program: Program): string => `kubenode:${program}`
+export const userOf = (program: Program): string => programUser(program)
 export const accountOf = (program: Program): string => `kubenode-${program}`
-export const accountUserOf = (program: Program): string =>
-  `system:serviceaccount:${SYSTEM_NAMESPACE}:${accountOf(program)}`
+export const accountUserOf = (program: Program): string => programAccount(program)
 
 export class SystemChart extends Chart {
   constructor(scope: Construct) {

@@ -3,6 +3,11 @@
 /** Where our namespaced objects (Leases, Secrets, ControllerRevisions) live. */
 export const SYSTEM_NAMESPACE = 'kubenode-system'
 
+/** The user in a program's client certificate, and its service account where it runs as a pod. */
+export const programUser = (program: string): string => `kubenode:${program}`
+export const programAccount = (program: string): string =>
+  `system:serviceaccount:${SYSTEM_NAMESPACE}:kubenode-${program}`
+
 /** One field manager a writer: server-side apply keeps them apart. */
 export const FIELD_MANAGERS = {
   sync: 'kubenode-sync',

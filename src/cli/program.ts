@@ -1,5 +1,6 @@
 // The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
 import { Command, CommanderError } from 'commander'
+import * as agent from './agent/commands.ts'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
@@ -8,12 +9,29 @@ import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as plan from './commands/plan.ts'
+import * as rules from './commands/rules.ts'
 import * as runRoles from './commands/run.ts'
+import * as unprotect from './commands/unprotect.ts'
 import * as version from './commands/version.ts'
+import * as whyNot from './commands/why-not.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 
-const COMMANDS = [apiserver, artifact, completion, freeze, inspect, lint, local, plan, runRoles, version]
+const COMMANDS = [
+  agent,
+  apiserver,
+  artifact,
+  completion,
+  freeze,
+  inspect,
+  lint,
+  local,
+  plan,
+  rules,
+  runRoles,
+  version,
+  whyNot,
+]
 
 export function buildProgram(io: Io): Command {
   const program = new Command('kubenode')

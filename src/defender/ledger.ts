@@ -93,6 +93,16 @@ export class WorkingLedger {
     this.#counts = { ...this.#counts, granted: this.#counts.granted + 1 }
   }
 
+  /** Something that takes no slot, such as a deletion by others. False when there is no room to count it. */
+  countOnly(series: readonly Series[]): boolean {
+    const entries = series.filter((s) => this.rates.needsEntry(s)).length
+    const isFull = this.rates.size + entries > MAX_RATES || this.#bytes + entries * BUCKET_BYTES > MAX_LEDGER_BYTES
+    if (isFull) return false
+    for (const s of series) this.rates.add(s)
+    this.#bytes += entries * BUCKET_BYTES
+    return true
+  }
+
   /** A slot whose grant was counted before, found again in its permit after the ledger was lost. */
   adopt(grant: Grant): void {
     this.#put(grant)

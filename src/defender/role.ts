@@ -8,6 +8,8 @@ import type { Informers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
 import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
+import { DefenderTime } from './defender-time.ts'
+import { createGuard } from './guard/guard.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
 import { WebhookPart, type WebhookOptions } from './webhook/part.ts'
@@ -64,7 +66,15 @@ export const createDefenderRole = ({
     if (webhook === undefined) return [loop]
     const findComponent = (component: string, version: string) =>
       caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
-    return [loop, new WebhookPart({ ...webhook, client, clock, log, findComponent })]
+    const guard = createGuard({
+      client,
+      caches,
+      clock,
+      random,
+      time: new DefenderTime(clock, serverNow),
+      identity,
+    })
+    return [loop, new WebhookPart({ ...webhook, client, clock, log, findComponent, guard })]
   },
 })
 

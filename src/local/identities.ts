@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
+import { programUser } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -14,7 +15,7 @@ import type { ResourceType } from '#schema/resource.ts'
 export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'defender'] as const
 export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
 
-export const userOf = (identity: ProgramIdentity): string => `kubenode:${identity}`
+export const userOf = (identity: ProgramIdentity): string => programUser(identity)
 
 const requests: ResourceType = {
   group: 'certificates.k8s.io',

@@ -4,28 +4,37 @@ import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
-import type { ApiKind } from '#api/kind.ts'
+import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
+import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { createCaches } from '#defender/caches.ts'
+import { DefenderTime } from '#defender/defender-time.ts'
+import { createGuard } from '#defender/guard/guard.ts'
 import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts'
 import { WebhookPart } from '#defender/webhook/part.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { install } from '#local/install.ts'
+import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
+import { eventually } from '#test/support/sync-bench.ts'
 
 let server: RunningServer
 let admin: KubeClient
 let part: WebhookPart
+let stopInformers: () => Promise<void> = async () => undefined
 let served = 0
 
 const connection = () => ({
@@ -37,11 +46,35 @@ const SECRETS: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural
 const secretKey = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
 
 async function startWebhook(): Promise<void> {
-  const impersonate = { user: 'kubenode:defender', groups: ['system:authenticated'] }
-  const client = new HttpKubeClient({ ...connection(), impersonate })
+  const client = asUser('kubenode:defender')
   const where = { listen: '127.0.0.1', port: 0, host: '127.0.0.1' }
-  part = new WebhookPart({ ...where, client, clock: systemClock, log: silentLogger, findComponent: () => undefined })
+  const informers = createInformers({ client, clock: systemClock, random: systemRandom, log: silentLogger })
+  const caches = createCaches(informers, { withClusters: false })
+  informers.start()
+  await informers.synced()
+  stopInformers = () => informers.stop()
+  const guard = createGuard({
+    client,
+    caches,
+    clock: systemClock,
+    random: systemRandom,
+    time: new DefenderTime(systemClock),
+    identity: 'test',
+  })
+  part = new WebhookPart({
+    ...where,
+    client,
+    clock: systemClock,
+    log: silentLogger,
+    findComponent: () => undefined,
+    guard,
+  })
   await part.start()
+}
+
+async function stopWebhook(): Promise<void> {
+  await part.stop()
+  await stopInformers()
 }
 
 /** The example of the kind under a new name, with another spec. */
@@ -88,7 +121,7 @@ beforeAll(async () => {
   await startWebhook()
 })
 afterAll(async () => {
-  await part.stop()
+  await stopWebhook()
   await server.stop()
 })
 beforeEach(async () => {
@@ -119,7 +152,7 @@ test('what is right is accepted, and a change that breaks it is refused', async 
 })
 
 test('a Defender that is away lets everything pass that the schema allows', async () => {
-  await part.stop()
+  await stopWebhook()
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toBe('accepted')
   const shapeless = changed(defenderPolicy, { mode: 'Loud' })
   expect(await said(apply(defenderPolicy, shapeless))).toMatch(/^422 DefenderPolicy\.kubenode\.io/)
@@ -129,7 +162,7 @@ test('a Defender that is away lets everything pass that the schema allows', asyn
 
 test('a restart serves the same certificate on another port, and the registration follows', async () => {
   const before = await registered()
-  await part.stop()
+  await stopWebhook()
   await startWebhook()
   const after = await registered()
   expect(after.ca).toBe(before.ca)
@@ -154,4 +187,69 @@ test('a registration that somebody deleted comes back', async () => {
   await admin.delete(webhookConfigurationType, { name: API_GROUP })
   expect(await part.look()).toBe(true)
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
+})
+
+const nodes: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
+const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+}
+const asUser = (user: string) =>
+  new HttpKubeClient({ ...connection(), impersonate: { user, groups: ['system:authenticated'] } })
+const makeNodes = (prefix: string, n: number) =>
+  Promise.all(
+    Array.from({ length: n }, (_, i) =>
+      admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: `${prefix}-${i}` } }),
+    ),
+  )
+
+test('Nodes that somebody deletes in bulk are held to the ledger, also all at once; a hold lifts it', async () => {
+  await makeNodes('bulk', 12)
+  const defender = asUser('kubenode:defender')
+  const before = await defender.create(defenderLedger, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'DefenderLedger',
+    metadata: { name: LEDGER_NAME },
+    spec: { sequence: 1 },
+  })
+  expect(before.spec.rates).toBeUndefined()
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => said(admin.delete(nodes, { name: `bulk-${i}` }))),
+  )
+  expect(answers.filter((a) => a === 'accepted')).toHaveLength(3)
+  expect(answers.filter((a) => a !== 'accepted').every((a) => a.includes('deletions are guarded: '))).toBe(true)
+  expect((await admin.list(nodes)).items).toHaveLength(9)
+  const [left] = (await admin.list(nodes)).items
+  const name = left?.metadata.name ?? ''
+  const until = new Date(Date.now() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z')
+  const hold: OperationalHold = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name: 'lift' },
+    spec: {
+      target: { kind: 'Cluster' as const, selector: {} },
+      effect: 'Unprotect' as const,
+      reason: 'a test',
+      author: 'me',
+      until,
+    },
+  }
+  await admin.create(operationalHold, hold)
+  await eventually(
+    () => said(admin.delete(nodes, { name })),
+    (a) => a === 'accepted',
+  )
+  await admin.delete(operationalHold, { name: 'lift' })
+  expect(await said(admin.delete(namespaces, { name: 'kube-public' }))).toMatch(/keeps the cluster alive|forbidden/i)
+  defender.close()
+})
+
+test('what our own controllers delete has its permits and is not asked about again', async () => {
+  await makeNodes('ours', 8)
+  const controllers = asUser('kubenode:controllers')
+  for (let i = 0; i < 8; i++) await controllers.delete(nodes, { name: `ours-${i}` })
+  controllers.close()
 })

@@ -7,9 +7,10 @@ import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Part } from '#runtime/manager.ts'
 import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
+import type { AskGuard } from '../guard/guard.ts'
 import type { FindComponent } from './review.ts'
 import { webhookConfiguration, webhookConfigurationType } from './registration.ts'
-import { WEBHOOK_PATH, WebhookServer } from './server.ts'
+import { WebhookServer } from './server.ts'
 
 export interface WebhookOptions {
   /** The address to listen on. */
@@ -25,6 +26,7 @@ export interface WebhookPartOptions extends WebhookOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly findComponent: FindComponent
+  readonly guard: AskGuard
 }
 
 /** How often certificate and registration are looked at: whoever deleted one of them finds it back, and no certificate runs out under a process that lives long. */
@@ -70,7 +72,7 @@ export class WebhookPart implements Part {
       const certificate = await sharedCertificate(client, host, clock)
       const port = await this.#serve(certificate)
       const address = host.includes(':') ? `[${host}]` : host
-      const configuration = webhookConfiguration(`https://${address}:${port}${WEBHOOK_PATH}`, certificate.ca)
+      const configuration = webhookConfiguration(`https://${address}:${port}`, certificate.ca)
       await client.apply(webhookConfigurationType, configuration, {
         fieldManager: FIELD_MANAGERS.defender,
         force: true,
@@ -83,10 +85,10 @@ export class WebhookPart implements Part {
   }
 
   async #serve(certificate: WebhookCertificate): Promise<number> {
-    const { log, listen, port, findComponent } = this.#options
+    const { log, listen, port, findComponent, guard } = this.#options
     if (this.#serving === undefined) {
       const judge = { validator: createValidator(), findComponent }
-      const server = new WebhookServer({ certificate, judge, log, host: listen, port })
+      const server = new WebhookServer({ certificate, judge, guard, log, host: listen, port })
       this.#serving = { server, port: await server.start(), certificate }
       log.info('webhook serves', { port: this.#serving.port })
     } else if (this.#serving.certificate.cert !== certificate.cert) {

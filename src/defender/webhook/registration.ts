@@ -1,9 +1,12 @@
-// The ValidatingWebhookConfiguration: our kinds only, and Ignore on failure. A Defender that is down must not keep people from changing what they declared;
+// The ValidatingWebhookConfiguration: our kinds, and deletions that are guarded. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
 // the schema still holds, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
+import { programAccount, programUser } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { GUARDED_KINDS, type GuardedKind } from '../guard/guarded-kinds.ts'
+import { GUARD_PATH, WEBHOOK_PATH } from './server.ts'
 
 export const webhookConfigurationType: ResourceType = {
   group: 'admissionregistration.k8s.io',
@@ -18,7 +21,10 @@ export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 /** Written by the Defender, or by controllers on each step: what they write they have checked. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['DefenderLedger', 'Inventory'])
 
-export const webhookConfiguration = (url: string, ca: string): KubeObject => ({
+/** Their deletions are held by permits, or by the guard of what git no longer declares. */
+const OURS = (['controllers', 'sync'] as const).flatMap((program) => [programUser(program), programAccount(program)])
+
+export const webhookConfiguration = (address: string, ca: string): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: webhookConfigurationType.kind,
   metadata: { name: WEBHOOK_CONFIGURATION },
@@ -30,7 +36,7 @@ export const webhookConfiguration = (url: string, ca: string): KubeObject => ({
       failurePolicy: 'Ignore',
       timeoutSeconds: 5,
       matchPolicy: 'Equivalent',
-      clientConfig: { url, caBundle: Buffer.from(ca).toString('base64') },
+      clientConfig: clientConfig(WEBHOOK_PATH, address, ca),
       rules: [
         {
           apiGroups: [API_GROUP],
@@ -43,5 +49,26 @@ export const webhookConfiguration = (url: string, ca: string): KubeObject => ({
         },
       ],
     },
+    ...GUARDED_KINDS.map((guarded) => guardWebhook(guarded, clientConfig(GUARD_PATH, address, ca))),
   ],
+})
+
+const clientConfig = (path: string, address: string, ca: string) => ({
+  url: `${address}${path}`,
+  caBundle: Buffer.from(ca).toString('base64'),
+})
+
+const guardWebhook = ({ group, plural, whenDown }: GuardedKind, config: ReturnType<typeof clientConfig>) => ({
+  name: `${plural}.deletions.kubenode.io`,
+  admissionReviewVersions: ['v1'],
+  // Counting is an effect; a dry run is not counted.
+  sideEffects: 'NoneOnDryRun',
+  failurePolicy: whenDown,
+  timeoutSeconds: 10,
+  matchPolicy: 'Equivalent',
+  matchConditions: [
+    { name: 'others', expression: `!(request.userInfo.username in ${JSON.stringify(OURS).replaceAll('"', "'")})` },
+  ],
+  clientConfig: config,
+  rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
 })

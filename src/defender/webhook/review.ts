@@ -17,6 +17,8 @@ export interface AdmissionRequest {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
   readonly operation: string
   readonly subResource?: string
+  readonly name?: string
+  readonly dryRun?: boolean
   readonly object?: unknown
   readonly oldObject?: unknown
 }
@@ -27,7 +29,12 @@ export interface AdmissionAnswer {
   readonly response: {
     readonly uid: string
     readonly allowed: boolean
-    readonly status?: { readonly code: number; readonly reason: string; readonly message: string }
+    readonly status?: {
+      readonly code: number
+      readonly reason: string
+      readonly message: string
+      readonly details?: { readonly retryAfterSeconds: number }
+    }
     readonly warnings?: readonly string[]
   }
 }

@@ -4,10 +4,13 @@ import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import type { AskGuard } from '../guard/guard.ts'
+import { reviewDeletion } from '../guard/review.ts'
 import type { WebhookCertificate } from './certificate.ts'
 import { type Judge, parseReview, review } from './review.ts'
 
 export const WEBHOOK_PATH = '/admit'
+export const GUARD_PATH = '/deletions'
 
 /** An object of ours is bounded by the API server at 1.5 MiB; a review of an update holds two, and some room. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -19,6 +22,7 @@ const MOST_CONNECTIONS = 64
 export interface WebhookServerOptions {
   readonly certificate: WebhookCertificate
   readonly judge: Judge
+  readonly guard: AskGuard
   readonly log: Logger
   readonly host: string
   /** 0 lets the system choose. */
@@ -84,14 +88,16 @@ export class WebhookServer {
   }
 
   async #reply(request: IncomingMessage): Promise<Reply> {
-    if ((request.url ?? '').split('?', 1)[0] !== WEBHOOK_PATH)
-      return { status: 404, body: { message: `there is only ${WEBHOOK_PATH}` } }
+    const path = (request.url ?? '').split('?', 1)[0]
+    if (path !== WEBHOOK_PATH && path !== GUARD_PATH)
+      return { status: 404, body: { message: `there are only ${WEBHOOK_PATH} and ${GUARD_PATH}` } }
     if (request.method !== 'POST') return { status: 405, body: { message: 'POST an AdmissionReview' } }
     const text = await bodyOf(request)
     if (text === undefined) return { status: 413, body: { message: `at most ${MAX_BODY_BYTES} bytes` } }
     const asked = parseReview(parsed(text))
     if (typeof asked === 'string') return { status: 400, body: { message: asked } }
-    return { status: 200, body: review(asked, this.#options.judge) }
+    const { judge, guard } = this.#options
+    return { status: 200, body: path === GUARD_PATH ? await reviewDeletion(asked, guard) : review(asked, judge) }
   }
 }
 

@@ -15,7 +15,7 @@ import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { isUsable, newCertificate, sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import { webhookConfiguration } from './registration.ts'
 import { parseReview } from './review.ts'
-import { WEBHOOK_PATH, WebhookServer } from './server.ts'
+import { GUARD_PATH, WEBHOOK_PATH, WebhookServer } from './server.ts'
 
 const NOW = Date.now()
 /** a needs b, b needs a; c needs nothing. */
@@ -34,6 +34,10 @@ beforeAll(async () => {
   server = new WebhookServer({
     certificate,
     judge: { validator: createValidator(), findComponent },
+    guard: async ({ kind, name, isDryRun }) =>
+      kind === 'Machine' && name === 'm-1' && !isDryRun
+        ? { kind: 'Held', why: 'too many', retryAfterMs: 1_500 }
+        : { kind: 'Passes', ledger: undefined },
     log: silentLogger,
     host: '127.0.0.1',
     port: 0,
@@ -191,4 +195,28 @@ test('the registration fails open and asks for our kinds only', () => {
   >[]
   expect(hook).toMatchObject({ failurePolicy: 'Ignore', sideEffects: 'None', admissionReviewVersions: ['v1'] })
   expect(JSON.stringify(hook?.['rules'])).not.toContain('defenderledgers')
+})
+
+describe('deletions', () => {
+  const deletion = (rest: object) => ({
+    ...reviewOf({ kind: 'Machine' }, undefined, { operation: 'DELETE', name: 'm-1', oldObject: {}, ...rest }),
+  })
+  test('that the guard holds are answered with 429, why, and when to come back', async () => {
+    const { json } = await send(JSON.stringify(deletion({})), { path: GUARD_PATH })
+    expect(json).toMatchObject({
+      response: {
+        allowed: false,
+        status: { code: 429, message: 'deletions are guarded: too many', details: { retryAfterSeconds: 2 } },
+      },
+    })
+  })
+  test.each([
+    ['another object', { name: 'm-2' }],
+    ['a dry run', { dryRun: true }],
+    ['a subresource', { subResource: 'status' }],
+    ['something that is no deletion', { operation: 'UPDATE' }],
+  ])('of %s pass', async (_, rest) => {
+    const { json } = await send(JSON.stringify(deletion(rest)), { path: GUARD_PATH })
+    expect(json).toMatchObject({ response: { allowed: true } })
+  })
 })

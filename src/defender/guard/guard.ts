@@ -1,0 +1,77 @@
+// Answers for deletions: reads the ledger, decides, and lets a deletion pass only after it was counted. What cannot be counted does not pass.
+import { LEDGER_NAME, defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { compareAndSwap, type Mutation } from '#runtime/compare-and-swap.ts'
+import { staleness, type Caches } from '../caches.ts'
+import type { DefenderTime } from '../defender-time.ts'
+import { asOfMs } from '../ledger.ts'
+import { guardedKind } from './guarded-kinds.ts'
+import { type DeletionVerdict, planDeletion } from './plan.ts'
+
+export interface Deletion {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly isEnding: boolean
+  /** Asked for practice: nothing is counted. */
+  readonly isDryRun: boolean
+}
+
+export type AskGuard = (deletion: Deletion) => Promise<DeletionVerdict>
+
+export interface GuardOptions {
+  readonly client: KubeClient
+  readonly caches: Caches
+  readonly clock: Clock
+  readonly random: Random
+  readonly time: DefenderTime
+  readonly identity: string
+}
+
+/** The loop swaps the same ledger, and others delete at the same time: tries are cheap, and the API server waits ten seconds. */
+const ATTEMPTS = 24
+
+export const createGuard =
+  ({ client, caches, clock, random, time, identity }: GuardOptions): AskGuard =>
+  async ({ group, kind, name, isEnding, isDryRun }) => {
+    const guarded = guardedKind(group, kind)
+    if (guarded === undefined) return { kind: 'Passes', ledger: undefined }
+    const isKnown = staleness(caches) === undefined
+    const counts: Readonly<Record<string, number>> = isKnown
+      ? { Machine: caches.machines.list().length, Node: caches.nodes.list().length }
+      : {}
+    let verdict: DeletionVerdict | undefined
+    const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
+      verdict = planDeletion({
+        guarded,
+        name,
+        isEnding,
+        present: counts[kind] ?? 0,
+        holds: caches.holds.list(),
+        ledger: current?.spec,
+        now: time.at(asOfMs(current?.spec)),
+        wall: clock.now(),
+        leader: identity,
+      })
+      if (verdict.kind === 'Held') return { kind: 'Refuse', reason: verdict.why }
+      if (verdict.ledger === undefined || current === undefined || isDryRun) return { kind: 'Keep' }
+      return { kind: 'Write', object: { ...current, spec: verdict.ledger } }
+    }
+    const swap = await compareAndSwap(client, defenderLedger, { name: LEDGER_NAME }, mutate, {
+      clock,
+      random,
+      attempts: ATTEMPTS,
+      fieldManager: FIELD_MANAGERS.defender,
+    })
+    if (verdict?.kind === 'Held' || (swap.kind === 'Swapped' && verdict !== undefined)) return verdict
+    // Nothing was counted because there was nothing to count: an object that is ending, before there is a ledger.
+    if (verdict?.kind === 'Passes' && verdict.ledger === undefined) return verdict
+    return {
+      kind: 'Held',
+      why: `it could not be counted (${'reason' in swap ? swap.reason : 'unknown'}); try again`,
+      retryAfterMs: 1_000,
+    }
+  }
