@@ -25,6 +25,10 @@ export interface AgentOptions {
   /** The node is this very host, not the folder: its paths are the host's, and systemd runs components where it runs the host. */
   readonly host?: boolean
   readonly version: string
+  /** The slot of the agent's own component that it runs from, as its supervisor says. */
+  readonly slot?: string
+  /** Ends the process for its supervisor to start another copy. */
+  readonly endForSwitch?: () => never
   /** The program that we run on; components that are scripts find it in their PATH. */
   readonly nodeBinary: string
   readonly clock: Clock

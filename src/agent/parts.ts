@@ -31,6 +31,7 @@ import { NodeObject } from './node/node-object.ts'
 import { isSameStatus, nodeStatus } from './node/node-status.ts'
 import { StatusWriter } from './node/writer.ts'
 import { WithSelf } from './self/self-process.ts'
+import { AGENT_COMPONENT } from './self/switch-file.ts'
 import { readPermit } from './permits.ts'
 import { preflightOnNode } from './preflight/on-node.ts'
 import { readNodeFacts } from './preflight/read.ts'
@@ -143,6 +144,9 @@ export function buildParts(o: PartsOptions): Parts {
     onChange: () => {
       board.look()
       machineWriter.touch()
+      const own = components.workers.find((w) => w.component === AGENT_COMPONENT)
+      if (own !== undefined)
+        void supervisor.settled(own.record).catch((error: unknown) => log.warn('end of trial not written', { error }))
     },
   })
   const running = new RunningPrograms(dir)

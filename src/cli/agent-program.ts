@@ -1,6 +1,7 @@
 // The program of the agent: reads its arguments, ends on a signal, says with which code. It loads nothing of the other commands.
-import { execPath } from 'node:process'
+import { execPath, exit } from 'node:process'
 import { runAgent } from '#agent/agent.ts'
+import { EXIT_SWITCH } from '#agent/self/switch-file.ts'
 import { stopNode } from '#agent/stop-node.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
@@ -14,7 +15,7 @@ export const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
 const VERSION = '0.0.0'
-const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--stop]\n'
+const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--slot SLOT] [--stop]\n'
 
 export interface AgentArguments {
   readonly root: string
@@ -22,15 +23,20 @@ export interface AgentArguments {
   readonly stop: boolean
   /** The node is this host; the folder holds what the agent knows. */
   readonly host: boolean
+  /** Said by the supervisor: the slot that this copy lies in, empty for the one that the host was joined with. */
+  readonly slot?: string
 }
 
 export function parseArguments(argv: readonly string[]): AgentArguments | undefined {
   const at = argv.indexOf('--root')
   const root = at === -1 ? undefined : argv[at + 1]
-  const rest = argv.filter((a, n) => n !== at && n !== at + 1 && a !== '--stop' && a !== '--host')
+  const slotAt = argv.indexOf('--slot')
+  const slot = slotAt === -1 ? undefined : argv[slotAt + 1]
+  const taken = new Set([at, at + 1, ...(slotAt === -1 ? [] : [slotAt, slotAt + 1])])
+  const rest = argv.filter((a, n) => !taken.has(n) && a !== '--stop' && a !== '--host')
   return root === undefined || root.startsWith('-') || rest.length > 0
     ? undefined
-    : { root, stop: argv.includes('--stop'), host: argv.includes('--host') }
+    : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...(slot === undefined ? {} : { slot }) }
 }
 
 /** JSON lines, without a library: every megabyte counts on ten thousand nodes. */
@@ -58,7 +64,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       await stopNode(common)
       return 0
     }
-    return (await runAgent({ ...common, host: given.host, version: VERSION, signal: stop.signal })) === 'Reboot'
+    const own = given.slot === undefined ? {} : { slot: given.slot, endForSwitch: () => exit(EXIT_SWITCH) }
+    return (await runAgent({ ...common, ...own, host: given.host, version: VERSION, signal: stop.signal })) === 'Reboot'
       ? EXIT_REBOOT
       : 0
   } catch (e) {

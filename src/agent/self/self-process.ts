@@ -1,0 +1,112 @@
+// The agent as one of its own components: it cannot stop itself and start another, so it writes down which copy shall run and ends; its supervisor does the
+// rest. All other components are none of its business.
+import { KubeNodeError } from '#lib/errors.ts'
+import type { ProcessReading } from '../components/plan.ts'
+import type { ComponentRecord } from '../components/record.ts'
+import { removeDurably, writeDurably } from '../files/durable.ts'
+import type { Files } from '../files/port.ts'
+import type { NodeDir } from '../node-dir.ts'
+import type { Processes, Service, StartRequest } from '../supervise/port.ts'
+import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
+
+export interface SelfOptions {
+  readonly files: Files
+  readonly dir: NodeDir
+  /** The slot that this very process runs from: empty for the copy that the host was joined with; undefined without a supervisor. */
+  readonly slot: string | undefined
+  /** Ends the process so that the supervisor starts what is current now. Does not return. */
+  readonly end: () => never
+}
+
+export class WithSelf implements Processes {
+  readonly #base: Processes
+  readonly #o: SelfOptions
+
+  constructor(base: Processes, options: SelfOptions) {
+    this.#base = base
+    this.#o = options
+  }
+
+  async adopt(): Promise<void> {
+    await this.#base.adopt()
+  }
+
+  async start(request: StartRequest): Promise<void> {
+    if (request.component !== AGENT_COMPONENT) return this.#base.start(request)
+    const { files, dir, slot: own, end } = this.#o
+    const { slot } = request
+    if (own === slot) return undefined
+    if (own === undefined)
+      throw new KubeNodeError(
+        'KN8050',
+        'cannot switch the agent: it was not started by its supervisor; run kubenode agent join on the host again',
+      )
+    const path = switchFile(dir.state)
+    const open = parseSwitch((await files.read(path))?.toString('utf8'))
+    if (open?.to === slot && open.gaveUp !== undefined)
+      throw new KubeNodeError('KN8051', `cannot switch the agent: ${open.gaveUp}`)
+    await writeDurably(files, path, JSON.stringify({ to: slot, from: own }))
+    return end()
+  }
+
+  /** The new one is here, and whoever can hear it knows: the supervisor shall not go back any more. */
+  async reported(): Promise<void> {
+    const { files, dir, slot } = this.#o
+    if (slot === undefined || slot === '') return
+    if ((await files.read(reportedFile(dir.state)))?.toString('utf8') === slot) return
+    await writeDurably(files, reportedFile(dir.state), slot)
+  }
+
+  /** Its probes held: from now on its ends are like those of any agent. */
+  async settled(record: ComponentRecord | undefined): Promise<void> {
+    const { files, dir, slot } = this.#o
+    if (record?.state !== 'Healthy' || record.current?.id !== slot) return
+    await removeDurably(files, switchFile(dir.state))
+  }
+
+  async stop(component: string): Promise<void> {
+    if (component !== AGENT_COMPONENT) return this.#base.stop(component)
+    return undefined
+  }
+
+  async forget(component: string, service: Service | undefined): Promise<void> {
+    if (component !== AGENT_COMPONENT) return this.#base.forget?.(component, service)
+    return removeDurably(this.#o.files, switchFile(this.#o.dir.state))
+  }
+
+  async drift(request: StartRequest): Promise<string | undefined> {
+    return request.component === AGENT_COMPONENT ? undefined : this.#base.drift?.(request)
+  }
+
+  async mend(request: StartRequest): Promise<void> {
+    if (request.component !== AGENT_COMPONENT) await this.#base.mend?.(request)
+  }
+
+  main(component: string): number | undefined {
+    return component === AGENT_COMPONENT ? undefined : this.#base.main?.(component)
+  }
+
+  signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
+    if (component !== AGENT_COMPONENT) this.#base.signal(component, signal)
+  }
+
+  reading(component: string): ProcessReading {
+    return component === AGENT_COMPONENT ? 'Running' : this.#base.reading(component)
+  }
+
+  describe(component: string): string | undefined {
+    return component === AGENT_COMPONENT ? undefined : this.#base.describe(component)
+  }
+
+  brakeMs(component: string): number {
+    return component === AGENT_COMPONENT ? 0 : this.#base.brakeMs(component)
+  }
+
+  onChange(listener: (component: string) => void): void {
+    this.#base.onChange(listener)
+  }
+
+  close(): void {
+    this.#base.close()
+  }
+}

@@ -1,0 +1,39 @@
+// Pure: what the supervisor of the agent does next. It knows one rule: a copy that is on trial has so long and so many starts to report, or the one before
+// comes back.
+import type { AgentSwitch } from './switch-file.ts'
+
+export interface Trial {
+  readonly open: AgentSwitch | undefined
+  /** The slot that reported last. */
+  readonly reported: string | undefined
+  /** How often the copy on trial has ended. */
+  readonly ends: number
+  readonly forMs: number
+}
+
+export type Verdict =
+  | { readonly kind: 'None' | 'Wait' | 'Passed' }
+  | { readonly kind: 'GoBack'; readonly reason: string }
+
+/** A start, a connection and one write take seconds; two minutes forgive a busy API server. */
+export const REPORT_WITHIN_MS = 120_000
+export const MAX_ENDS = 3
+
+export function judgeTrial({ open, reported, ends, forMs }: Trial): Verdict {
+  if (open === undefined || open.gaveUp !== undefined) return { kind: 'None' }
+  // Also one that reported, as long as its probes have not held.
+  if (ends >= MAX_ENDS) return { kind: 'GoBack', reason: `the new agent ended ${ends} times while it was on trial` }
+  if (reported === open.to) return { kind: 'Passed' }
+  if (forMs >= REPORT_WITHIN_MS)
+    return { kind: 'GoBack', reason: `the new agent did not report within ${REPORT_WITHIN_MS / 1_000} s` }
+  return { kind: 'Wait' }
+}
+
+const FIRST_PAUSE_MS = 500
+const MOST_PAUSE_MS = 30_000
+/** Who ran for so long has not crashed at its start. */
+const CALM_MS = 60_000
+
+/** How long to wait before the next start of an agent that ended by itself. */
+export const pauseMs = (endsInARow: number, ranMs: number): number =>
+  ranMs >= CALM_MS ? FIRST_PAUSE_MS : Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(endsInARow, 10))

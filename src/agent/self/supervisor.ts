@@ -1,0 +1,130 @@
+// Keeps one agent running and switches it: starts what `current` names, and puts the copy before back when a new one does not report. Small, and changed as
+// rarely as can be: nothing watches over it but systemd.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import { MAX_ENDS, judgeTrial, pauseMs } from './supervision.ts'
+import * as place from './switch-file.ts'
+
+export interface AgentSupervisorOptions {
+  /** The agent's state folder. */
+  readonly state: string
+  readonly node: string
+  /** The copy that the host was joined with. */
+  readonly program: string
+  /** Further arguments of the agent. */
+  readonly args: readonly string[]
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+const LOOK_EVERY_MS = 1_000
+/** What ends so has said why, and starting it again at once cannot help. */
+const FINAL_CODES: ReadonlySet<number> = new Set([0, 75, 78])
+
+/** Answers the code of an agent that ended for good. */
+export async function superviseAgent(options: AgentSupervisorOptions): Promise<number> {
+  const { clock, log, signal } = options
+  let inARow = 0
+  let trial: { readonly to: string; readonly since: number; ends: number } | undefined
+  while (!signal.aborted) {
+    const open = openSwitch(options.state)
+    if (open?.gaveUp === undefined && open?.to !== trial?.to)
+      trial = open === undefined ? undefined : { to: open.to, since: clock.monotonic(), ends: 0 }
+    const startedAt = clock.monotonic()
+    const child = start(options)
+    const code = await ended(child, options, () => {
+      const forMs = trial === undefined ? 0 : clock.monotonic() - trial.since
+      return judgeTrial({ open, reported: reported(options.state), ends: 0, forMs }).kind === 'GoBack'
+    })
+    if (signal.aborted) return code
+    if (code === place.EXIT_SWITCH) {
+      inARow = 0
+      continue
+    }
+    if (trial !== undefined) trial.ends++
+    const verdict = judgeTrial({
+      open,
+      reported: reported(options.state),
+      ends: trial?.ends ?? 0,
+      forMs: trial === undefined ? 0 : clock.monotonic() - trial.since,
+    })
+    if (verdict.kind === 'GoBack' && open !== undefined) {
+      log.warn('agent goes back', { to: open.from, reason: verdict.reason })
+      goBack(options.state, open, verdict.reason)
+      trial = undefined
+      continue
+    }
+    if (FINAL_CODES.has(code) && verdict.kind !== 'Wait') return code
+    const ranMs = clock.monotonic() - startedAt
+    inARow = ranMs > LOOK_EVERY_MS * 60 ? 0 : inARow + 1
+    log.warn('agent ended', { code, ranMs: Math.round(ranMs) })
+    await clock
+      .sleep(verdict.kind === 'Wait' ? LOOK_EVERY_MS / MAX_ENDS : pauseMs(inARow, ranMs), signal)
+      .catch(() => undefined)
+  }
+  return 0
+}
+
+function start({ state, node, program, args }: AgentSupervisorOptions): ChildProcess {
+  const slot = currentSlot(state)
+  const own = slot === '' ? undefined : join(place.agentSlotFolder(state, slot), place.AGENT_PROGRAM)
+  const itsNode = slot === '' ? node : join(place.agentSlotFolder(state, slot), place.AGENT_NODE)
+  return spawn(
+    existsSync(itsNode) ? itsNode : node,
+    [own ?? program, ...args, '--slot', own === undefined ? '' : slot],
+    {
+      stdio: 'inherit',
+    },
+  )
+}
+
+/** Empty: the copy that the host was joined with. */
+function currentSlot(state: string): string {
+  try {
+    const slot = basename(readlinkSync(place.agentCurrentLink(state)))
+    return existsSync(join(place.agentSlotFolder(state, slot), place.AGENT_PROGRAM)) ? slot : ''
+  } catch {
+    return ''
+  }
+}
+
+function ended(child: ChildProcess, { clock, signal }: AgentSupervisorOptions, isOver: () => boolean): Promise<number> {
+  return new Promise((resolve) => {
+    const pass = (): void => void child.kill('SIGTERM')
+    signal.addEventListener('abort', pass, { once: true })
+    const look = (): void => {
+      // It may hang in a way that TERM does not end.
+      if (isOver()) child.kill('SIGKILL')
+      timer = clock.after(LOOK_EVERY_MS, look)
+    }
+    let timer = clock.after(LOOK_EVERY_MS, look)
+    const done = (code: number): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', pass)
+      resolve(code)
+    }
+    child.once('error', () => done(1))
+    child.once('exit', (code) => done(code ?? 1))
+  })
+}
+
+const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
+const openSwitch = (state: string) => place.parseSwitch(read(place.switchFile(state)))
+const reported = (state: string): string | undefined => read(place.reportedFile(state))?.trim()
+
+/** The link first: whatever happens then, what runs next is the copy that worked. */
+function goBack(state: string, open: place.AgentSwitch, reason: string): void {
+  const link = place.agentCurrentLink(state)
+  if (open.from === '') rmSync(link, { force: true })
+  else {
+    rmSync(`${link}.back`, { force: true })
+    symlinkSync(place.agentSlotFolder(state, open.from), `${link}.back`)
+    renameSync(`${link}.back`, link)
+  }
+  writeFileSync(`${place.switchFile(state)}.back`, JSON.stringify({ ...open, gaveUp: reason }))
+  renameSync(`${place.switchFile(state)}.back`, place.switchFile(state))
+}

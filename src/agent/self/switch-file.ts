@@ -1,0 +1,44 @@
+// What agent and supervisor tell each other while the agent is switched: which copy shall run, which one reported, which one was given up. Files, since one
+// of the two is always just about to end.
+import { join } from 'node:path'
+import { isObject } from '#lib/json.ts'
+
+/** The agent as a component. */
+export const AGENT_COMPONENT = 'kubenode-agent'
+
+/** The program inside a slot of it. */
+export const AGENT_PROGRAM = 'tree/agent.mjs'
+/** Node may come with it. */
+export const AGENT_NODE = 'tree/bin/node'
+
+/** With this code an agent asks its supervisor to start what `current` names now. */
+export const EXIT_SWITCH = 76
+
+export const switchFile = (state: string): string => join(state, 'agent-switch.json')
+export const reportedFile = (state: string): string => join(state, 'agent-reported')
+export const agentCurrentLink = (state: string): string => join(state, 'components', AGENT_COMPONENT, 'current')
+export const agentSlotFolder = (state: string, slot: string): string =>
+  join(state, 'components', AGENT_COMPONENT, 'slots', slot)
+
+export interface AgentSwitch {
+  /** The slot that shall run. */
+  readonly to: string
+  /** The slot to go back to; empty: the copy that the host was joined with. */
+  readonly from: string
+  /** Set by the supervisor: `to` was tried, and this is why it was given up. */
+  readonly gaveUp?: string
+}
+
+export function parseSwitch(text: string | undefined): AgentSwitch | undefined {
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    const isGood = isObject(value) && isSlot(value['to']) && (value['from'] === '' || isSlot(value['from']))
+    return isGood ? (value as unknown as AgentSwitch) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** They become parts of paths. */
+const isSlot = (v: unknown): boolean => typeof v === 'string' && /^[0-9a-f]{16}-\d{1,6}$/.test(v)

@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execPath } from 'node:process'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { newPublisher } from '#agent/testing/release.ts'
+import { bundleAgent } from './bundle.ts'
+import { bundleText, prepareHost, type JoinHost } from './join-host.ts'
+import { agentUnit } from './unit.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const root = join(import.meta.dirname, '../../..')
+
+test('S6 two bundles of one checkout are equal to the byte, and load nothing but what Node has', async () => {
+  const made = []
+  for (const out of ['a', 'b']) made.push(await bundleAgent({ root, out: join(folder, out), prefix: '/opt/kubenode' }))
+  const digests = made.map((m) => m.map((f) => f.sha256))
+  expect(digests[0]).toEqual(digests[1])
+  const known = new Set(builtinModules.flatMap((m) => [m, `node:${m}`]))
+  for (const name of ['agent.mjs', 'supervisor.mjs']) {
+    const text = readFileSync(join(folder, 'a', name), 'utf8')
+    const loaded = [...text.matchAll(/^import (?:[^'"]+ from )?["']([^"']+)["']/gm)].map((m) => m[1] ?? '')
+    expect(loaded.filter((m) => !known.has(m))).toEqual([])
+    // Paths of the machine that made it would differ on the next.
+    expect(text).not.toContain(root)
+  }
+  // The small one stays small: nothing watches over it.
+  expect(statSync(join(folder, 'a/supervisor.mjs')).size).toBeLessThan(16_384)
+})
+
+const bundle = JSON.stringify({
+  server: 'https://127.0.0.1:1',
+  caData: Buffer.from('-----BEGIN CERTIFICATE-----\nx').toString('base64'),
+  token: 'abcdef.0123456789abcdef',
+  machine: 'm-1',
+  cluster: 'test',
+  artifactBase: 'file:///a/',
+  trust: newPublisher().anchor,
+})
+
+describe('joining a host', () => {
+  const host = (more: Partial<JoinHost> = {}): JoinHost => ({
+    bundle,
+    root: join(folder, 'lib'),
+    prefix: join(folder, 'opt'),
+    from: join(folder, 'from'),
+    units: join(folder, 'units'),
+    node: execPath,
+    ...more,
+  })
+  beforeEach(() => {
+    mkdirSync(join(folder, 'from'))
+    for (const name of ['agent.mjs', 'supervisor.mjs']) writeFileSync(join(folder, 'from', name), name)
+  })
+
+  test('puts programs, unit and bundle into place, and the secret is nobody else’s to read', () => {
+    expect(prepareHost(host())).toBe('this host joins test as m-1')
+    expect(readFileSync(join(folder, 'lib/join.json'), 'utf8')).toBe(bundle)
+    expect(statSync(join(folder, 'lib/join.json')).mode & 0o777).toBe(0o600)
+    for (const path of ['opt/agent.mjs', 'opt/supervisor.mjs', 'opt/bin/node', 'units/kubenode-agent.service'])
+      expect(existsSync(join(folder, path))).toBe(true)
+  })
+
+  test('may be said twice, as long as nobody joined', () => {
+    prepareHost(host())
+    prepareHost(host())
+    mkdirSync(join(folder, 'lib/state/identity'), { recursive: true })
+    writeFileSync(join(folder, 'lib/state/identity/identity.json'), '{}')
+    expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1: this host has an identity/)
+  })
+
+  test('with what is no bundle changes nothing', () => {
+    expect(() => prepareHost(host({ bundle: 'nonsense' }))).toThrow(/^KN8003/)
+    expect(existsSync(join(folder, 'opt'))).toBe(false)
+  })
+
+  test('takes the bundle as JSON, in base64 or from a file', () => {
+    writeFileSync(join(folder, 'join.json'), `${bundle}\n`)
+    expect([bundle, Buffer.from(bundle).toString('base64'), `@${folder}/join.json`].map(bundleText)).toEqual([
+      bundle,
+      bundle,
+      bundle,
+    ])
+  })
+})
+
+test('S22 the unit of the agent opens no socket and is held to what it needs', () => {
+  const unit = agentUnit({ node: '/n', folder: '/f', root: '/r' }).split('\n')
+  expect(unit).toContain(
+    'ExecStart=/n --max-old-space-size=24 --max-semi-space-size=1 /f/supervisor.mjs /f/agent.mjs --host --root /r',
+  )
+  for (const line of [
+    'KillMode=process',
+    'RestrictSUIDSGID=yes',
+    'ProtectClock=yes',
+    'LockPersonality=yes',
+    'RestartPreventExitStatus=78',
+  ])
+    expect(unit).toContain(line)
+})

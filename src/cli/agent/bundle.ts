@@ -1,0 +1,58 @@
+// Makes what a host needs to run an agent: two files of plain JavaScript and the unit. The bundler is a tool of whoever makes a release; no agent needs it.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { agentUnit } from './unit.ts'
+
+export interface BundleOptions {
+  /** Of the checkout. */
+  readonly root: string
+  readonly out: string
+  /** Where it will lie on the hosts. */
+  readonly prefix: string
+  /** The Node to put beside it; absent: the host has one. */
+  readonly node?: string
+}
+
+export interface Bundled {
+  readonly file: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+const ENTRIES = { 'agent.mjs': 'agent-entry.ts', 'supervisor.mjs': 'supervisor-main.ts' } as const
+export const AGENT_FOLDER = '/var/lib/kubenode'
+
+export async function bundleAgent({ root, out, prefix, node }: BundleOptions): Promise<readonly Bundled[]> {
+  const { rolldown } = await import('rolldown').catch((cause: unknown) => {
+    throw new KubeNodeError(
+      'KN1050',
+      `cannot bundle the agent in ${root}: the bundler is not installed; run npm ci without --omit=dev`,
+      { cause },
+    )
+  })
+  mkdirSync(out, { recursive: true })
+  const made: Bundled[] = []
+  for (const [name, entry] of Object.entries(ENTRIES)) {
+    const build = await rolldown({
+      cwd: root,
+      input: join(root, 'src/cli/agent', entry),
+      platform: 'node',
+      logLevel: 'silent',
+    })
+    const file = join(out, name)
+    await build.write({ file, format: 'esm', codeSplitting: false, comments: false })
+    await build.close()
+    const bytes = readFileSync(file)
+    made.push({ file, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
+  }
+  const itsNode = join(prefix, 'bin/node')
+  if (node !== undefined) {
+    mkdirSync(join(out, 'bin'), { recursive: true })
+    cpSync(node, join(out, 'bin/node'), { dereference: true })
+  }
+  const unit = agentUnit({ node: itsNode, folder: prefix, root: AGENT_FOLDER })
+  writeFileSync(join(out, 'kubenode-agent.service'), unit)
+  return made
+}

@@ -1,0 +1,46 @@
+// `kubenode agent …`: makes the agent's bundle, joins this host, runs an agent.
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { Exit } from '../exit.ts'
+import type { Io } from '../io.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+export function register(program: Command, io: Io): void {
+  const agent = program.command('agent').description('the agent of a node: its bundle, joining a host, running it')
+  agent
+    .command('bundle')
+    .description('make the files that a host needs: agent.mjs, supervisor.mjs and a systemd unit')
+    .requiredOption('--out <dir>', 'where to write them')
+    .option('--prefix <dir>', 'where they will lie on the hosts', '/opt/kubenode')
+    .option('--with-node', 'put the Node that runs this beside them')
+    .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
+      const { bundleAgent } = await import('./bundle.ts')
+      const node = withNode === true ? { node: process.execPath } : {}
+      for (const made of await bundleAgent({ root: ROOT, out, prefix, ...node })) io.out(`${JSON.stringify(made)}\n`)
+    })
+  agent
+    .command('join')
+    .description('make this host a node: BUNDLE is the join bundle, as JSON or base64, @FILE, or - for standard input')
+    .argument('<bundle>')
+    .option('--agent <dir>', 'folder with what kubenode agent bundle made', '/opt/kubenode')
+    .option('--root <dir>', "the agent's own folder", '/var/lib/kubenode')
+    .option('--no-start', 'only prepare it')
+    .action(async (bundle: string, options: { agent: string; root: string; start: boolean }) => {
+      const { spawnSync } = await import('node:child_process')
+      const program = join(options.agent, 'agent.mjs')
+      const args = ['join', bundle, '--root', options.root, ...(options.start ? [] : ['--no-start'])]
+      const { status } = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' })
+      if (status !== 0) throw new Exit(status ?? 1)
+    })
+  agent
+    .command('run')
+    .description('run the agent of a node folder until it is told to end')
+    .requiredOption('--root <dir>', "the agent's own folder")
+    .option('--host', 'the node is this host, not the folder')
+    .action(async ({ root, host }: { root: string; host?: boolean }) => {
+      const { main } = await import('../agent-program.ts')
+      const code = await main(['--root', root, ...(host === true ? ['--host'] : [])])
+      if (code !== 0) throw new Exit(code)
+    })
+}

@@ -1,0 +1,116 @@
+// Makes this host a node in one line: puts the agent into place, leaves it the join bundle, and starts it. The agent itself does the joining and may be cut
+// off at any moment; running the line again goes on.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { release } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { argv, execPath, geteuid, stderr } from 'node:process'
+import { parseJoinBundle } from '#agent/join/bundle.ts'
+import { identityFile, joinFile, nodeDir } from '#agent/node-dir.ts'
+import { refuseBelowFloor } from '#agent/preflight/floor.ts'
+import { readGlibc } from '#agent/preflight/read.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { agentUnit } from './unit.ts'
+
+export interface JoinHost {
+  /** The join bundle as JSON, or that in base64. */
+  readonly bundle: string
+  /** The agent's folder. */
+  readonly root: string
+  /** Where the programs go. */
+  readonly prefix: string
+  /** The folder that holds agent.mjs and supervisor.mjs. */
+  readonly from: string
+  /** Where units go; undefined: the agent is only prepared. */
+  readonly units: string | undefined
+  readonly node: string
+}
+
+const UNIT = 'kubenode-agent.service'
+const USAGE = 'usage: agent.mjs join BUNDLE|@FILE|- [--root DIR] [--prefix DIR] [--no-start]\n'
+
+/** The text of a bundle, however it was handed over. */
+export function bundleText(given: string): string {
+  const text =
+    given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
+  const trimmed = text.trim()
+  return trimmed.startsWith('{') ? trimmed : Buffer.from(trimmed, 'base64').toString('utf8')
+}
+
+/** Answers what was done, for people. */
+export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHost): string {
+  refuseBelowFloor({ kernel: release(), glibc: readGlibc() })
+  const dir = nodeDir(root, '/')
+  const text = bundleText(bundle)
+  const { machine, cluster } = parseJoinBundle(jsonOf(text))
+  if (existsSync(identityFile(dir)))
+    throw new KubeNodeError(
+      'KN8052',
+      `cannot join as ${machine}: this host has an identity in ${dir.state} already; stop its agent and remove that folder to make it another machine`,
+    )
+  mkdirSync(dir.path, { recursive: true, mode: 0o755 })
+  if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
+  // Whole or not there: the agent reads it the moment it sees it.
+  const path = joinFile(dir)
+  rmSync(`${path}.partial`, { force: true })
+  writeFileSync(`${path}.partial`, text, { mode: 0o600 })
+  renameSync(`${path}.partial`, path)
+  if (units !== undefined) {
+    mkdirSync(units, { recursive: true })
+    writeFileSync(join(units, UNIT), agentUnit({ node: join(prefix, 'bin/node'), folder: prefix, root }))
+  }
+  return `this host joins ${cluster} as ${machine}`
+}
+
+function copyPrograms(from: string, prefix: string, node: string): void {
+  mkdirSync(join(prefix, 'bin'), { recursive: true })
+  for (const name of ['agent.mjs', 'supervisor.mjs']) cpSync(join(from, name), join(prefix, name))
+  const own = join(prefix, 'bin/node')
+  // A running program cannot be written over, but another can take its name.
+  cpSync(node, `${own}.partial`, { dereference: true })
+  chmodSync(`${own}.partial`, 0o755)
+  renameSync(`${own}.partial`, own)
+}
+
+const SYSTEMD_RUNS = '/run/systemd/system'
+
+export async function joinMain(args: readonly string[]): Promise<number> {
+  const option = (name: string, otherwise: string): string => {
+    const at = args.indexOf(name)
+    return at === -1 ? otherwise : (args[at + 1] ?? otherwise)
+  }
+  const [bundle] = args
+  if (bundle === undefined || bundle.startsWith('--')) {
+    stderr.write(USAGE)
+    return 1
+  }
+  try {
+    if (geteuid?.() !== 0)
+      throw new KubeNodeError('KN8053', 'cannot join: the agent of a host runs as root; run this line with sudo')
+    const starts = existsSync(SYSTEMD_RUNS) && !args.includes('--no-start')
+    const said = prepareHost({
+      bundle,
+      root: option('--root', '/var/lib/kubenode'),
+      prefix: option('--prefix', '/opt/kubenode'),
+      from: dirname(resolve(argv[1] ?? '.')),
+      units: existsSync(SYSTEMD_RUNS) ? '/etc/systemd/system' : undefined,
+      node: execPath,
+    })
+    if (starts) {
+      for (const command of [['daemon-reload'], ['enable', UNIT], ['restart', UNIT]]) execFileSync('systemctl', command)
+    }
+    stderr.write(`${said}${starts ? `; see journalctl -u ${UNIT}` : ''}\n`)
+    return 0
+  } catch (e) {
+    stderr.write(`${messageOf(e)}\n`)
+    return 1
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,44 @@
+// Pure: the systemd unit under which a host's agent runs.
+
+export interface UnitPlace {
+  readonly node: string
+  /** Holds agent.mjs and supervisor.mjs. */
+  readonly folder: string
+  /** The agent's own folder. */
+  readonly root: string
+}
+
+/**
+ * Hardened as far as an agent allows that installs programs, writes below /etc and may reboot: no listening socket is opened for it, no memory is made
+ * executable by it, no clock, host name or set-user-id bit is its business. What it runs as components are units of their own.
+ */
+export const agentUnit = ({ node, folder, root }: UnitPlace): string => `[Unit]
+Description=KubeNode agent
+Documentation=https://kubenode.io
+After=network-online.target local-fs.target
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=simple
+ExecStart=${node} --max-old-space-size=24 --max-semi-space-size=1 ${folder}/supervisor.mjs ${folder}/agent.mjs --host --root ${root}
+Environment=NODE_COMPILE_CACHE=${root}/cache
+Restart=always
+RestartSec=2
+# Joining was refused, the identity is a copy, another agent runs: a person has to look.
+RestartPreventExitStatus=78
+# What it runs without systemd lives on.
+KillMode=process
+OOMScoreAdjust=-900
+UMask=0022
+LimitNOFILE=4096
+LockPersonality=yes
+ProtectClock=yes
+ProtectHostname=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+
+[Install]
+WantedBy=multi-user.target
+`
