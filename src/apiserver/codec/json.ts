@@ -61,3 +61,11 @@ const rawBigints = (_key: string, v: unknown): unknown => (typeof v === 'bigint'
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
 export const encodeJson = (value: unknown): Buffer => Buffer.from(formatJson(value), 'utf8')
+
+/** In memory of its own, for what is kept long: a small Buffer is a slice of a pool, and one slice that lives keeps the whole pool alive. */
+export function encodeJsonToKeep(value: unknown): Buffer {
+  const text = formatJson(value)
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}

@@ -7,7 +7,7 @@ import { aggregateRoles } from './cluster-roles.ts'
 import { collectGarbage } from './garbage.ts'
 import { startLoop, type Loop, type LoopSpec } from './loop.ts'
 import { settleNamespaces } from './namespaces.ts'
-import { watchNodes } from './nodes.ts'
+import { NodeWatch } from './nodes.ts'
 import { prune } from './pruning.ts'
 
 export const LOOPS = ['garbage', 'namespaces', 'pruning', 'certificates', 'nodes', 'budgets', 'roles'] as const
@@ -42,7 +42,7 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
     case 'certificates':
       return spec(SOON_MS, MINUTE_MS, ['certificates.k8s.io/certificatesigningrequests'], signCertificates)
     case 'nodes':
-      return spec(5 * SECOND_MS, 5 * SECOND_MS, [], watchNodes)
+      return spec(5 * SECOND_MS, 5 * SECOND_MS, [], lookWith(new NodeWatch(parts)))
     case 'budgets':
       return spec(SOON_MS, MINUTE_MS, ['policy/poddisruptionbudgets', '/pods'], countBudgets)
     case 'roles':
@@ -51,6 +51,8 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
       throw new Error(`no loop ${String(name)}`)
   }
 }
+
+const lookWith = (loop: { look(): Promise<void> }) => () => loop.look()
 
 export interface Loops {
   stop(): Promise<void>

@@ -5,6 +5,7 @@ import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
+import type { Stored } from '../storage/stored.ts'
 
 /** As the real node lifecycle controller has it. */
 const GRACE_MS = 50_000
@@ -22,35 +23,94 @@ const conditionsOf = (o: KubeObject): readonly Fields[] => listOf(fields(o['stat
 const readyOf = (o: KubeObject): string =>
   String(conditionsOf(o).find((c) => c['type'] === 'Ready')?.['status'] ?? 'Unknown')
 
-/** When a node was last heard of: its lease, or its own heartbeat. */
-function lastSeen({ store }: ServerParts, node: KubeObject): number {
-  const name = node.metadata.name ?? ''
-  const lease = store.get({ resource: 'coordination.k8s.io/leases', namespace: 'kube-node-lease', name })?.value
-  const renewed = Date.parse(String(fields(lease?.['spec'])['renewTime'] ?? ''))
-  const ready = conditionsOf(node).find((c) => c['type'] === 'Ready')
-  const beaten = Date.parse(String(ready?.['lastHeartbeatTime'] ?? ''))
-  const born = Date.parse(node.metadata.creationTimestamp ?? '')
-  return Math.max(...[renewed, beaten, born].filter((t) => !Number.isNaN(t)))
+/** What the loop wants to know of one version of a node, read once: with thousands of nodes each look would otherwise parse them all. */
+interface NodeFacts {
+  /** A node that never said it was ready has no kubelet that could fall silent. */
+  readonly reports: boolean
+  /** Its own heartbeat, or its birth. */
+  readonly seen: number
+  /** For which circumstances this version needs no change. */
+  settled: Circumstances | undefined
 }
 
-export async function watchNodes(parts: ServerParts): Promise<void> {
-  const now = parts.clock.now()
-  const nodes = Array.from(parts.store.collection('/nodes').list(undefined), (s) => s.value)
-  // a node that never said it was ready has no kubelet that could fall silent
-  const silent = new Set(
-    nodes
-      .filter((n) => conditionsOf(n).some((c) => c['type'] === 'Ready') && now - lastSeen(parts, n) > GRACE_MS)
-      .map((n) => n.metadata.name),
-  )
-  const widespread = silent.size / Math.max(1, nodes.length) > MOST && silent.size > 1
-  for (const n of nodes) {
-    const at = { resource: '/nodes', namespace: '', name: n.metadata.name ?? '' }
-    await storeObject(parts.store, at, (o) => {
-      const heard = silent.has(o.metadata.name) ? unheard(o, now) : o
-      return tainted(heard, now, !widespread)
-    })
+type Circumstances = `${'silent' | 'heard'}, ${'as most' | 'most heard'}`
+
+const latestOf = (...times: readonly number[]): number => Math.max(...times.filter((t) => !Number.isNaN(t)))
+
+function nodeFacts(node: KubeObject): NodeFacts {
+  const ready = conditionsOf(node).find((c) => c['type'] === 'Ready')
+  return {
+    reports: ready !== undefined,
+    seen: latestOf(
+      Date.parse(String(ready?.['lastHeartbeatTime'] ?? '')),
+      Date.parse(node.metadata.creationTimestamp ?? ''),
+    ),
+    settled: undefined,
   }
 }
+
+/** Versions read in one turn of the event loop; a few milliseconds. */
+const READ_AT_ONCE = 100
+
+export class NodeWatch {
+  readonly #parts: ServerParts
+  readonly #nodes = new WeakMap<Stored, NodeFacts>()
+  /** When each version of a lease says that it was renewed. */
+  readonly #leases = new WeakMap<Stored, number>()
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+  }
+
+  async look(): Promise<void> {
+    const { store, clock } = this.#parts
+    const now = clock.now()
+    const seen: { readonly stored: Stored; readonly facts: NodeFacts; readonly isSilent: boolean }[] = []
+    let silent = 0
+    let read = 0
+    for (const stored of store.collection('/nodes').snapshot()) {
+      let facts = this.#nodes.get(stored)
+      if (facts === undefined) {
+        facts = nodeFacts(stored.value)
+        this.#nodes.set(stored, facts)
+        if (++read % READ_AT_ONCE === 0) await nextTurn()
+      }
+      const isSilent = facts.reports && now - Math.max(facts.seen, this.#renewed(stored.name)) > GRACE_MS
+      if (isSilent) silent++
+      seen.push({ stored, facts, isSilent })
+    }
+    const widespread = silent / Math.max(1, seen.length) > MOST && silent > 1
+    for (const { stored, facts, isSilent } of seen) {
+      const circumstances: Circumstances = `${isSilent ? 'silent' : 'heard'}, ${widespread ? 'as most' : 'most heard'}`
+      if (facts.settled === circumstances) continue
+      await storeObject(store, stored, (o) => {
+        // a heartbeat may have come since
+        const isStillSilent = isSilent && (o === stored.value || now - nodeFacts(o).seen > GRACE_MS)
+        return tainted(isStillSilent ? unheard(o, now) : o, now, !widespread)
+      })
+      facts.settled = circumstances
+      if (++read % READ_AT_ONCE === 0) await nextTurn()
+    }
+  }
+
+  #renewed(name: string): number {
+    const lease = this.#parts.store.get({
+      resource: 'coordination.k8s.io/leases',
+      namespace: 'kube-node-lease',
+      name,
+    })
+    if (lease === undefined) return Number.NEGATIVE_INFINITY
+    let at = this.#leases.get(lease)
+    if (at === undefined) {
+      at = Date.parse(String(fields(lease.value['spec'])['renewTime'] ?? ''))
+      if (Number.isNaN(at)) at = Number.NEGATIVE_INFINITY
+      this.#leases.set(lease, at)
+    }
+    return at
+  }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 

@@ -1,6 +1,6 @@
 // Writes of the server itself: straight to the store, without admission or managers, again when somebody was faster.
 import type { KubeObject } from '#schema/object.ts'
-import { encodeJson } from '../codec/json.ts'
+import { encodeJsonToKeep } from '../codec/json.ts'
 import type { Stored } from './stored.ts'
 import type { Encoded, Place, Store } from './store.ts'
 
@@ -10,7 +10,7 @@ export const encodedAt =
   (object: KubeObject) =>
   (revision: number): Encoded => {
     const value = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
-    return { value, bytes: encodeJson(value) }
+    return { value, bytes: encodeJsonToKeep(value) }
   }
 
 const isFinished = (o: KubeObject): boolean => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { checksumOf } from './data-format.ts'
 import { RevisionMark } from './revision-mark.ts'
-import type { WriterMessage, WrittenChange } from './sqlite.ts'
+import type { Batch, WriterMessage } from './sqlite.ts'
 import { writeFailure } from './storage-error.ts'
 
 /** Bytes of changes after which the log is folded into the file: 1 MiB takes some 5 ms; 16 MiB at once stalled writers for 60. */
@@ -31,12 +31,13 @@ function serve(file: string): void {
   const mark = new RevisionMark(file)
   let unfolded = 0
   let idle: NodeJS.Timeout | undefined
-  const say = (m: WriterMessage) => port?.postMessage(m)
+  const say = (m: WriterMessage) => port?.postMessage(m, m.kind === 'Durable' ? [m.slab] : [])
 
-  const write = (changes: readonly WrittenChange[]): number => {
+  const write = ({ changes, slab }: Batch): number => {
     let last = 0
     db.exec('BEGIN IMMEDIATE')
-    for (const [resource, namespace, name, revision, bytes] of changes) {
+    for (const [resource, namespace, name, revision, start, stop] of changes) {
+      const bytes = stop < 0 ? undefined : new Uint8Array(slab, start, stop - start)
       if (bytes === undefined) drop.run(resource, namespace, name)
       else put.run(resource, namespace, name, revision, bytes, checksumOf([resource, namespace, name], revision, bytes))
       unfolded += PAGE_BYTES + (bytes?.length ?? 0)
@@ -70,7 +71,7 @@ function serve(file: string): void {
     const began = performance.now()
     if (tried(() => foldLog.get(), false)) say({ kind: 'Folded', ms: performance.now() - began })
   }
-  port?.on('message', (message: 'close' | readonly WrittenChange[]) => {
+  port?.on('message', (message: 'close' | Batch) => {
     if (message === 'close') {
       clearTimeout(idle)
       mark.close()
@@ -80,7 +81,7 @@ function serve(file: string): void {
     }
     const isDurable = tried(() => {
       const revision = write(message)
-      say({ kind: 'Durable' })
+      say({ kind: 'Durable', slab: message.slab })
       mark.write(revision)
     }, true)
     if (!isDurable) return

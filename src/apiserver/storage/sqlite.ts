@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
-import type { StorageBackend } from './port.ts'
+import type { Change, StorageBackend } from './port.ts'
 import { failureError, writeFailure, type WriteFailure } from './storage-error.ts'
 
 interface Waiting {
@@ -14,9 +14,9 @@ interface Waiting {
   readonly reject: (e: Error) => void
 }
 
-/** What the writing thread says: a batch is durable, or is not; how long it was busy with folding its log. */
+/** What the writing thread says: a batch is durable, and its slab may be filled again; or it is not; how long it was busy with folding its log. */
 export type WriterMessage =
-  | { readonly kind: 'Durable' }
+  | { readonly kind: 'Durable'; readonly slab: ArrayBuffer }
   | { readonly kind: 'Failed'; readonly failure: WriteFailure }
   | { readonly kind: 'Folded'; readonly ms: number }
 
@@ -49,9 +49,14 @@ export function sqliteStorage(file: string): SqliteStorage {
     if (error === undefined) w?.resolve()
     else w?.reject(error)
   }
+  let spare: ArrayBuffer | undefined
   const hear = (m: WriterMessage) => {
     if (m.kind === 'Folded') longestFoldMs = Math.max(longestFoldMs, m.ms)
-    else settle(m.kind === 'Failed' ? m.failure : undefined)
+    else if (m.kind === 'Failed') settle(m.failure)
+    else {
+      if (m.slab.byteLength <= SPARE_BYTES) spare = m.slab
+      settle(undefined)
+    }
   }
   const started = (): Worker => {
     if (worker !== undefined) return worker
@@ -78,8 +83,9 @@ export function sqliteStorage(file: string): SqliteStorage {
         waiting = { resolve, reject }
         const w = started()
         w.ref()
-        const written = changes.map((c): WrittenChange => [c.resource, c.namespace, c.name, c.revision, c.bytes])
-        w.postMessage(written, [])
+        const batch = packed(changes, spare)
+        spare = undefined
+        w.postMessage(batch, [batch.slab])
       }).finally(() => worker?.unref())
     },
     async close() {
@@ -100,13 +106,41 @@ export function sqliteStorage(file: string): SqliteStorage {
   }
 }
 
-export type WrittenChange = readonly [
+/** A group of changes on its way to the thread that writes. The bytes of all lie in one piece of memory that changes hands: a copy of each would have to be collected in two threads. */
+export interface Batch {
+  readonly changes: readonly PackedChange[]
+  readonly slab: ArrayBuffer
+}
+
+/** `end` is -1 where the object goes. */
+export type PackedChange = readonly [
   resource: string,
   namespace: string,
   name: string,
   revision: number,
-  bytes: Buffer | undefined,
+  start: number,
+  end: number,
 ]
+
+/** Larger ones are rare and not kept. */
+const SPARE_BYTES = 4 * 1024 * 1024
+const SMALLEST_SLAB = 64 * 1024
+
+function packed(changes: readonly Change[], spare: ArrayBuffer | undefined): Batch {
+  const total = changes.reduce((n, c) => n + (c.bytes?.length ?? 0), 0)
+  const slab =
+    spare !== undefined && spare.byteLength >= total ? spare : new ArrayBuffer(Math.max(SMALLEST_SLAB, total * 2))
+  const into = new Uint8Array(slab)
+  let at = 0
+  const packedChanges = changes.map((c): PackedChange => {
+    const start = at
+    if (c.bytes === undefined) return [c.resource, c.namespace, c.name, c.revision, start, -1]
+    into.set(c.bytes, start)
+    at += c.bytes.length
+    return [c.resource, c.namespace, c.name, c.revision, start, at]
+  })
+  return { changes: packedChanges, slab }
+}
 
 function openedOr(file: string, release: () => void): DatabaseSync {
   try {
