@@ -1,0 +1,297 @@
+// Monitors, board and events together, on a node that is a folder.
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { realFiles } from '../files/real.ts'
+import { nodeDir, type NodeDir } from '../node-dir.ts'
+import { parseDetect } from './detect-config.ts'
+import { Detection } from './detection.ts'
+import { foreignConditions } from './foreign-conditions.ts'
+import { KmsgReader } from './npd/kmsg.ts'
+import { ProblemBoard } from './problem-board.ts'
+
+let folder: string
+let dir: NodeDir
+let log: string
+let open: Agent[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-detect-'))
+  dir = nodeDir(folder)
+  for (const path of ['root/var/log', 'root/etc', 'state']) mkdirSync(join(folder, path), { recursive: true })
+  log = join(dir.root, 'var/log/app.log')
+  open = []
+})
+afterEach(async () => {
+  for (const agent of open) await agent.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const config = {
+  plugin: 'filelog',
+  pluginConfig: { timestamp: '^(\\S+)', message: '^\\S+ (.*)', timestampFormat: '2006-01-02T15:04:05Z07:00' },
+  logPath: '/var/log/app.log',
+  lookback: '5m',
+  bufferSize: 10,
+  source: 'app-monitor',
+  conditions: [{ type: 'AppBroken', reason: 'AppFine', message: 'app is fine' }],
+  rules: [
+    { type: 'temporary', reason: 'AppWarned', pattern: 'warn \\d+' },
+    { type: 'permanent', condition: 'AppBroken', reason: 'AppDied', pattern: 'died.*' },
+    { type: 'permanent', condition: 'AppBroken', reason: 'AppFell', pattern: 'fell.*' },
+  ],
+}
+
+interface Agent {
+  readonly board: ProblemBoard
+  readonly detection: Detection
+  readonly events: string[]
+  stop(): Promise<void>
+}
+
+/** An agent's detection, from its start to its end. */
+async function agent(monitors: readonly unknown[], bootId = 'boot-1', node?: KubeObject): Promise<Agent> {
+  const events: string[] = []
+  const client = {
+    get: async () => node,
+    create: async (_: unknown, o: KubeObject) => {
+      events.push(`${String(o['reason'])}: ${String(o['note'])}`)
+      return o
+    },
+    patch: async () => undefined,
+    raw: async () => ({ status: 200, headers: {}, text: '' }),
+  } as unknown as KubeClient
+  const base = { files: realFiles, dir, clock: systemClock, random: systemRandom, log: silentLogger, bootId }
+  const { detect, problems } = parseDetect({ monitors, detectors: { disk: false, certificates: false, clock: false } })
+  expect(problems).toEqual([])
+  const components = () => new Map()
+  const board = new ProblemBoard({ ...base, sources: [], clearAfterMs: 10, components, onChange: () => undefined })
+  const detection = new Detection({
+    ...base,
+    client,
+    node: 'n',
+    nodeUid: () => undefined,
+    config: detect,
+    board,
+    components,
+  })
+  await board.start()
+  await detection.start()
+  let isOver = false
+  const stop = async (): Promise<void> => {
+    if (isOver) return
+    isOver = true
+    await detection.close()
+    await board.close()
+  }
+  const one = { board, detection, events, stop }
+  open.push(one)
+  return one
+}
+
+const line = (text: string, at = Date.now()): string => `${new Date(at).toISOString().slice(0, 19)}Z ${text}\n`
+
+const shown = ({ board }: Agent, type = 'AppBroken'): string | undefined => {
+  const p = board.problems.find((one) => one.type === type)
+  return p === undefined ? undefined : `${p.isTrue} ${p.reason}: ${p.message}`
+}
+
+async function until(what: () => unknown, wanted: unknown): Promise<void> {
+  for (let n = 0; n < 400 && JSON.stringify(what()) !== JSON.stringify(wanted); n++) await systemClock.sleep(10)
+  expect(what()).toEqual(wanted)
+}
+
+const entry = (more: object = {}) => ({ config, ...more })
+
+describe('a condition that a log made true', () => {
+  test('stays over a restart of the agent, whose lines are told once, and ends with the boot', async () => {
+    writeFileSync(log, line('died old', Date.now() - 3_600_000))
+    const first = await agent([entry()])
+    expect(shown(first)).toBe('false AppFine: app is fine')
+    appendFileSync(log, line('died now') + line('warn 1'))
+    await until(() => shown(first), 'true AppDied: died now')
+    await until(() => first.events.length, 2)
+    await systemClock.sleep(150)
+    await first.stop()
+    appendFileSync(log, line('warn 2'))
+    const second = await agent([entry()])
+    expect(shown(second)).toBe('true AppDied: died now')
+    await until(() => second.events, ['AppWarned: warn 2'])
+    await second.stop()
+    const third = await agent([entry()], 'boot-2')
+    expect(shown(third)).toBe('false AppFine: app is fine')
+    expect(third.events).toEqual([])
+  })
+
+  test('keeps its first reason; the other is told once', async () => {
+    const one = await agent([entry()])
+    writeFileSync(log, ['died a', 'fell b', 'died c', 'fell d'].map((t) => line(t)).join(''))
+    await until(() => shown(one), 'true AppDied: died a')
+    await until(
+      () => one.events,
+      ['AppDied: Node condition AppBroken is now: True, reason: AppDied, message: "died a"', 'AppFell: fell b'],
+    )
+    expect(one.detection.metrics.gauges).toEqual([
+      { labels: { reason: 'AppDied', type: 'AppBroken' }, value: 1 },
+      { labels: { reason: 'AppFell', type: 'AppBroken' }, value: 0 },
+    ])
+  })
+
+  test('ends by silence where the configuration says so', async () => {
+    const one = await agent([entry({ clearAfter: { AppBroken: '300ms' } })])
+    writeFileSync(log, line('died a'))
+    await until(() => shown(one), 'true AppDied: died a')
+    await until(() => shown(one), 'false AppFine: app is fine')
+  })
+
+  test('ends by a repair that mends it, unless it was seen since', async () => {
+    const one = await agent([entry({ clearedBy: { AppBroken: ['restartComponent'] } })])
+    writeFileSync(log, line('died a'))
+    await until(() => shown(one), 'true AppDied: died a')
+    one.detection.repaired('restartComponent', 0)
+    one.detection.repaired('cleanDisk', systemClock.monotonic() + 1)
+    expect(shown(one)).toBe('true AppDied: died a')
+    one.detection.repaired('restartComponent', systemClock.monotonic() + 1)
+    expect(shown(one)).toBe('false Repaired: restartComponent succeeded and it was not seen since')
+  })
+})
+
+describe('F37 whatever happens to a log', () => {
+  test('it is rotated, cut, full of bytes that are no text, and of a line of a megabyte', async () => {
+    writeFileSync(log, '')
+    const one = await agent([entry()])
+    appendFileSync(log, line('warn 1'))
+    await until(() => one.events.length, 1)
+    renameSync(log, `${log}.1`)
+    appendFileSync(`${log}.1`, line('warn 2'))
+    writeFileSync(log, line('warn 3'))
+    await until(() => one.events.length, 3)
+    truncateSync(log, 0)
+    await until(() => one.detection.monitors.problems.size, 0)
+    await systemClock.sleep(50)
+    appendFileSync(log, Buffer.concat([Buffer.from('x'.repeat(2 ** 20) + '\n'), Buffer.from([0, 255, 254, 10])]))
+    appendFileSync(log, line('warn 4'))
+    await until(() => one.events.map((e) => e.slice(-1)), ['1', '2', '3', '4'])
+  })
+
+  test('its clock jumps: new lines count whatever time they carry', async () => {
+    writeFileSync(log, '')
+    const one = await agent([entry()])
+    appendFileSync(log, line('warn 1', 0) + line('warn 2', Date.now() + 86_400_000) + line('warn 3'))
+    await until(() => one.events.map((e) => e.slice(-1)), ['1', '2', '3'])
+  })
+
+  test('a storm of one reason is bounded, counted whole, and hides no other', async () => {
+    writeFileSync(log, '')
+    const one = await agent([entry()])
+    let text = ''
+    for (let n = 0; n < 4_500; n++) text += line(`warn ${n}`)
+    appendFileSync(log, text + line('died last'))
+    await until(() => shown(one), 'true AppDied: died last')
+    await until(() => one.detection.metrics.counters.map((c) => c.value), [4_500, 1, 0])
+    await until(() => one.events.length, 26)
+    expect(one.events.filter((e) => e.includes('died last'))).toHaveLength(1)
+    expect(one.detection.events.lost).toBe(4_475)
+  })
+
+  test('the kernel overwrites records before they are read: what was lost is counted, nothing comes twice', async () => {
+    // A reader that ends as `cat` does when the kernel tells it that it was overrun; the next one begins further on.
+    const state = join(folder, 'turn')
+    const script = join(folder, 'reader.sh')
+    writeFileSync(
+      script,
+      `if [ -e ${state} ]; then printf '6,11,5,-;k\\n6,12,6,-;l\\n'; sleep 1000; else touch ${state}; printf '6,1,1,-;a\\n6,2,2,-;b\\n SUBSYSTEM=x\\n6,3,3,-;c\\n'; exit 1; fi\n`,
+    )
+    const said: string[] = []
+    let lost = 0
+    const reader = new KmsgReader({
+      path: '/dev/null',
+      clock: systemClock,
+      after: 1,
+      program: ['/bin/sh', script],
+      onRecord: (r) => said.push(r.message),
+      onLost: (n) => (lost += n),
+      onProblem: () => undefined,
+    })
+    reader.start()
+    await until(() => said, ['b', 'c', 'k', 'l'])
+    reader.close()
+    expect([lost, reader.last]).toEqual([7, 12])
+  })
+})
+
+test('a file that cannot be used disables only itself and is a condition', async () => {
+  writeFileSync(join(dir.root, 'etc/bad.json'), '{')
+  writeFileSync(log, line('warn 7'))
+  const one = await agent(['/etc/bad.json', '/etc/missing.json', entry()])
+  await until(() => one.events, ['AppWarned: warn 7'])
+  expect(shown(one, 'DetectionIncomplete')).toMatch(
+    /^true MonitorNotUsed: \/etc\/bad.json: is no JSON; \/etc\/missing.json: ENOENT/,
+  )
+  expect(shown(await agent([entry()]), 'DetectionIncomplete')).toBe(
+    'false DetectionComplete: every configured monitor is used',
+  )
+})
+
+test('checks run at their intervals and a condition is unknown while they cannot say', async () => {
+  const path = join(dir.root, 'etc/check.sh')
+  writeFileSync(path, `#!/bin/sh\nread code < ${folder}/code\necho said $code\nexit $code\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'code'), '1\n')
+  const plugin = {
+    plugin: 'custom',
+    source: 'checks',
+    pluginConfig: { invoke_interval: '1s' },
+    conditions: [{ type: 'CheckFailed', reason: 'CheckFine', message: 'fine' }],
+    rules: [{ type: 'permanent', condition: 'CheckFailed', reason: 'CheckBad', path: '/etc/check.sh' }],
+  }
+  const one = await agent([{ config: plugin }])
+  await until(() => shown(one, 'CheckFailed'), 'true CheckBad: said 1')
+  writeFileSync(join(folder, 'code'), '2\n')
+  await until(() => shown(one, 'CheckFailed'), 'false CheckFine: said 2')
+  expect(one.board.problem('CheckFailed')?.isUnknown).toBe(true)
+  writeFileSync(join(folder, 'code'), '0\n')
+  await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
+})
+
+describe('a condition that another writer keeps fresh', () => {
+  const at = (ms: number): string => new Date(ms).toISOString()
+  const node = (manager: string, heartbeat: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'n',
+      managedFields: [
+        {
+          manager,
+          operation: 'Update',
+          fieldsV1: {
+            'f:status': { 'f:conditions': { 'k:{"type":"AppBroken"}': { '.': {}, 'f:lastHeartbeatTime': {} } } },
+          },
+        },
+      ],
+    },
+    status: { conditions: [{ type: 'AppBroken', lastHeartbeatTime: heartbeat }] },
+  })
+
+  test('is its own; a stale one, or ours, is not', () => {
+    const now = Date.now()
+    const types = (manager: string, ageMs: number) => [
+      ...foreignConditions(node(manager, at(now - ageMs)), 'kubenode-agent', now),
+    ]
+    expect(types('node-problem-detector', 60_000)).toEqual(['AppBroken'])
+    expect(types('node-problem-detector', 3_600_000)).toEqual([])
+    expect(types('kubenode-agent', 60_000)).toEqual([])
+  })
+
+  test('is left to it', async () => {
+    const one = await agent([entry()], 'boot-1', node('node-problem-detector', at(Date.now())))
+    await until(() => shown(one), undefined)
+    expect(one.board.problem('AppBroken')).toBeDefined()
+  })
+})

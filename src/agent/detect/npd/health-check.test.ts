@@ -1,0 +1,134 @@
+import { createServer } from 'node:http'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer as createHttp2, type ServerHttp2Stream } from 'node:http2'
+import { expect, test } from 'vitest'
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { HealthCheck, type HealthPorts } from './health-check.ts'
+import { healthOptions, type HealthOptions } from './health-options.ts'
+import { askCri, askDocker } from './runtime-call.ts'
+import { parseServiceState, type ServiceState } from './service-state.ts'
+import { countOptions, countResult, LineCount, type CountOptions } from './log-count.ts'
+
+const RUNNING: ServiceState = { isActive: true, state: 'active (running)', mainPid: 7, isFrozen: false, upMs: 600_000 }
+
+function check(more: Partial<HealthPorts> & { readonly state?: never }, seen: () => ServiceState | undefined) {
+  const restarts: string[] = []
+  let now = 0
+  const clock: Clock = { ...systemClock, monotonic: () => now }
+  const options = healthOptions(['--component=kubelet', '--cooldown-time=1m', '--log-pattern=2:evil'])
+  const one = new HealthCheck(options as HealthOptions, {
+    clock,
+    ask: async () => undefined,
+    countLines: async () => 0,
+    restart: async (service, { state }) => void restarts.push(`${service} ${state}`),
+    ...more,
+    state: async () => seen(),
+  })
+  return { one, restarts, wait: (ms: number) => (now += ms) }
+}
+
+test('a service that answers is well; one that does not is told with why', async () => {
+  expect(await check({}, () => RUNNING).one.run()).toEqual({ status: 'Ok', message: '' })
+  const { one, restarts } = check({ ask: async () => 'connect ECONNREFUSED' }, () => RUNNING)
+  expect(await one.run()).toEqual({
+    status: 'NonOk',
+    message: 'kubelet:kubelet was found unhealthy: connect ECONNREFUSED',
+  })
+  // It runs: restarting it needs a permit.
+  expect(restarts).toEqual([])
+})
+
+test('a service that is frozen is found and started again, not more often than three times an hour', async () => {
+  const { one, restarts, wait } = check({ ask: async () => 'no answer' }, () => ({ ...RUNNING, isFrozen: true }))
+  expect((await one.run()).message).toBe('kubelet:kubelet was found unhealthy: its process is stopped')
+  await one.run()
+  expect(restarts.length).toBe(1)
+  for (let n = 0; n < 10; n++) {
+    wait(120_000)
+    await one.run()
+  }
+  expect(restarts.length).toBe(3)
+  wait(3_600_000)
+  await one.run()
+  expect(restarts.length).toBe(4)
+})
+
+test('one that failed is started again; one that somebody stopped is left alone', async () => {
+  const of = (state: string) => check({ ask: async () => 'x' }, () => ({ ...RUNNING, isActive: false, state }))
+  const failed = of('failed (failed)')
+  await failed.one.run()
+  expect(failed.restarts).toEqual(['kubelet failed (failed)'])
+  const stopped = of('inactive (dead)')
+  expect((await stopped.one.run()).message).toContain('inactive (dead)')
+  expect(stopped.restarts).toEqual([])
+})
+
+test('too many lines of a pattern in its log are an illness', async () => {
+  const { one } = check({ countLines: async () => 2 }, () => RUNNING)
+  expect((await one.run()).message).toContain('2 lines of its log match evil')
+})
+
+test('the state of a service is read from what systemd says', () => {
+  const text = 'MainPID=42\nInactiveExitTimestampMonotonic=5000000\nActiveState=active\nSubState=running\n'
+  expect(parseServiceState(text, () => 'T', 65_000)).toEqual({
+    isActive: true,
+    state: 'active (running)',
+    mainPid: 42,
+    isFrozen: true,
+    upMs: 60_000,
+  })
+})
+
+test('a container runtime is asked over its socket, and one that hangs is no answer', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-cri-'))
+  const [cri, docker] = [join(folder, 'cri'), join(folder, 'docker')]
+  let mode = 'well'
+  const grpc = createHttp2()
+  grpc.on('stream', (stream: ServerHttp2Stream) => {
+    if (mode === 'hangs') return
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': mode === 'well' ? '0' : '13' }))
+    stream.end(Buffer.from([0, 0, 0, 0, 0]))
+  })
+  const http = createServer((_, response) => {
+    if (mode !== 'hangs') response.writeHead(mode === 'well' ? 200 : 500).end('[]')
+  })
+  await Promise.all([
+    new Promise<void>((resolve) => void grpc.listen(cri, resolve)),
+    new Promise<void>((resolve) => void http.listen(docker, resolve)),
+  ])
+  try {
+    const both = async () => [await askCri(cri, 300), await askDocker(docker, 300)]
+    expect(await both()).toEqual([undefined, undefined])
+    mode = 'ill'
+    expect(await both()).toEqual(['gRPC status 13', 'HTTP 500 from /containers/json?limit=1'])
+    mode = 'hangs'
+    expect(await both()).toEqual(['no answer within 300 ms', 'no answer within 300 ms'])
+    expect(await askCri(join(folder, 'nobody'), 300)).toContain('ENOENT')
+  } finally {
+    http.closeAllConnections()
+    http.close()
+    grpc.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('lines are counted, and taken back by those that revert them', () => {
+  const options = countOptions([
+    '--journald-source=systemd',
+    '--count=2',
+    '--pattern=Started (Kubernetes kubelet|kubelet.service).',
+    '--revert-pattern=Stopping (Kubernetes kubelet|kubelet.service)...',
+  ]) as CountOptions
+  const lines = new LineCount(options)
+  const started = 'Started kubelet.service.'
+  for (const line of [started, 'Stopping kubelet.service...', started, 'x', started]) lines.take(line)
+  expect(countResult(lines.count, options)).toEqual({
+    status: 'NonOk',
+    message: 'Found 2 matching logs, which meets the threshold of 2',
+  })
+  expect(countResult(1, options)).toEqual({ status: 'Ok', message: '' })
+  expect(countOptions(['--pattern=x'])).toBe('--journald-source is missing')
+})
