@@ -185,6 +185,10 @@ const approvals: AdmissionPolicy = {
   variables: [],
   validations: [
     { expression: 'object.spec.by == request.userInfo.username', message: 'spec.by must be who makes the approval' },
+    {
+      expression: '!has(object.spec.groups) || object.spec.groups.all(g, g in request.userInfo.groups)',
+      message: 'spec.groups may name only groups of who makes the approval',
+    },
   ],
 }
 

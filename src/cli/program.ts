@@ -1,6 +1,7 @@
 // The tree of commands. Each command is a file under commands/ with one `register`; heavy modules load inside its action.
 import { Command, CommanderError } from 'commander'
 import * as agent from './agent/commands.ts'
+import * as approve from './commands/approve.ts'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'

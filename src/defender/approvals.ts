@@ -36,14 +36,19 @@ export function approvalNeed(
   return needs.find((n) => n.counted.length < n.needed) ?? needs[0]
 }
 
-/** One person counts once. Membership of a group cannot be told from an Approval, so only users that are named count. */
+/** One person counts once. Groups are those of the person: an admission policy holds an Approval to them. */
 function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
   const digest = approvalDigest(spec)
   const valid = approvals.filter(
-    ({ spec: a }) => a.digest === digest && from.includes(a.by) && (a.until === undefined || Date.parse(a.until) > now),
+    ({ spec: a }) => a.digest === digest && isFrom(a, from) && (a.until === undefined || Date.parse(a.until) > now),
   )
   const byPerson = new Map(valid.toSorted(byName).map((a) => [a.spec.by, a.metadata.name ?? '']))
   return { needed: count, from, counted: [...byPerson.values()].toSorted() }
 }
+
+const GROUP = 'group:'
+
+const isFrom = ({ by, groups = [] }: Approval['spec'], from: readonly string[]): boolean =>
+  from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
 const byName = (a: Approval, b: Approval): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)

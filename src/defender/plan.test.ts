@@ -284,6 +284,25 @@ describe('one request', () => {
   })
 })
 
+test('a group approves through any of its people, each of whom counts once', () => {
+  const permit = one()
+  const digest = approvalDigest(permit.spec)
+  const by = (name: string, groups: readonly string[]) => ({
+    apiVersion: API_GROUP_VERSION as typeof API_GROUP_VERSION,
+    kind: 'Approval' as const,
+    metadata: { name: `${name}-${groups.length}`, uid: uidOf(name) },
+    spec: { digest, by: name, groups },
+  })
+  const two = policy({ approvals: [{ risk: 'Low', from: ['group:sre'], count: 2 }] })
+  const says = (...approvals: ReturnType<typeof by>[]) =>
+    outcome(ask({ permits: [permit], ...two, approvals }))['a/m-0']
+  const missing = 'Waiting Approval ApprovalMissing'
+  expect(says(by('ada', ['sre']), by('ada', ['sre', 'dev']))).toBe(missing)
+  expect(says(by('ada', ['sre']), by('eve', ['dev']))).toBe(missing)
+  expect(says(by('group:sre', []), by('ada', ['sre']))).toBe(missing)
+  expect(says(by('ada', ['sre']), by('bob', ['sre']))).toBe('Granted')
+})
+
 describe('what was granted', () => {
   test('is in the ledger with the domains that the Defender saw, and counts in its rates', () => {
     const { ledger } = ask({ permits: [one()], machines: [aMachine({ name: 'm-0', zone: 'z', rack: 'r' })] })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
+import { approval, type Approval } from '#api/kinds/approval.ts'
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -252,4 +253,21 @@ test('what our own controllers delete has its permits and is not asked about aga
   const controllers = asUser('kubenode:controllers')
   for (let i = 0; i < 8; i++) await controllers.delete(nodes, { name: `ours-${i}` })
   controllers.close()
+})
+
+test('an approval names its maker and groups of its maker, and no others', async () => {
+  const ada = new HttpKubeClient({
+    ...connection(),
+    impersonate: { user: 'ada', groups: ['system:masters', 'system:authenticated', 'sre'] },
+  })
+  const made = (name: string, by: string, groups: readonly string[]): Approval => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Approval',
+    metadata: { name },
+    spec: { digest: 'a'.repeat(64), by, groups },
+  })
+  expect(await said(ada.create(approval, made('one', 'ada', ['sre'])))).toBe('accepted')
+  expect(await said(ada.create(approval, made('two', 'bob', ['sre'])))).toMatch(/must be who makes/)
+  expect(await said(ada.create(approval, made('three', 'ada', ['sre', 'board'])))).toMatch(/only groups of who makes/)
+  ada.close()
 })

@@ -1,5 +1,5 @@
-// Approval: immutable: who approved which digest. An admission policy holds `by` to the caller.
-import { choice, immutable, obj, optional, str, time } from '../build.ts'
+// Approval: immutable: who approved which digest. An admission policy holds `by` and `groups` to the caller.
+import { choice, immutable, obj, optional, setOf, str, time } from '../build.ts'
 import { dnsLabel, objectName, sha256 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
@@ -9,6 +9,15 @@ const spec = immutable(
       'What is approved: SHA-256 of the canonical {operations, target UIDs, commit}, or of a list of deletions.',
     ),
     by: str('Who approves; the same as the user that creates this.', { min: 1, max: 253 }),
+    groups: optional(
+      setOf(
+        'Groups of who approves; each is one of the groups of the user that creates this.',
+        str('A group.', { min: 1, max: 253 }),
+        {
+          max: 64,
+        },
+      ),
+    ),
     of: optional(
       obj('The object that asked for the approval, for people.', {
         kind: choice('Its kind.', ['OperationPermit', 'Release', 'FleetSource', 'Inventory']),

@@ -64,7 +64,14 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
 }
 
 /** Who the server takes us for; a server that cannot tell leaves what the person said. */
-export async function whoAmI(client: KubeClient): Promise<string | undefined> {
+export const whoAmI = async (client: KubeClient): Promise<string | undefined> => (await whoIAm(client))?.name
+
+export interface Person {
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+export async function whoIAm(client: KubeClient): Promise<Person | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   try {
     const { status, text } = await client.raw({
@@ -74,7 +81,9 @@ export async function whoAmI(client: KubeClient): Promise<string | undefined> {
     })
     const answer: unknown = status < 300 ? JSON.parse(text) : undefined
     const user = isObject(answer) && isObject(answer['status']) ? answer['status']['userInfo'] : undefined
-    return isObject(user) && typeof user['username'] === 'string' ? user['username'] : undefined
+    if (!isObject(user) || typeof user['username'] !== 'string') return undefined
+    const groups: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : []
+    return { name: user['username'], groups: groups.filter((g) => typeof g === 'string') }
   } catch {
     return undefined
   }

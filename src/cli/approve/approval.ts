@@ -1,0 +1,62 @@
+// The Approval that a person means: of what an object asks for at this moment, word for word. Whatever changes in it afterwards is not approved.
+import { createHash } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Approval } from '#api/kinds/approval.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { approvalDigest } from '#defender/approvals.ts'
+import { targetsDigest } from '#sync/hub/release.ts'
+
+export interface Person {
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+export interface ApproveWish {
+  readonly reason: string | undefined
+  readonly for: string
+}
+
+const LONGEST_MS = 7 * 86_400_000
+/** An object name has room for it and a digest. */
+const MOST_OF_A_NAME = 100
+/** As many as the kind takes. */
+const MOST_GROUPS = 64
+
+/** What is approved, for people, and a digest that keeps approvals of others and of other days apart. */
+const nameOf = (of: string, ...rest: readonly string[]): string =>
+  `${of.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
+
+export function approvalOf(
+  object: OperationPermit | Release,
+  { name, groups }: Person,
+  { reason, for: length }: ApproveWish,
+  now: number,
+): Approval {
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(
+      'KN1333',
+      `cannot approve for ${JSON.stringify(length)}: write a duration such as 1h, at most 7d`,
+    )
+  const of = { kind: object.kind, name: object.metadata.name ?? '' }
+  const { namespace } = object.metadata
+  const digest = object.kind === 'OperationPermit' ? approvalDigest(object.spec) : targetsDigest(object)
+  const until = timestamp(now + ms)
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Approval',
+    metadata: { name: nameOf(of.name, name, digest, until) },
+    spec: {
+      digest,
+      by: name,
+      ...(groups.length > 0 && { groups: groups.toSorted().slice(0, MOST_GROUPS) }),
+      of: { ...of, ...(namespace !== undefined && { namespace }) },
+      ...(reason !== undefined && { reason }),
+      until,
+    },
+  }
+}
