@@ -26,6 +26,7 @@ import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
 import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
+import { WebhookConverter } from './crd/webhook-converter.ts'
 import { startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
@@ -87,6 +88,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     log,
     ...(resolveService === undefined ? {} : { resolveService }),
   })
+  const converter = new WebhookConverter(resolveService ?? (() => undefined))
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
   const parts: ServerParts = {
@@ -117,7 +119,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     log,
   })
-  const definitions = new DefinitionController(parts, log)
+  const definitions = new DefinitionController(parts, log, converter.convert)
   await bootstrap(store, { now: clock.now(), uid: randomUUID })
   definitions.start()
   const loops = startLoops(parts, options.loops ?? 'all', log)
@@ -148,6 +150,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       http.closeAllConnections()
       await closed
       webhooks.close()
+      converter.close()
       await loops.stop()
       await definitions.stop()
       await store.close()

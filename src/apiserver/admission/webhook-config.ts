@@ -72,7 +72,7 @@ function compiledConditions(webhook: Readonly<Record<string, unknown>>, index: n
   return { conditions, problems }
 }
 
-function targetOf(client: Readonly<Record<string, unknown>>): WebhookTarget {
+export function targetOf(client: Readonly<Record<string, unknown>>): WebhookTarget {
   const bundle = word(client['caBundle'])
   const ca = bundle === '' ? undefined : Buffer.from(bundle, 'base64').toString('utf8')
   if (client['service'] === undefined) return { kind: 'Url', url: word(client['url']), ca }

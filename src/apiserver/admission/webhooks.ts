@@ -98,7 +98,7 @@ export class WebhookAdmission {
       throw internalError(
         `admission webhook ${JSON.stringify(webhook.name)} attempted to modify the object, which is not supported for this operation`,
       )
-    const before = inVersion(object, served, as)
+    const before = await inVersion(object, served, as)
     const after = patchedBy(webhook.name, { as, object: before, patch: answer.patch, warn })
     return jsonEqual(before, after) ? object : inVersion(after, as, served)
   }
@@ -141,8 +141,8 @@ export class WebhookAdmission {
       uid,
       version,
       as,
-      object: object && inVersion(object, served, as),
-      old: old && inVersion(old, served, as),
+      object: object && (await inVersion(object, served, as)),
+      old: old && (await inVersion(old, served, as)),
     })
     const outcome = await this.#caller.call({ target, body, timeoutSeconds })
     const verdict: Verdict = outcome.ok
@@ -165,8 +165,11 @@ export class WebhookAdmission {
 }
 
 /** The same object in another version of its resource. */
-const inVersion = (object: KubeObject, from: Served, to: Served): KubeObject =>
-  from === to ? object : to.behaviour.fromStored(from.behaviour.toStored(object))
+function inVersion(object: KubeObject, from: Served, to: Served): KubeObject | Promise<KubeObject> {
+  if (from === to) return object
+  const { conversion, fromStored } = to.behaviour
+  return conversion === undefined ? fromStored(from.behaviour.toStored(object)) : conversion.fromVersion(object)
+}
 
 function warnAll(warnings: readonly string[], warn: (text: string) => void): void {
   let left = MAX_WARNINGS_LENGTH

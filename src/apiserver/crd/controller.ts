@@ -8,6 +8,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject, removeObject } from '../storage/internal-write.ts'
 import type { StoreEvent } from '../storage/stored.ts'
+import type { Convert } from './webhook-converter.ts'
 import { customServed } from './custom-served.ts'
 import {
   CLEANUP_FINALIZER,
@@ -24,11 +25,13 @@ import {
 export class DefinitionController {
   readonly #parts: ServerParts
   readonly #log: Logger
+  readonly #convert: Convert
   #stop: (() => void) | undefined
   #work: Promise<void> = Promise.resolve()
 
-  constructor(parts: ServerParts, log: Logger) {
+  constructor(parts: ServerParts, log: Logger, convert: Convert) {
     this.#parts = parts
+    this.#convert = convert
     this.#log = log
   }
 
@@ -60,7 +63,7 @@ export class DefinitionController {
     this.#parts.registry.replace(
       word(specOf(definition)['group']),
       word(namesOf(definition)['plural']),
-      customServed(definition),
+      customServed(definition, this.#convert),
     )
   }
 

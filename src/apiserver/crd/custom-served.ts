@@ -19,16 +19,18 @@ import { ALL_VERBS, type Behaviour, type Decoded, type Served, type TableColumn 
 import { ageCell } from '../table/age.ts'
 import { metadataDescription } from '../table/descriptions.ts'
 import { fields, listOfFields, namesOf, schemaOf, specOf, texts, versionsOf, word, type Fields } from './definition.ts'
+import { conversionWebhookOf, type Convert } from './webhook-converter.ts'
+import { webhookConversion } from './webhook-conversion.ts'
 import { jsonPathReader } from './json-path.ts'
 
 /** All served versions of a definition. */
-export function customServed(definition: KubeObject): readonly Served[] {
+export function customServed(definition: KubeObject, convert: Convert): readonly Served[] {
   return versionsOf(definition)
     .filter((v) => v['served'] === true)
-    .map((v) => servedVersion(definition, v))
+    .map((v) => servedVersion(definition, v, convert))
 }
 
-function servedVersion(definition: KubeObject, version: Fields): Served {
+function servedVersion(definition: KubeObject, version: Fields, convert: Convert): Served {
   const spec = specOf(definition)
   const names = namesOf(definition)
   const group = word(spec['group'])
@@ -64,7 +66,7 @@ function servedVersion(definition: KubeObject, version: Fields): Served {
     gracePeriod: undefined,
     defaultPropagation: 'Background',
     deprecation: deprecationOf(version, `${apiVersion} ${kind}`),
-    behaviour: behaviourOf({ definition, schema, apiVersion, kind, scale }),
+    behaviour: behaviourOf({ definition, schema, apiVersion, kind, scale, convert }),
   }
 }
 
@@ -88,6 +90,7 @@ interface CustomFacts {
   readonly apiVersion: string
   readonly kind: string
   readonly scale: ScalePaths | undefined
+  readonly convert: Convert
 }
 
 function behaviourOf(facts: CustomFacts): Behaviour {
@@ -99,6 +102,9 @@ function behaviourOf(facts: CustomFacts): Behaviour {
   const asIs = isFirst && storageVersion === apiVersion
   const validate = customValidation(facts)
   const same = (o: Draft): Draft => o
+  const finished = (o: KubeObject): KubeObject =>
+    applyDefaults(schema, prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value) as KubeObject
+  const webhook = versionsOf(definition).length > 1 ? conversionWebhookOf(definition) : undefined
   return {
     decode: (value) => decodeCustom(schema, value, { apiVersion, kind: word(value['kind']) || kind }),
     applyDefaults: (o) => applyDefaults(schema, o) as Draft,
@@ -110,11 +116,13 @@ function behaviourOf(facts: CustomFacts): Behaviour {
     validateStatus: validate,
     admit: () => undefined,
     warnings: () => [],
-    fromStored: asIs
-      ? (o) => o
-      : (o) => applyDefaults(schema, prune(schema, { ...o, apiVersion }, { embeddedRoot: true }).value) as KubeObject,
-    toStored: storageVersion === apiVersion ? (o) => o : (o) => ({ ...o, apiVersion: storageVersion }),
+    fromStored: asIs ? (o) => o : finished,
+    toStored:
+      webhook !== undefined || storageVersion === apiVersion ? (o) => o : (o) => ({ ...o, apiVersion: storageVersion }),
     storedAsIs: asIs,
+    ...(webhook === undefined
+      ? {}
+      : { conversion: webhookConversion({ webhook, convert: facts.convert, apiVersion, storageVersion, finished }) }),
   }
 }
 

@@ -1,9 +1,10 @@
 // What a CustomResourceDefinition may say, with the fields and words of a kube-apiserver.
 import { jsonEqual } from '#lib/json.ts'
-import { forbidden, invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
+import { invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
+import { conversionProblems } from './conversion-config.ts'
 import { label1035Problems, subdomainProblems } from '../meta/names.ts'
 import {
   fields,
@@ -267,24 +268,6 @@ function selectableProblems(version: Fields, path: string): FieldError[] {
         ),
       )
   }
-  return out
-}
-
-function conversionProblems(conversion: Fields): FieldError[] {
-  const strategy = word(conversion['strategy'])
-  if (strategy === '') return []
-  if (strategy !== 'None' && strategy !== 'Webhook')
-    return [notSupported('spec.conversion.strategy', strategy, ['None', 'Webhook'])]
-  if (strategy === 'None')
-    return conversion['webhook'] === undefined
-      ? []
-      : [forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')]
-  const webhook = fields(conversion['webhook'])
-  const out: FieldError[] = []
-  if (webhook['clientConfig'] === undefined)
-    out.push(required('spec.conversion.webhook.clientConfig', 'required when strategy is set to Webhook'))
-  if (texts(webhook['conversionReviewVersions']).length === 0)
-    out.push(required('spec.conversion.webhook.conversionReviewVersions'))
   return out
 }
 

@@ -11,9 +11,10 @@ import { conflict, internal, MODIFIED } from '../status/refusal.ts'
 import type { Place } from '../storage/store.ts'
 import type { Stored } from '../storage/stored.ts'
 import { strategyContext, type Call } from './context.ts'
+import { convertedView } from './encode.ts'
 import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
 import { STATUS_ENDPOINTS, tracked, type Managing } from './managed.ts'
-import { encodeAt, groupResource, isFinished, registryKey, unstored } from './stored-place.ts'
+import { encodingOf, groupResource, isFinished, registryKey, unstored } from './stored-place.ts'
 
 export interface Change {
   readonly options: WriteOptions
@@ -47,7 +48,8 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
   const { options } = change
   const subresource = change.part ?? (STATUS_ENDPOINTS.has(change.subresource) ? 'status' : 'main')
   const ctx = strategyContext(parts, user, options.dryRun)
-  const old = served.behaviour.fromStored(stored.value)
+  const { conversion } = served.behaviour
+  const old = conversion === undefined ? served.behaviour.fromStored(stored.value) : await convertedView(served, stored)
   const wanted = await change.next(old, stored)
   const asked = checkVersions(call, at, change, { wanted, old, stored })
   warnAboutOwners(call, wanted.metadata)
@@ -83,7 +85,7 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
       ),
       created: false,
     }
-  const outcome = await parts.store.put(at, stored, encodeAt(served, object))
+  const outcome = await parts.store.put(at, stored, await encodingOf(served, object))
   if ('done' in outcome) return { stored: outcome.done, created: false }
   if (asked !== '') throw conflict(groupResource(served), at.name, MODIFIED)
   return undefined
@@ -158,7 +160,7 @@ async function finish(call: Call, at: Place, { object, stored, options }: Finish
   const { served, parts } = call
   const last = withMetadata(object, { ...object.metadata, resourceVersion: String(stored.revision) })
   if (!options.dryRun) {
-    const outcome = await parts.store.delete(at, stored, encodeAt(served, object))
+    const outcome = await parts.store.delete(at, stored, await encodingOf(served, object))
     if (!('done' in outcome)) return undefined
   }
   return { stored: unstored(served, at, last), created: false }

@@ -9,7 +9,7 @@ import { alreadyExists, internal } from '../status/refusal.ts'
 import { strategyContext, type Call } from './context.ts'
 import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
 import { tracked, type Managing } from './managed.ts'
-import { encodeAt, groupResource, placeOf, unstored } from './stored-place.ts'
+import { encodingOf, groupResource, placeOf, unstored } from './stored-place.ts'
 
 /** How managedFields come about: plain writes track what changed, an apply brings its own. */
 export type Tracking = { readonly plain: Managing } | { readonly applied: true }
@@ -65,7 +65,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
       if (parts.store.latest(at) !== undefined) throw alreadyExists(groupResource(served), name)
       return { stored: unstored(served, at, prepared), created: true }
     }
-    const outcome = await parts.store.put(at, undefined, encodeAt(served, prepared))
+    const outcome = await parts.store.put(at, undefined, await encodingOf(served, prepared))
     if ('done' in outcome) return { stored: outcome.done, created: true }
     if (!generates || attempt >= GENERATE_ATTEMPTS) throw alreadyExists(groupResource(served), name)
   }

@@ -11,10 +11,10 @@ import type { Stored } from '../storage/stored.ts'
 import type { Place } from '../storage/store.ts'
 import type { Answer, Call } from './context.ts'
 import { deleteOptions, type DeleteOptions, type Propagation } from './delete-options.ts'
-import { encoded, objectAnswer, JSON_TYPE, viewOf } from './encode.ts'
+import { encoded, objectAnswer, JSON_TYPE, convertedView } from './encode.ts'
 import { admissionRequest } from './judge.ts'
-import { listAnswerOf, selected } from './list.ts'
-import { encodeAt, groupResource, isFinished, placeOf, unstored } from './stored-place.ts'
+import { convertSelectable, listAnswerOf, selected } from './list.ts'
+import { encodingOf, groupResource, isFinished, placeOf, unstored } from './stored-place.ts'
 
 export async function handleDelete(call: Call): Promise<Answer> {
   const { served, path } = call
@@ -74,7 +74,7 @@ interface DeleteStep {
 
 async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep): Promise<Deleted | undefined> {
   const { served, parts } = call
-  const old = viewOf(served, stored)
+  const old = await convertedView(served, stored)
   checkPreconditions(served, at, options, stored)
   refuseProtected(served, at.name)
   const plain = { dryRun: options.dryRun, fieldManager: '', fieldValidation: 'Ignore', force: false } as const
@@ -91,18 +91,18 @@ async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep
   if (options.dryRun) return { stored: removed ? stored : unstored(served, at, withVersion(next, stored)), removed }
   if (!removed) {
     if (next === old) return { stored, removed }
-    const outcome = await parts.store.put(at, stored, encodeAt(served, next))
+    const outcome = await parts.store.put(at, stored, await encodingOf(served, next))
     return 'done' in outcome ? { stored: outcome.done, removed } : undefined
   }
   // who waited for the end of a grace period sees that it became none, then the end
   let last = stored
   if ((old.metadata.deletionGracePeriodSeconds ?? 0) > 0) {
-    const shortened = await parts.store.put(at, stored, encodeAt(served, next))
+    const shortened = await parts.store.put(at, stored, await encodingOf(served, next))
     if (!('done' in shortened)) return undefined
     last = shortened.done
   }
   const wasDying = old.metadata.deletionTimestamp !== undefined
-  const outcome = await parts.store.delete(at, last, encodeAt(served, wasDying ? next : old))
+  const outcome = await parts.store.delete(at, last, await encodingOf(served, wasDying ? next : old))
   return 'done' in outcome ? { stored: last, removed } : undefined
 }
 
@@ -205,6 +205,7 @@ export async function handleDeleteCollection(call: Call): Promise<Answer> {
   if (served.type.namespaced && path.namespace === '') throw methodNotAllowed()
   const list = listOptions(query, false)
   const options = await deleteOptions(call)
+  await convertSelectable(call, list)
   const found = [...selected(call, { ...list, limit: 0 }).items]
   const revision = parts.store.revision
   const gone: Stored[] = []

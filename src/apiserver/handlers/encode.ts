@@ -2,6 +2,7 @@
 import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { encodeJson } from '../codec/json.ts'
+import { convertAll } from '../crd/webhook-conversion.ts'
 import type { Served } from '../registry/served.ts'
 import type { Stored } from '../storage/stored.ts'
 import { notAcceptable } from '../status/refusal.ts'
@@ -11,13 +12,21 @@ import type { Answer, Call } from './context.ts'
 export const JSON_TYPE = 'application/json'
 
 /** The object as this version shows it. */
-export const viewOf = (served: Served, stored: Stored): KubeObject => served.behaviour.fromStored(stored.value)
+export function viewOf({ behaviour }: Served, stored: Stored): KubeObject {
+  return behaviour.conversion === undefined ? behaviour.fromStored(stored.value) : behaviour.conversion.view(stored)
+}
+
+/** The same, of an object that may have to be converted first. */
+export async function convertedView(served: Served, stored: Stored): Promise<KubeObject> {
+  await convertAll(served.behaviour.conversion, () => [stored])
+  return viewOf(served, stored)
+}
 
 export async function objectAnswer(call: Call, code: number, stored: Stored): Promise<Answer> {
   const { served, accept } = call
   if (accept.as === 'object' && accept.encoding === 'json' && served.behaviour.storedAsIs)
     return { code, body: stored.bytes, type: JSON_TYPE }
-  return valueAnswer(call, code, viewOf(served, stored))
+  return valueAnswer(call, code, await convertedView(served, stored))
 }
 
 export async function valueAnswer(call: Call, code: number, object: KubeObject): Promise<Answer> {
@@ -70,18 +79,25 @@ async function yamlBytes(value: unknown): Promise<Buffer> {
   return Buffer.from(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }), 'utf8')
 }
 
-/** Built-in kinds leave kind and apiVersion out of the items of a list; stored bytes begin with both. */
-export function listItemBytes(served: Served, stored: Stored): Buffer {
-  if (!served.behaviour.storedAsIs) return itemBytes(served, viewOf(served, stored))
-  if (served.custom) return stored.bytes
-  const head = headOf(served)
-  const rest = stored.bytes.subarray(head.length - 1)
-  return stored.bytes.subarray(0, head.length).equals(head)
-    ? Buffer.concat([OPEN, rest.subarray(1)])
-    : itemBytes(served, stored.value)
+/** The items of a list between its brackets. Built-in kinds leave out kind and apiVersion, with which stored bytes begin: nothing is copied. */
+export function listItemParts(served: Served, items: readonly Stored[]): Buffer[] {
+  const parts: Buffer[] = []
+  const { storedAsIs } = served.behaviour
+  for (const [i, s] of items.entries()) {
+    const head = storedAsIs && !served.custom ? headOf(served) : undefined
+    if (head !== undefined && s.bytes.compare(head, 0, head.length, 0, head.length) === 0)
+      parts.push(i === 0 ? OPEN : COMMA_OPEN, s.bytes.subarray(head.length))
+    else {
+      if (i > 0) parts.push(COMMA)
+      parts.push(storedAsIs && served.custom ? s.bytes : itemBytes(served, viewOf(served, s)))
+    }
+  }
+  return parts
 }
 
 const OPEN = Buffer.from('{')
+const COMMA = Buffer.from(',')
+const COMMA_OPEN = Buffer.from(',{')
 const heads = new WeakMap<Served, Buffer>()
 
 function headOf(served: Served): Buffer {

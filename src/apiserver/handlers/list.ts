@@ -2,6 +2,7 @@
 import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { formatJson } from '../codec/json.ts'
+import { convertAll } from '../crd/webhook-conversion.ts'
 import type { ListOptions } from '../http/query.ts'
 import { listOptions } from '../http/query.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
@@ -12,7 +13,7 @@ import type { Stored } from '../storage/stored.ts'
 import { partialMetadata, tableOf, type TableMeta } from '../table/table.ts'
 import { readContinue, writeContinue } from './continue.ts'
 import type { Answer, Call } from './context.ts'
-import { encoded, goType, includeOf, JSON_TYPE, listItemBytes, objectAnswer, viewOf } from './encode.ts'
+import { encoded, goType, includeOf, JSON_TYPE, listItemParts, objectAnswer, viewOf } from './encode.ts'
 import { groupResource, placeOf } from './stored-place.ts'
 
 /** How long a read waits for a version that is not there yet. */
@@ -60,7 +61,9 @@ export async function handleList(call: Call): Promise<Answer> {
       )
     await reached(call, Number(at))
   }
+  await convertSelectable(call, options)
   const page = selected(call, options)
+  await convertAll(call.served.behaviour.conversion, () => page.items)
   return listAnswer(call, page)
 }
 
@@ -69,6 +72,20 @@ function checkForm({ accept, served }: Call): void {
     throw notAcceptable(
       `you requested PartialObjectMetadata, but the requested object is a list (${goType(served, 'List')})`,
     )
+}
+
+/** Before objects are selected by fields of a version that a webhook makes. */
+export async function convertSelectable({ served, parts, path }: Call, options: ListOptions): Promise<void> {
+  const { conversion } = served.behaviour
+  if (conversion === undefined || options.fieldSelector === '') return
+  const collection = parts.store.collection(served.resource)
+  const namespace = served.type.namespaced && path.namespace !== '' ? path.namespace : undefined
+  const at = options.continueToken === '' ? undefined : readContinue(options.continueToken).revision
+  const exact = options.resourceVersionMatch === 'Exact' ? Number(options.resourceVersion) : undefined
+  const older = at ?? exact
+  await convertAll(conversion, () =>
+    older === undefined ? collection.list(namespace) : (collection.listAt(older, namespace) ?? []),
+  )
 }
 
 export interface Page {
@@ -162,17 +179,10 @@ const headOf = (served: Served) => ({ kind: served.listKind, apiVersion: apiVers
 /** Lists of custom resources always say whether there is more. */
 const metaOf = (served: Served, metadata: TableMeta) => (served.custom ? { continue: '', ...metadata } : metadata)
 
-const COMMA = Buffer.from(',')
 const END = Buffer.from(']}\n')
 
-/** Stored bytes, joined; nothing is parsed. */
+/** Stored bytes one after the other; nothing is parsed. */
 export function listAnswerOf(served: Served, items: readonly Stored[], metadata: TableMeta): readonly Buffer[] {
   const head = formatJson({ ...headOf(served), metadata: metaOf(served, metadata) })
-  const parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)]
-  for (const [i, s] of items.entries()) {
-    if (i > 0) parts.push(COMMA)
-    parts.push(listItemBytes(served, s))
-  }
-  parts.push(END)
-  return parts
+  return [Buffer.from(`${head.slice(0, -1)},"items":[`), ...listItemParts(served, items), END]
 }

@@ -35,8 +35,9 @@ export function resetFields(served: Served, subresource: string): FieldSet | und
 }
 
 const versionSchemas = (call: Call): ReadonlyMap<string, Served['schema']> | undefined => {
-  const { type, custom } = call.served
-  if (!custom) return undefined
+  const { type, custom, behaviour } = call.served
+  // what a webhook makes of a field in another version is not known here: its owners are kept, and not compared
+  if (!custom || behaviour.conversion !== undefined) return undefined
   const all = call.parts.registry.versions(type.group).map((v) => call.parts.registry.find(type.group, v, type.plural))
   return new Map(all.filter((s) => s !== undefined).map((s) => [apiVersionOf(s.type), s.schema]))
 }

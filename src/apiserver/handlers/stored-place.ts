@@ -1,6 +1,6 @@
 // Where an object is stored, what its kind is called in refusals, and its bytes as they are stored.
 import type { KubeObject } from '#schema/object.ts'
-import { encodeJson } from '../codec/json.ts'
+import { encodeJson, encodeJsonToKeep } from '../codec/json.ts'
 import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'
 import type { Encoded, Place } from '../storage/store.ts'
@@ -35,10 +35,21 @@ export function encodeAt(served: Served, object: KubeObject): (revision: number)
     const stored = served.behaviour.toStored(
       withMetadata(object, { ...object.metadata, resourceVersion: String(revision) }),
     )
-    const bytes = encodeJson(stored)
+    const bytes = encodeJsonToKeep(stored)
     if (bytes.length > MAX_OBJECT_BYTES) throw tooLarge('etcdserver: request is too large')
     return { value: stored, bytes }
   }
+}
+
+/** The same, where the stored version may have to be asked for first. */
+export function encodingOf(
+  served: Served,
+  object: KubeObject,
+): Promise<(revision: number) => Encoded> | ((revision: number) => Encoded) {
+  const { conversion } = served.behaviour
+  return conversion === undefined
+    ? encodeAt(served, object)
+    : conversion.toStorage(object).then((stored) => encodeAt(served, stored))
 }
 
 /** A version that was not stored: the answer to a dry run. */

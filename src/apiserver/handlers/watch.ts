@@ -5,7 +5,9 @@
 import { listOptions, type ListOptions } from '../http/query.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
-import { expired, internal, notAcceptable, type Refusal } from '../status/refusal.ts'
+import { messageOf } from '#lib/errors.ts'
+import { convertAll } from '../crd/webhook-conversion.ts'
+import { expired, internal, internalError, notAcceptable, Refusal } from '../status/refusal.ts'
 import type { Collection } from '../storage/collection.ts'
 import type { ChangeType, Stored, StoreEvent } from '../storage/stored.ts'
 import type { Call } from './context.ts'
@@ -26,6 +28,9 @@ type Matches = (s: Stored) => boolean
 export async function handleWatch(call: Call): Promise<undefined> {
   const options = listOptions(call.query, call.path.watch)
   if (call.accept.as === 'PartialObjectMetadataList') throw notAcceptable()
+  const { served, parts, path } = call
+  const namespace = served.type.namespaced && path.namespace !== '' ? path.namespace : undefined
+  await convertAll(served.behaviour.conversion, () => parts.store.collection(served.resource).list(namespace))
   new Watcher(call, options).start()
   return undefined
 }
@@ -138,6 +143,7 @@ class Watcher {
     const missed = this.#collection.since(this.#sent, this.#scope)
     if (missed === undefined)
       return this.#fail(expired(`too old resource version: ${this.#sent} (${this.#collection.floor})`))
+    if (this.#mustConvert(missed)) return
     for (const e of missed) if (!this.#change(e, undefined)) return
     // a version in the future that the client asked for stays: what comes before it has been seen
     this.#sent = Math.max(this.#sent, this.#call.parts.store.revision)
@@ -145,7 +151,21 @@ class Watcher {
   }
 
   #happened(event: StoreEvent): void {
-    if (this.#isLive && event.revision > this.#sent && !this.#change(event, event)) this.#isLive = false
+    if (!this.#isLive || event.revision <= this.#sent) return
+    if (this.#mustConvert([event]) || !this.#change(event, event)) this.#isLive = false
+  }
+
+  /** True: a webhook is asked what they look like, and the watch goes on from where it is when it has answered. */
+  #mustConvert(events: readonly StoreEvent[]): boolean {
+    const { conversion } = this.#call.served.behaviour
+    if (conversion === undefined) return false
+    const missing = conversion.missing(events.flatMap((e) => [e.object, e.previous]).filter((s) => s !== undefined))
+    if (missing.length === 0) return false
+    conversion.prepare(missing).then(
+      () => this.#ended || this.#catchUp(),
+      (e: unknown) => this.#ended || this.#fail(e instanceof Refusal ? e : internalError(messageOf(e))),
+    )
+    return true
   }
 
   /** False: written, and the reader has enough for now. `shared` keeps the line for the others who watch the event now. */
@@ -162,8 +182,14 @@ class Watcher {
     if (!was || event.previous === undefined) return true
     // an object that leaves the selection is shown as it last matched, with the version of the change
     const isGone = event.type === 'DELETED'
-    const shown = isGone ? event.object : atRevision(event.previous, event.revision)
+    const shown = isGone ? event.object : this.#restamped(event.previous, event.revision)
     return this.#write(this.#line('DELETED', shown, isGone ? shared : undefined))
+  }
+
+  #restamped(previous: Stored, revision: number): Stored {
+    const copy = atRevision(previous, revision)
+    this.#call.served.behaviour.conversion?.copied(copy, previous)
+    return copy
   }
 
   #line(type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {

@@ -3,12 +3,29 @@
 import type { FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import type { Stored } from '../storage/stored.ts'
 import type { BuiltinSchema, Draft, NameRule, ScalePaths, StrategyContext, Verb } from '../builtin/kind.ts'
 
 export interface Decoded {
   readonly object: Draft
   /** Paths of fields that were dropped. */
   readonly unknownFields: readonly string[]
+}
+
+/** Of kinds whose versions somebody else converts: what a stored object looks like is only known after asking. */
+export interface Conversion {
+  /** Those of the objects that `view` cannot show yet. */
+  readonly missing: (objects: Iterable<Stored>) => readonly Stored[]
+  /** Refuses when the webhook fails. */
+  readonly prepare: (objects: readonly Stored[]) => Promise<void>
+  /** The object in this version. */
+  readonly view: (stored: Stored) => KubeObject
+  /** A copy that differs in its revision alone needs no asking. */
+  readonly copied: (copy: Stored, of: Stored) => void
+  /** From any version to this one. */
+  readonly fromVersion: (object: KubeObject) => Promise<KubeObject>
+  /** From this version to the stored one. */
+  readonly toStorage: (object: KubeObject) => Promise<KubeObject>
 }
 
 /** The pure decisions of a kind; every function returns a new object or the same one, never a changed one. */
@@ -29,6 +46,8 @@ export interface Behaviour {
   readonly toStored: (object: KubeObject) => KubeObject
   /** True when `fromStored` gives back what it got: stored bytes may be sent as they are. */
   readonly storedAsIs: boolean
+  /** In place of `fromStored` and `toStored` where it is there. */
+  readonly conversion?: Conversion
 }
 
 export interface TableColumn {

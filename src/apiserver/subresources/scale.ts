@@ -5,7 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Draft, ScalePaths } from '../builtin/kind.ts'
 import { jsonPathReader } from '../crd/json-path.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
-import { encoded, viewOf } from '../handlers/encode.ts'
+import { convertedView, encoded } from '../handlers/encode.ts'
 import { patchedValue, patchKindOf, readPatch } from '../handlers/patch.ts'
 import { changeObject } from '../handlers/change-object.ts'
 import { managing } from '../handlers/managed.ts'
@@ -52,7 +52,7 @@ async function get(call: Call): Promise<Answer> {
   const { served, path, parts } = call
   const stored = parts.store.get(placeOf(served, path.namespace, path.name))
   if (stored === undefined) throw notFound(groupResource(served), path.name)
-  return encoded(call, 200, scaleOf(viewOf(served, stored), pathsOf(call), served.custom))
+  return encoded(call, 200, scaleOf(await convertedView(served, stored), pathsOf(call), served.custom))
 }
 
 async function update(call: Call): Promise<Answer> {
@@ -88,7 +88,7 @@ async function change(
     next: (old) => withReplicas(call, old, next(scaleOf(old, paths, false))),
   })
   if (changed === undefined) throw notFound(groupResource(served), path.name)
-  return encoded(call, 200, scaleOf(viewOf(served, changed.stored), paths, served.custom))
+  return encoded(call, 200, scaleOf(await convertedView(served, changed.stored), paths, served.custom))
 }
 
 function withReplicas(call: Call, old: KubeObject, scale: Readonly<Record<string, unknown>>): Draft {
