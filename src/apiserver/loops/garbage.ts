@@ -1,5 +1,5 @@
 // Garbage collection by owner references: what nobody owns any more goes; foreground deletion waits for dependents, orphaning
-// lets them go. The graph is read from the store as it is, so there is no cache to be wrong.
+// lets them go. The graph is made anew from the store at each look; only what one version of an object says is remembered, and that never changes.
 import type { KubeObject, OwnerReference } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
@@ -14,60 +14,113 @@ interface Graph {
   readonly dying: readonly Stored[]
 }
 
+/** What garbage collection wants to know of one version of an object. */
+interface Ties {
+  readonly uid: string | undefined
+  readonly owners: readonly OwnerReference[]
+  readonly isDying: boolean
+  readonly isForeground: boolean
+}
+
 const OWNED = Buffer.from('"ownerReferences":')
 const ENDING = Buffer.from('"deletionTimestamp":')
+/** Objects looked at for the first time in one turn of the event loop. */
+const READ_AT_ONCE = 200
 
-/** Few objects have owners or are ending: the others are not even parsed. */
-function graphOf({ registry, store }: ServerParts): Graph {
-  const dependents = new Map<string, Stored[]>()
-  const dying: Stored[] = []
-  for (const served of registry.stored())
-    for (const s of store.collection(served.resource).list(undefined)) {
-      if (s.bytes.includes(ENDING) && s.value.metadata.deletionTimestamp !== undefined) dying.push(s)
-      if (!s.bytes.includes(OWNED)) continue
-      for (const o of s.value.metadata.ownerReferences ?? []) {
-        const list = dependents.get(o.uid) ?? []
-        list.push(s)
-        dependents.set(o.uid, list)
+export class GarbageCollector {
+  readonly #parts: ServerParts
+  readonly #ties = new WeakMap<Stored, Ties>()
+  /** Versions without owners that are not ending: most of all. */
+  readonly #free = new WeakSet<Stored>()
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+  }
+
+  async look(): Promise<void> {
+    const graph = await this.#graph()
+    for (const s of new Set([...graph.dependents.values()].flat())) await this.#considerDependent(s)
+    for (const s of graph.dying) await considerDying(this.#parts, graph, s)
+  }
+
+  #tiesOf(s: Stored): Ties {
+    let ties = this.#ties.get(s)
+    if (ties === undefined) {
+      const { metadata } = s.value
+      ties = {
+        uid: metadata.uid,
+        owners: metadata.ownerReferences ?? [],
+        isDying: metadata.deletionTimestamp !== undefined,
+        isForeground: has(s.value, FOREGROUND),
       }
+      this.#ties.set(s, ties)
     }
-  return { dependents, dying }
+    return ties
+  }
+
+  /** Few objects have owners or are ending: the others are not even parsed. */
+  #isFree(s: Stored): boolean {
+    if (this.#free.has(s)) return true
+    if (s.bytes.includes(OWNED) || s.bytes.includes(ENDING)) return false
+    this.#free.add(s)
+    return true
+  }
+
+  async #graph(): Promise<Graph> {
+    const { registry, store } = this.#parts
+    const dependents = new Map<string, Stored[]>()
+    const dying: Stored[] = []
+    let read = 0
+    for (const served of registry.stored())
+      for (const s of store.collection(served.resource).snapshot()) {
+        const isNew = !this.#free.has(s) && !this.#ties.has(s)
+        if (isNew && ++read % READ_AT_ONCE === 0) await nextTurn()
+        if (this.#isFree(s)) continue
+        const { owners, isDying } = this.#tiesOf(s)
+        if (isDying) dying.push(s)
+        for (const o of owners) {
+          const list = dependents.get(o.uid) ?? []
+          list.push(s)
+          dependents.set(o.uid, list)
+        }
+      }
+    return { dependents, dying }
+  }
+
+  /** An owner lives when there is an object of that kind, name and uid. A kind that we do not serve is not judged. */
+  #ownerOf(dependent: Stored, o: OwnerReference): Owner {
+    const served = this.#parts.registry.findKind(o.apiVersion, o.kind)
+    if (served === undefined) return { state: 'unknown' }
+    const namespace = served.type.namespaced ? dependent.namespace : ''
+    const found = this.#parts.store.latest({ resource: served.resource, namespace, name: o.name })
+    const ties = found === undefined ? undefined : this.#tiesOf(found)
+    return ties?.uid === o.uid && ties !== undefined ? { state: 'lives', ties } : { state: 'gone' }
+  }
+
+  async #considerDependent(seen: Stored): Promise<void> {
+    const s = this.#parts.store.latest(seen)
+    if (s === undefined) return
+    const { owners: references, isDying } = this.#tiesOf(s)
+    if (references.length === 0 || isDying) return
+    const owners = references.map((o) => ({ uid: o.uid, owner: this.#ownerOf(s, o) }))
+    if (owners.some(({ owner }) => owner.state === 'unknown')) return
+    const isWaiting = (owner: Owner) => owner.state === 'lives' && owner.ties.isDying && owner.ties.isForeground
+    const solid = owners.filter(({ owner }) => owner.state === 'lives' && !isWaiting(owner))
+    if (solid.length === 0) {
+      const how = owners.some(({ owner }) => isWaiting(owner)) ? 'Foreground' : 'Background'
+      await deleteQuietly(this.#parts, s, how)
+      return
+    }
+    const dangling = owners.filter((x) => !solid.includes(x)).map(({ uid }) => uid)
+    if (dangling.length > 0) await dropOwners(this.#parts, s, dangling)
+  }
 }
 
-export async function collectGarbage(parts: ServerParts): Promise<void> {
-  const graph = graphOf(parts)
-  for (const s of new Set([...graph.dependents.values()].flat())) await considerDependent(parts, s)
-  for (const s of graph.dying) await considerDying(parts, graph, s)
-}
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const has = (o: KubeObject, finalizer: string): boolean => (o.metadata.finalizers ?? []).includes(finalizer)
 
-type Owner = { readonly state: 'gone' | 'unknown' } | { readonly state: 'lives'; readonly object: KubeObject }
-
-/** An owner lives when there is an object of that kind, name and uid. A kind that we do not serve is not judged. */
-function ownerOf(parts: ServerParts, dependent: Stored, o: OwnerReference): Owner {
-  const served = parts.registry.findKind(o.apiVersion, o.kind)
-  if (served === undefined) return { state: 'unknown' }
-  const at = { resource: served.resource, namespace: served.type.namespaced ? dependent.namespace : '', name: o.name }
-  const object = parts.store.latest(at)?.value
-  return object?.metadata.uid === o.uid ? { state: 'lives', object } : { state: 'gone' }
-}
-
-async function considerDependent(parts: ServerParts, s: Stored): Promise<void> {
-  const { ownerReferences = [], deletionTimestamp } = s.value.metadata
-  if (ownerReferences.length === 0 || deletionTimestamp !== undefined) return
-  const owners = ownerReferences.map((o) => ({ uid: o.uid, owner: ownerOf(parts, s, o) }))
-  if (owners.some(({ owner }) => owner.state === 'unknown')) return
-  const isWaiting = (owner: Owner) =>
-    owner.state === 'lives' && owner.object.metadata.deletionTimestamp !== undefined && has(owner.object, FOREGROUND)
-  const solid = owners.filter(({ owner }) => owner.state === 'lives' && !isWaiting(owner))
-  if (solid.length === 0) {
-    await deleteQuietly(parts, s, owners.some(({ owner }) => isWaiting(owner)) ? 'Foreground' : 'Background')
-    return
-  }
-  const dangling = owners.filter((x) => !solid.includes(x)).map(({ uid }) => uid)
-  if (dangling.length > 0) await dropOwners(parts, s, dangling)
-}
+type Owner = { readonly state: 'gone' | 'unknown' } | { readonly state: 'lives'; readonly ties: Ties }
 
 async function dropOwners({ store }: ServerParts, s: Stored, uids: readonly string[]): Promise<void> {
   await storeObject(store, s, (o) => {

@@ -4,7 +4,7 @@ import type { ServerParts } from '../handlers/context.ts'
 import { countBudgets } from './budgets.ts'
 import { signCertificates } from './certificates.ts'
 import { aggregateRoles } from './cluster-roles.ts'
-import { collectGarbage } from './garbage.ts'
+import { GarbageCollector } from './garbage.ts'
 import { startLoop, type Loop, type LoopSpec } from './loop.ts'
 import { settleNamespaces } from './namespaces.ts'
 import { NodeWatch } from './nodes.ts'
@@ -34,7 +34,7 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
   switch (name) {
     case 'garbage':
       // woken by deletions and owners of any kind: see startLoops
-      return spec(200, 5 * MINUTE_MS, [], collectGarbage)
+      return spec(200, 5 * MINUTE_MS, [], lookWith(new GarbageCollector(parts)))
     case 'namespaces':
       return spec(SOON_MS, MINUTE_MS, ['/namespaces'], settleNamespaces)
     case 'pruning':

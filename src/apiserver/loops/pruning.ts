@@ -10,6 +10,8 @@ const EVENT_MS = HOUR_MS
 /** Far beyond any lease duration: its owner is not coming back under that name. */
 const LEASE_MS = 24 * HOUR_MS
 const REQUEST_MS = HOUR_MS
+/** Objects parsed in one turn of the event loop. */
+const READ_AT_ONCE = 100
 
 const age = (o: KubeObject, now: number, field?: unknown): number =>
   now - Date.parse(typeof field === 'string' ? field : (o.metadata.creationTimestamp ?? ''))
@@ -19,7 +21,10 @@ export async function prune(parts: ServerParts): Promise<void> {
   const { store, clock } = parts
   const now = clock.now()
   const drop = async (resource: string, isOld: (o: KubeObject) => boolean) => {
-    for (const s of store.collection(resource).snapshot()) if (isOld(s.value)) await removeObject(store, s)
+    for (const [i, s] of store.collection(resource).snapshot().entries()) {
+      if (isOld(s.value)) await removeObject(store, s)
+      else if (i % READ_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
   }
   await drop('/events', (o) => {
     const last = fieldsOf(o['series'])['lastObservedTime'] ?? o['lastTimestamp'] ?? o['eventTime']
