@@ -45,6 +45,7 @@ export interface HollowNodeOptions {
 
 const NODE_STATUS_MS = 300_000
 const ADOPT_AGAIN_MS = 2_000
+const GATHER_MS = 20
 const SILENT: PermitReading = { kind: 'Unknown', permit: '', why: 'the network is away' }
 /** The frame of a host that is none: small, and the same everywhere. */
 const FACTS: Omit<HostFacts, 'bootId' | 'hostname'> = {
@@ -71,6 +72,7 @@ export class HollowNode {
   #isSilent = false
   #isClosed = false
   #beat: { cancel(): void } | undefined
+  #telling: { cancel(): void } | undefined
 
   constructor(o: HollowNodeOptions) {
     const { machine, client, clock, random, log } = o
@@ -160,6 +162,7 @@ export class HollowNode {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#beat?.cancel()
+    this.#telling?.cancel()
     this.#machineWriter.close()
     this.#nodeWriter?.close()
     await this.#components?.close()
@@ -228,7 +231,7 @@ export class HollowNode {
             }),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
       look: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
-      onChange: () => this.#machineWriter.touch(),
+      onChange: () => this.#tellSoon(),
     })
     this.#processes = processes
     this.#components = components
@@ -239,6 +242,14 @@ export class HollowNode {
         await processes.start({ component, slot: current.id, service })
     }
     await components.load()
+  }
+
+  /** Here staging and starting take no time: steps that follow each other at once are one report, as they were on a slow disk. */
+  #tellSoon(): void {
+    this.#telling ??= this.#o.clock.after(GATHER_MS, () => {
+      this.#telling = undefined
+      this.#machineWriter.touch()
+    })
   }
 
   async #stage(request: StageRequest, signal: AbortSignal): Promise<Staged> {
@@ -259,7 +270,7 @@ export class HollowNode {
   #obeySeen(): void {
     if (this.#seen === undefined || this.#components === undefined) return
     this.#components.obey(orderOf(this.#seen))
-    this.#machineWriter.touch()
+    this.#tellSoon()
   }
 
   #targets(): readonly string[] {

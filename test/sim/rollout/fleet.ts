@@ -1,0 +1,345 @@
+// The ground of every rollout story: two hundred machines at rest, their Nodes and Leases, hollow agents on them, the real controllers and the real Defender.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { KINDS } from '#api/kinds.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { HollowFleet } from '#agent/hollow/fleet.ts'
+import { canaryModule } from '#controllers/canary/reconcile.ts'
+import { type Parts, setup as setupSets } from '#controllers/componentset/reconcile.ts'
+import { machineModule } from '#controllers/machine/reconcile.ts'
+import type { ControllerModule } from '#controllers/module.ts'
+import { createCaches } from '#defender/caches.ts'
+import { DefenderLoop } from '#defender/loop.ts'
+import type { FakeKind } from '#kube/fake/kinds.ts'
+import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
+import type { Actor } from '../process.ts'
+import type { World } from '../world.ts'
+
+export const MACHINES = 200
+/** A tenth of the machines may be down; less than the last step of a story wants. */
+export const LIMIT = 20
+export const SET = 'base'
+export const GOOD = ['1.0.0', '1.1.0', '1.2.0'] as const
+export const BAD = '6.6.6'
+export const POOL = { 'kubenode.io/pool': 'workers' }
+const OTHERS = { 'kubenode.io/pool': 'others' }
+/** Between two renewals of a Lease; the controllers call 40 s silence. */
+const BEAT_MS = 30_000
+/** A machine that was well this long ago has rested. */
+const LONG_AGO_MS = 3_600_000
+/** Grants within a minute: above what a clean ladder takes, below what a runaway would. */
+export const RATE = 160
+
+export const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+  type: k,
+  schema: k.schema,
+  // Thousands of writes a run: what they hold is checked elsewhere; here the schema says how fields merge.
+  mergeOnly: k.kind === 'Machine',
+  status: k.definition.status !== undefined,
+}))
+
+class Hosts extends Map<string, MemoryHost> {
+  readonly #gone: (machine: string) => void
+
+  constructor(gone: (machine: string) => void) {
+    super()
+    this.#gone = gone
+  }
+
+  override delete(providerID: string): boolean {
+    const host = this.get(providerID)
+    if (host !== undefined) this.#gone(host.machine)
+    return super.delete(providerID)
+  }
+}
+
+/** What the agents of one run are up to; the stories change it. */
+export class Agents {
+  /** With the host goes the agent. */
+  readonly hosts = new Hosts((machine) => void this.fleet?.remove(machine))
+  /** Whose reports are lies: they call healthy what they never switched. */
+  readonly liars = new Set<string>()
+  readonly slow = new Set<string>()
+  readonly silent = new Set<string>()
+  fleet: HollowFleet | undefined
+
+  silence(names: Iterable<string>): void {
+    for (const name of names) {
+      this.silent.add(name)
+      this.fleet?.node(name)?.silence()
+    }
+  }
+
+  honest(): void {
+    const liars = [...this.liars]
+    this.liars.clear()
+    for (const name of liars) this.fleet?.node(name)?.hear()
+  }
+
+  hearAll(): void {
+    for (const name of this.silent) this.fleet?.node(name)?.hear()
+    this.silent.clear()
+  }
+}
+
+const SLOW_MS = 4_000
+
+export const agentsActor = (agents: Agents): Actor => ({
+  name: 'agents',
+  isFaulty: false,
+  start: ({ client, clock, random, log, signal }) => {
+    agents.fleet = new HollowFleet({
+      client,
+      clock,
+      random,
+      log,
+      version: '0.0.0',
+      registerNodes: false,
+      faults: {
+        fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
+        stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
+        // All is well with what was asked for, it says, and does nothing.
+        say: (m, truth) => (agents.liars.has(m) ? { ...truth, state: 'Healthy' } : truth),
+      },
+    })
+    void agents.fleet.run(signal)
+    for (let i = 0; i < MACHINES; i++) agents.fleet.add(nameOf(i), 'boot')
+  },
+})
+
+export interface ControllerParts {
+  readonly sets?: Parts
+  readonly machine?: ControllerModule
+}
+
+export const controllersActor = (
+  agents: Agents,
+  { sets = {}, machine = machineModule }: ControllerParts = {},
+): Actor => ({
+  name: 'controllers',
+  start: ({ client, cacheClient, clock, random, log }) => {
+    const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 1 })
+    const provider = new MemoryProvider({ clock, name: 'hollow', hosts: agents.hosts })
+    const context = {
+      client,
+      informers,
+      clock,
+      random,
+      log,
+      metrics: createMetrics(),
+      events: { record: () => undefined, flush: () => Promise.resolve() },
+      config: {
+        cluster: 'sim',
+        providers: { hollow: provider },
+        join: { server: '', caData: '', artifactBase: '', trust: { sequence: 1, threshold: 1, keys: [] } },
+      },
+    }
+    const running = [machine.setup(context), canaryModule.setup(context), setupSets(context, sets)]
+    for (const { controllers } of running) for (const c of controllers) c.start()
+    informers.start()
+  },
+})
+
+export const defenderActor = (): Actor => ({
+  name: 'defender',
+  start: ({ client, cacheClient, clock, random, log, signal, life }) => {
+    const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 0 })
+    const caches = createCaches(informers, { withClusters: false })
+    const identity = `defender-${life}`
+    const serverNow = () => VIRTUAL_EPOCH_MS + clock.monotonic()
+    const loop = new DefenderLoop({ client, caches, clock, random, log, identity, cluster: undefined, serverNow })
+    informers.start()
+    void informers.synced(signal).then(() => loop.start())
+  },
+})
+
+export const nameOf = (i: number): string => `m-${String(i).padStart(3, '0')}`
+export const zoneOf = (i: number): string => `z-${i % 4}`
+
+const definition = (version: string) => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'MachineComponent',
+  metadata: { name: componentObjectName('beacon', version) },
+  spec: {
+    component: 'beacon',
+    version,
+    type: 'Package',
+    disruption: 'Restart',
+    service: { exec: '/opt/beacon/beacon', restart: 'Always', killMode: 'Process' },
+    // At rest a probe costs a timer: once in a run of ours is enough.
+    probes: [{ name: 'http', http: { port: 1, path: '/' }, interval: '1h', timeout: '1s', settle: '1s' }],
+  },
+})
+
+const condition = (type: string, status: string, reason: string, message: string, at: number) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: timestamp(at),
+})
+
+/** All at the first version for long, as the controllers would have left them. */
+export interface Start {
+  /** What the set declares. */
+  readonly declared?: string
+  /** So many machines have 1.0.0, the rest has what is declared. */
+  readonly outdated?: number
+  /** So many machines are of the set; the others are nobody's. */
+  readonly members?: number
+}
+
+export function plantFleet(
+  world: World,
+  agents: Agents,
+  { declared = '1.0.0', outdated = 0, members = MACHINES }: Start = {},
+): void {
+  const { fake, clock } = world
+  for (const version of [...GOOD, BAD]) fake.plant(machineComponent, definition(version))
+  fake.plant(defenderPolicy, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'DefenderPolicy',
+    metadata: { name: 'open' },
+    spec: {
+      // The set's own limit is what binds: a mistake in it must not be caught by somebody else.
+      budgets: [{ max: 2 * LIMIT, of: 'concurrent', per: 'cluster' }],
+      rates: [{ window: '1m', max: RATE, per: 'cluster' }],
+      breaker: { failures: 10, of: 20, window: '10m', halfOpenAfter: '30s', widen: 3 },
+      mode: 'Enforce',
+    },
+  })
+  for (let i = 0; i < MACHINES; i++)
+    plantMachine(world, agents, i, i < outdated ? '1.0.0' : declared, i < members ? POOL : OTHERS)
+  fake.plant(machineComponentSet, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'MachineComponentSet',
+    metadata: { name: SET },
+    spec: {
+      selector: { matchLabels: POOL },
+      components: [{ name: 'beacon', version: declared }],
+      rollout: {
+        steps: [1, 5, 20, 100],
+        maxUnavailable: LIMIT,
+        soak: '1s',
+        progressDeadline: '30m',
+        onFailure: 'Pause',
+        spread: ['class', 'zone'],
+      },
+    },
+  })
+  const beat = () => {
+    for (const m of fake.all(machineType)) renew(world, agents, m.metadata.name ?? '')
+    clock.after(BEAT_MS, beat)
+  }
+  clock.after(BEAT_MS, beat)
+}
+
+function renew({ fake, clock }: World, { silent }: Agents, name: string): void {
+  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
+  if (!silent.has(name) && fake.peek(leaseType, key) !== undefined)
+    fake.poke(leaseType, key, { spec: { renewTime: microTimestamp(clock.now()) } })
+}
+
+export function plantMachine(world: World, agents: Agents, i: number, version: string, labels: object = POOL): void {
+  const { fake, clock } = world
+  const name = nameOf(i)
+  const at = clock.now() - LONG_AGO_MS
+  fake.plant(nodeType, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: { conditions: [condition('Ready', 'True', 'Up', '', at)] },
+  })
+  fake.plant(leaseType, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) },
+    spec: { holderIdentity: name, renewTime: microTimestamp(clock.now()) },
+  })
+  const made = fake.plant(machineType, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Machine',
+    metadata: { name, labels, finalizers: [FINALIZERS.machine] },
+    spec: {
+      channel: 'Agent',
+      provider: { name: 'hollow' },
+      providerID: `hollow://${name}`,
+      zone: zoneOf(i),
+      class: `c-${i % 3}`,
+      components: [{ name: 'beacon', version, attempt: 1, ...(labels === POOL && { setRef: SET }) }],
+    },
+  })
+  const uid = made.metadata.uid ?? ''
+  const nodeUid = fake.peek(nodeType, { name })?.metadata.uid ?? ''
+  const status: NonNullable<Machine['status']> = {
+    phase: 'Ready',
+    observedGeneration: 1,
+    nodeRef: { name, uid: nodeUid },
+    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed', at)],
+    components: [{ name: 'beacon', version, desired: version, state: 'Healthy', since: timestamp(at), attempt: 1 }],
+  } as never
+  fake.poke(machineType, { name }, { status }, 'status')
+  const providerID = `hollow://${name}`
+  const host = {
+    providerID,
+    clientToken: uid,
+    machine: name,
+    state: 'Running',
+    bootID: 'boot',
+    createdAt: timestamp(at),
+  }
+  agents.hosts.set(providerID, { ...host, boots: 1, request: {} } as never)
+  agents.fleet?.add(name, 'boot')
+}
+
+export const declare = (world: World, version: string): void =>
+  void world.fake.poke(machineComponentSet, { name: SET }, { spec: { components: [{ name: 'beacon', version }] } })
+
+export function hold({ fake, clock }: World, name: string, effect: string, forMs: number): void {
+  fake.plant(operationalHold, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name },
+    spec: {
+      target: { kind: 'MachineComponentSet', name: SET },
+      effect,
+      reason: 'a story',
+      author: 'dice',
+      until: timestamp(clock.now() + forMs),
+    },
+  })
+}
+
+export const unhold = ({ fake }: World, name: string): void => fake.uproot(operationalHold, { name })
+
+export function canary({ fake }: World, version: string, machines: readonly string[]): void {
+  fake.plant(componentCanary, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'ComponentCanary',
+    metadata: { name: 'trial' },
+    spec: {
+      selector: { matchLabels: POOL },
+      pick: { machines },
+      components: [{ name: 'beacon', version }],
+      strategy: { maxBatchSize: 2, maxFailures: 0 },
+      duration: '5s',
+    },
+  })
+}
+
+export function nodeReady({ fake, clock }: World, name: string, isReady: boolean): void {
+  const ready = condition('Ready', isReady ? 'True' : 'False', isReady ? 'Up' : 'Down', '', clock.now())
+  fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
+}

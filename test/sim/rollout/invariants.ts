@@ -1,0 +1,212 @@
+// What must hold after every single write of a rollout, told in other words than the planner's and looked up in the truth, not in anybody's cache.
+import { defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import { isObject } from '#lib/json.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import type { Commit } from '#kube/fake/revisions.ts'
+import type { Invariant } from '../harness.ts'
+import type { World } from '../world.ts'
+import { BAD, LIMIT, POOL, RATE, SET } from './fleet.ts'
+
+const MACHINE = 'kubenode.io/machines'
+const PERMIT = 'kubenode.io/operationpermits'
+const LEDGER = 'kubenode.io/defenderledgers'
+const SETS = 'kubenode.io/machinecomponentsets'
+const MINUTE_MS = 60_000
+
+const isOrdered = (m: Machine | undefined): boolean => m?.spec.components?.some((c) => c.switch !== undefined) === true
+export const isAtWork = (m: Machine): boolean =>
+  isOrdered(m) || m.status?.components?.some((c) => isSwitching(c.state)) === true
+
+const permits = ({ fake }: World): readonly OperationPermit[] => fake.all(operationPermit) as readonly OperationPermit[]
+const isSetPermit = ({ spec }: OperationPermit): boolean => spec.operations.includes('SwitchComponent')
+
+/** Kept up commit by commit: a look at all machines after each write would be most of the run. */
+export class Watcher {
+  readonly #busy = new Set<string>()
+  readonly #granted = new Map<string, readonly string[]>()
+  readonly #grantTimes: number[] = []
+  readonly #triedBad = new Set<string>()
+  #badFailedAt: number | undefined
+  #pausedSince: number | undefined
+
+  readonly all: Readonly<Record<string, Invariant>> = {
+    'no more machines at work than the set allows': (c) => this.#level(c),
+    'no more slots than the set allows': (c, w) => this.#slots(c, w),
+    'no more grants in a minute than the policy allows': (c, w) => this.#rate(c, w),
+    'an order is given to what is staged, under a granted permit': (c, w) => this.#order(c, w),
+    'a machine that is known to be broken is left alone': (c, w) => this.#disturbs(c, w),
+    'a version that failed is not offered again': (c, w) => this.#offers(c, w),
+    'a version that works is not blamed': (c) => blames(c),
+    'whoever waits says for what': (c) => waitsSilently(c),
+    'nothing begins while it is paused': (c, w) => this.#begins(c, w),
+    'each field has one writer': (c) => twoWriters(c),
+    'a slot is freed when its machine is done': (c, w) => freedEarly(c, w),
+  }
+
+  #level({ kind, key, type, object }: Commit): string | undefined {
+    if (kind !== MACHINE) return undefined
+    if (type !== 'DELETED' && isAtWork(object as Machine)) this.#busy.add(key)
+    else this.#busy.delete(key)
+    return this.#busy.size > LIMIT ? `${this.#busy.size} machines are at work, ${LIMIT} may be` : undefined
+  }
+
+  #slots({ kind, key, type, object }: Commit, world: World): string | undefined {
+    if (kind !== PERMIT) return undefined
+    const permit = object as OperationPermit
+    const { targets, results = {} } = permit.spec
+    const isLive = type !== 'DELETED' && isSetPermit(permit) && permit.status?.phase === 'Granted'
+    if (isLive)
+      this.#granted.set(
+        key,
+        targets.filter((t) => results[t.uid] === undefined).map((t) => t.uid),
+      )
+    else this.#granted.delete(key)
+    const slots = new Set([...this.#granted.values()].flat()).size
+    void world
+    return slots > LIMIT ? `${slots} machines have slots, ${LIMIT} may` : undefined
+  }
+
+  #rate({ kind, object, previous }: Commit, world: World): string | undefined {
+    if (kind !== LEDGER) return undefined
+    const keys = (l: DefenderLedger | undefined) => (l?.spec.grants ?? []).map((g) => `${g.target} ${g.permitUid}`)
+    const known = new Set(keys(previous as DefenderLedger | undefined))
+    const now = world.clock.monotonic()
+    for (const k of keys(object as DefenderLedger)) if (!known.has(k)) this.#grantTimes.push(now)
+    while ((this.#grantTimes[0] ?? now) < now - MINUTE_MS) this.#grantTimes.shift()
+    return this.#grantTimes.length > RATE ? `${this.#grantTimes.length} grants within a minute` : undefined
+  }
+
+  #order({ kind, key, object, previous, call }: Commit, world: World): string | undefined {
+    if (kind !== MACHINE || call === undefined) return undefined
+    const [before, now] = [previous as Machine | undefined, object as Machine]
+    for (const told of now.spec.components ?? []) {
+      if (told.switch === undefined || before?.spec.components?.some((c) => c.name === told.name && c.switch)) continue
+      const permit = world.fake.peek(operationPermit, { name: told.switch.permit }) as OperationPermit | undefined
+      // The permit is read right before; it may end while the order is on its way. It must have been granted.
+      const wasGranted = permit?.status?.verdicts?.some((v) => v.target === now.metadata.uid && v.verdict === 'Granted')
+      if (permitAnswer(permit, now.metadata.uid ?? '').kind !== 'Granted' && wasGranted !== true)
+        return `${key} is told to switch without a permit`
+      const report = now.status?.components?.find((r) => r.name === told.name)
+      if (report?.state !== 'Staged' || report.attempt !== told.attempt)
+        return `${key} is told to switch what is not staged`
+    }
+    return undefined
+  }
+
+  /** What broke a moment ago cannot be known yet. */
+  #disturbs({ kind, type, object, call }: Commit, world: World): string | undefined {
+    const permit = object as OperationPermit
+    if (kind !== PERMIT || type !== 'ADDED' || call === undefined || !isSetPermit(permit)) return undefined
+    for (const { name } of permit.spec.targets) {
+      const node: Node | undefined = world.fake.peek(nodeType, { name })
+      const ready = node?.status?.conditions?.find((c) => c.type === 'Ready')
+      const downMs = ready?.status === 'False' ? world.clock.now() - Date.parse(ready.lastTransitionTime ?? '') : 0
+      if (downMs > MINUTE_MS) return `${name} is down for ${downMs} ms and is asked for`
+    }
+    return undefined
+  }
+
+  #offers({ kind, key, type, object, call }: Commit, world: World): string | undefined {
+    if (kind === MACHINE && this.#badFailedAt === undefined) {
+      const isFailed = (object as Machine).status?.components?.some(
+        (c) => c.desired === BAD && c.state === 'RolledBack',
+      )
+      if (isFailed === true) this.#badFailedAt = world.clock.monotonic()
+    }
+    if (kind !== PERMIT || type !== 'ADDED' || call === undefined) return undefined
+    const { component, targets } = (object as OperationPermit).spec
+    if (component?.version !== BAD) return undefined
+    for (const t of targets) this.#triedBad.add(t.uid)
+    if (this.#badFailedAt !== undefined && world.clock.monotonic() - this.#badFailedAt > MINUTE_MS)
+      return `${key} asks for a version that failed long ago`
+    // A canary has two at a time, a first step has one.
+    return this.#triedBad.size > 2 ? `${this.#triedBad.size} machines were asked for with ${BAD}` : undefined
+  }
+
+  #begins({ kind, type, object, call }: Commit, world: World): string | undefined {
+    if (kind === 'kubenode.io/operationalholds')
+      this.#pausedSince = type === 'DELETED' ? undefined : world.clock.monotonic()
+    if (kind !== PERMIT || type !== 'ADDED' || call === undefined || this.#pausedSince === undefined) return undefined
+    const ms = world.clock.monotonic() - this.#pausedSince
+    // Longer than any cache of a run is behind.
+    return ms > 15_000 && isSetPermit(object as OperationPermit)
+      ? `a slice is asked for ${ms} ms into a pause`
+      : undefined
+  }
+}
+
+function blames({ kind, object }: Commit): string | undefined {
+  if (kind !== SETS) return undefined
+  const { status, spec } = object as MachineComponentSet
+  const good = status?.revisions?.blocked?.find(
+    (b) =>
+      b.revision === status.revisions?.update && spec.components.every((c) => c.version !== BAD) && b.reason !== '',
+  )
+  return status?.observedGeneration === object.metadata.generation && good !== undefined
+    ? `${good.component} is blocked although it works: ${good.reason}`
+    : undefined
+}
+
+function waitsSilently({ kind, object, type }: Commit): string | undefined {
+  const { status } = object as MachineComponentSet
+  if (kind !== SETS || type === 'DELETED' || status?.phase === undefined || status.phase === 'Complete')
+    return undefined
+  return status.waitingFor === undefined ? `the set is ${status.phase} and does not say what it waits for` : undefined
+}
+
+/** A result that frees a slot while its machine is between two versions would hide it from every budget. */
+function freedEarly({ kind, object, previous, call }: Commit, { fake }: World): string | undefined {
+  if (kind !== PERMIT || call?.actor !== 'controllers') return undefined
+  const [before, { spec, metadata }] = [previous as OperationPermit | undefined, object as OperationPermit]
+  for (const { uid, name } of spec.targets) {
+    if (spec.results?.[uid] === undefined || before?.spec.results?.[uid] !== undefined) continue
+    const m = fake.peek(machineType, { name }) as Machine | undefined
+    if (m?.metadata.uid === uid && m.spec.components?.some((c) => c.switch?.permit === metadata.name) === true)
+      return `${name} was freed while its order stands`
+  }
+  return undefined
+}
+
+const WATCHED: ReadonlySet<string> = new Set([MACHINE, PERMIT, SETS])
+/** Who plants things by hand stands for sync and for people. */
+const PERSON = 'kubenode'
+
+/** Managed fields tell who wrote what; two managers of one leaf would undo each other's work. */
+function twoWriters({ kind, key, object, previous }: Commit): string | undefined {
+  if (!WATCHED.has(kind)) return undefined
+  const entries = object.metadata.managedFields ?? []
+  if (entries.length < 2 || entries.length === (previous?.metadata.managedFields ?? []).length) return undefined
+  const owners = new Map<string, string>()
+  for (const { manager = '', fieldsV1 } of entries) {
+    if (manager === PERSON) continue
+    for (const leaf of leavesOf(fieldsV1, '')) {
+      const other = owners.get(leaf)
+      if (other !== undefined && other !== manager) return `${leaf} of ${key} is written by ${other} and by ${manager}`
+      owners.set(leaf, manager)
+    }
+  }
+  return undefined
+}
+
+function* leavesOf(fields: unknown, path: string): Generator<string> {
+  if (!isObject(fields)) return
+  const inner = Object.entries(fields).filter(([k]) => k !== '.')
+  if (inner.length === 0) yield path
+  for (const [k, v] of inner) yield* leavesOf(v, `${path}/${k}`)
+}
+
+export const setOf = ({ fake }: World): MachineComponentSet | undefined =>
+  fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
+
+export const openPermits = (world: World): readonly OperationPermit[] =>
+  permits(world).filter((p) => ['Requested', 'Granted'].includes(p.status?.phase ?? 'Requested'))
+
+export const ledgerOf = ({ fake }: World): DefenderLedger | undefined =>
+  fake.peek(defenderLedger, { name: 'cluster' }) as DefenderLedger | undefined
+
+export const isMember = (m: Machine): boolean => Object.entries(POOL).every(([k, v]) => m.metadata.labels?.[k] === v)

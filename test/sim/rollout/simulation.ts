@@ -1,0 +1,147 @@
+// A story as a simulation: its actors, its invariants, and what its end is compared by.
+import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { seededRandom } from '#lib/random.ts'
+import { type Invariant, type Run, type Simulation, describeRun, referenceRun, simulate } from '../harness.ts'
+import { type FaultKind, type SimFault, drawFaults } from '../sim-faults.ts'
+import type { World } from '../world.ts'
+import { Agents, type ControllerParts, agentsActor, controllersActor, defenderActor, kinds } from './fleet.ts'
+import { Watcher, ledgerOf, openPermits, setOf } from './invariants.ts'
+import { type Story, stories } from './stories.ts'
+import { Teller } from './teller.ts'
+
+const FAULTY_MS = 20_000
+/** Longer than anything that a story heals by itself, and than what follows from it. */
+const SETTLE_MS = 300_000
+const REST_MS = 45_000
+
+/** What it all came to, whoever of the machines it was that came first. */
+function state(world: World): unknown {
+  const machines = (world.fake.all(machineType) as readonly Machine[]).map(({ spec, status }) => {
+    const [told] = spec.components ?? []
+    const [runs] = status?.components ?? []
+    const order = told?.switch === undefined ? '' : ' with an order'
+    return `${told?.version} told${order}, ${runs?.version} ${runs?.state}, ${status?.phase}`
+  })
+  const { phase, revisions, counts, waves = [] } = setOf(world)?.status ?? {}
+  const canaries = (world.fake.all(componentCanary) as readonly ComponentCanary[]).map((c) => c.status?.phase)
+  return {
+    set: {
+      phase,
+      current: revisions?.current,
+      update: revisions?.update,
+      blocked: revisions?.blocked?.map((b) => b.component),
+      counts,
+    },
+    openWaves: waves.filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase)).length,
+    machines: tally(machines),
+    openPermits: openPermits(world).length,
+    slots: ledgerOf(world)?.spec.grants?.length ?? 0,
+    canaries,
+  }
+}
+
+function tally(lines: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const line of lines.toSorted()) counts[line] = (counts[line] ?? 0) + 1
+  return counts
+}
+
+export const rolloutSimulation = (story: Story, parts: ControllerParts = {}): Simulation => {
+  let agents = new Agents()
+  let watcher = new Watcher()
+  return {
+    kinds,
+    actors: () => {
+      agents = new Agents()
+      watcher = new Watcher()
+      return [agentsActor(agents), controllersActor(agents, parts), defenderActor()]
+    },
+    phases: story.phases(() => agents),
+    invariants: Object.fromEntries(
+      Object.keys(watcher.all).map((name) => [name, (commit, world) => watcher.all[name]?.(commit, world)]),
+    ),
+    state,
+    counted: ['apps/controllerrevisions'],
+    heartbeats: ['coordination.k8s.io/leases'],
+    faultyMs: FAULTY_MS,
+    settleMs: SETTLE_MS,
+    restMs: REST_MS,
+  }
+}
+
+export const ROLLOUT_FAULTS: readonly FaultKind[] = [
+  'Crash',
+  'LostReply',
+  'Refuse',
+  'Stale',
+  'TimeTravel',
+  'Unobserved',
+  'Events',
+  'Missed',
+  'Partition',
+  'Pause',
+]
+
+/** Writes of a phase: a crash may come anywhere among them, not only at its beginning. */
+const WRITES = 250
+const ACTORS = ['controllers', 'defender']
+
+export function faultsFor(seed: number, phases: readonly string[], kinds_: readonly FaultKind[] = ROLLOUT_FAULTS) {
+  const random = seededRandom(seed * 104_729 + 11)
+  const byPhase = new Map(
+    phases.map((name) => [name, drawFaults(random, ACTORS, kinds_, FAULTY_MS).map((f) => spread(f))]),
+  )
+  return (phase: string): readonly SimFault[] => byPhase.get(phase) ?? []
+  function spread(fault: SimFault): SimFault {
+    if (fault.kind !== 'Crash' && fault.kind !== 'LostReply') return fault
+    return { ...fault, write: random.below(2) === 0 ? fault.write : 1 + random.below(WRITES) }
+  }
+}
+
+/** Runs are long: each story's reference is made once. */
+const references = new Map<string, Promise<Run>>()
+const referenceOf = (story: Story): Promise<Run> => {
+  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story))
+  references.set(story.name, known)
+  return known
+}
+
+export const storyOf = (seed: number): Story => stories[seed % stories.length] ?? (stories[0] as Story)
+
+export async function runSeed(
+  seed: number,
+  { story = storyOf(seed), parts = {}, faults = ROLLOUT_FAULTS }: RunOptions = {},
+): Promise<Run> {
+  const simulation = rolloutSimulation(story, parts)
+  const phases = simulation.phases.map((p) => p.name)
+  return simulate(simulation, seed, { reference: await referenceOf(story), faults: faultsFor(seed, phases, faults) })
+}
+
+export interface RunOptions {
+  readonly story?: Story
+  readonly parts?: ControllerParts
+  readonly faults?: readonly FaultKind[]
+}
+
+/** The run without faults, in words. */
+export async function told(story: Story): Promise<readonly string[]> {
+  const teller = new Teller()
+  const simulation = rolloutSimulation(story)
+  const phases = simulation.phases.map((phase) => ({
+    ...phase,
+    act: (world: World) => {
+      teller.heading(phase.name)
+      phase.act(world)
+    },
+  }))
+  const hears: Invariant = (commit) => {
+    teller.hear(commit)
+    return undefined
+  }
+  const run = await simulate({ ...simulation, phases, invariants: { hears } }, 0)
+  if (run.violations.length > 0) throw new Error(describeSeed(run, story))
+  return teller.lines()
+}
+
+export const describeSeed = (run: Run, story: Story): string => `story «${story.name}», ${describeRun(run)}`

@@ -1,0 +1,260 @@
+// What people do and what befalls machines while versions roll, as phases; all that is left to chance comes from the seed of the run.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { type Random, seededRandom } from '#lib/random.ts'
+import type { Phase } from '../harness.ts'
+import type { World } from '../world.ts'
+import {
+  type Agents,
+  BAD,
+  MACHINES,
+  POOL,
+  canary,
+  declare,
+  hold,
+  nameOf,
+  nodeReady,
+  plantFleet,
+  plantMachine,
+  unhold,
+  zoneOf,
+} from './fleet.ts'
+
+export interface Story {
+  readonly name: string
+  readonly phases: (agents: () => Agents) => readonly Phase[]
+}
+
+/** Enough machines to go through every step of the ladder, few enough that a thousand seeds end. */
+const SOME = 60
+/** The faults of a phase last so long; whatever a story does to machines is healed soon after. */
+const SOON_MS = 12_000
+
+/** Another stream than the schedule's, so that a story does not change with the number of steps. */
+const diceOf = ({ seed }: World, salt: number): Random => seededRandom(seed * 7_001 + salt)
+
+const some = (random: Random, count: number, below = MACHINES): readonly string[] =>
+  Array.from(new Set(Array.from({ length: count }, () => nameOf(random.below(below)))))
+
+/** Nodes fail and come back, agents fall silent, are slow, or die: none of it is the fault of a version. */
+function trouble(world: World, agents: Agents, salt: number): void {
+  const random = diceOf(world, salt)
+  const { clock } = world
+  const at = () => random.below(SOON_MS)
+  for (const name of some(random, 3)) {
+    clock.after(at(), () => exists(world, name) && nodeReady(world, name, false))
+    clock.after(SOON_MS + at(), () => exists(world, name) && nodeReady(world, name, true))
+  }
+  for (const name of some(random, 2)) clock.after(at(), () => agents.silence([name]))
+  clock.after(4 * SOON_MS, () => agents.hearAll())
+  for (const name of some(random, 5)) agents.slow.add(name)
+  for (const name of some(random, 4, SOME)) clock.after(at(), () => void agents.fleet?.node(name)?.crash())
+  // One that crashes right after its switch goes back, and rightly counts as a failure: these crash at rest.
+  for (const name of some(random, 4))
+    clock.after(at(), () => isAtRest(agents, name) && agents.fleet?.node(name)?.crashComponent('beacon'))
+}
+
+const isAtRest = (agents: Agents, name: string): boolean =>
+  agents.fleet
+    ?.node(name)
+    ?.records()
+    .every((r) => r.state === 'Healthy') === true
+
+const exists = ({ fake }: World, name: string): boolean => {
+  const m = fake.peek(machineType, { name }) as Machine | undefined
+  return m !== undefined && m.metadata.deletionTimestamp === undefined
+}
+
+const goodBump: Story = {
+  name: 'good bump',
+  phases: (agents) => [
+    {
+      name: 'bump',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        trouble(w, agents(), 1)
+      },
+    },
+  ],
+}
+
+const badVersion: Story = {
+  name: 'bad version',
+  phases: (agents) => [
+    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    {
+      name: 'break',
+      act: (w) => {
+        declare(w, BAD)
+        trouble(w, agents(), 2)
+      },
+    },
+    { name: 'revert', act: (w) => declare(w, '1.1.0') },
+  ],
+}
+
+const revert: Story = {
+  name: 'revert in mid-rollout',
+  phases: (agents) => [
+    { name: 'begin', act: (w) => plantFleet(w, agents()) },
+    {
+      name: 'bump and revert',
+      counts: 'AtMost',
+      act: (w) => {
+        declare(w, '1.1.0')
+        w.clock.after(1_000 + diceOf(w, 3).below(SOON_MS), () => declare(w, '1.0.0'))
+        trouble(w, agents(), 3)
+      },
+    },
+  ],
+}
+
+const secondThoughts: Story = {
+  name: 'second thoughts',
+  phases: (agents) => [
+    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    {
+      name: 'three edits',
+      counts: 'AtMost',
+      act: (w) => {
+        const random = diceOf(w, 4)
+        declare(w, '1.2.0')
+        w.clock.after(500 + random.below(3_000), () => declare(w, BAD))
+        w.clock.after(6_000 + random.below(3_000), () => declare(w, '1.1.0'))
+        trouble(w, agents(), 4)
+      },
+    },
+  ],
+}
+
+const partition: Story = {
+  name: 'zone partition',
+  phases: (agents) => [
+    {
+      name: 'partition',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        const zone = Array.from({ length: MACHINES }, (_, i) => i).filter((i) => zoneOf(i) === 'z-1')
+        w.clock.after(1_000 + diceOf(w, 5).below(SOON_MS), () => agents().silence(zone.map(nameOf)))
+        w.clock.after(100_000, () => agents().hearAll())
+      },
+    },
+  ],
+}
+
+const pause: Story = {
+  name: 'pause and resume',
+  phases: (agents) => [
+    {
+      name: 'bump, pause, resume',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        const random = diceOf(w, 6)
+        for (const [n, at] of [random.below(SOON_MS), 40_000 + random.below(SOON_MS)].entries()) {
+          w.clock.after(at, () => hold(w, `pause-${n}`, 'Pause', 600_000))
+          w.clock.after(at + 20_000, () => unhold(w, `pause-${n}`))
+        }
+        trouble(w, agents(), 6)
+      },
+    },
+  ],
+}
+
+const members: Story = {
+  name: 'members come and go',
+  phases: (agents) => [
+    {
+      name: 'bump, join, leave, relabel',
+      counts: 'AtMost',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        const random = diceOf(w, 7)
+        const at = () => random.below(SOON_MS)
+        for (let i = 0; i < 3; i++) w.clock.after(at(), () => plantMachine(w, agents(), MACHINES + i, '1.0.0'))
+        // Always the same ones, so that what is left is the same.
+        for (const name of [nameOf(3), nameOf(30), nameOf(100)])
+          w.clock.after(at(), () => w.fake.uproot(machineType, { name }))
+        for (const name of [nameOf(7), nameOf(21), nameOf(120)]) {
+          const label = (labels: object) =>
+            exists(w, name) && w.fake.poke(machineType, { name }, { metadata: { labels } })
+          w.clock.after(at(), () => label({ 'kubenode.io/pool': null }))
+          w.clock.after(30_000 + at(), () => label(POOL))
+        }
+      },
+    },
+  ],
+}
+
+const liars: Story = {
+  name: 'agents that lie',
+  phases: (agents) => [
+    {
+      name: 'bump',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        for (const name of some(diceOf(w, 8), 3, SOME)) agents().liars.add(name)
+        w.clock.after(60_000, () => agents().honest())
+        trouble(w, agents(), 8)
+      },
+    },
+  ],
+}
+
+const BROKEN = [2, 11, 23, 42, 55].map(nameOf)
+
+const broken: Story = {
+  name: 'broken machines',
+  phases: (agents) => [
+    {
+      name: 'bump around them',
+      act: (w) => {
+        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+        for (const name of BROKEN) nodeReady(w, name, false)
+      },
+    },
+    { name: 'they heal', act: (w) => BROKEN.forEach((name) => nodeReady(w, name, true)) },
+  ],
+}
+
+const CANARIES = [5, 6, 7].map(nameOf)
+
+const canaryAborted: Story = {
+  name: 'canary that fails',
+  phases: (agents) => [
+    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    { name: 'try', act: (w) => canary(w, BAD, CANARIES) },
+    {
+      name: 'abort',
+      act: (w) => void w.fake.poke(componentCanary, { name: 'trial' }, { spec: { abort: true } }),
+    },
+  ],
+}
+
+const canaryPromoted: Story = {
+  name: 'canary that is promoted',
+  phases: (agents) => [
+    { name: 'begin', act: (w) => plantFleet(w, agents(), { members: SOME }) },
+    { name: 'try', act: (w) => canary(w, '1.1.0', CANARIES) },
+    { name: 'promote', act: (w) => declare(w, '1.1.0') },
+  ],
+}
+
+export const stories: readonly Story[] = [
+  goodBump,
+  badVersion,
+  revert,
+  secondThoughts,
+  partition,
+  pause,
+  members,
+  liars,
+  broken,
+  canaryAborted,
+  canaryPromoted,
+]
+
+export function storyNamed(name: string): Story {
+  const found = stories.find((s) => s.name === name)
+  if (found === undefined) throw new Error(`no story ${name}`)
+  return found
+}
