@@ -105,17 +105,20 @@ export class AgentBench {
 
   writeJoin(folder = this.nodeFolder): void {
     mkdirSync(folder, { recursive: true })
-    const bundle = {
+    writeFileSync(join(folder, 'join.json'), JSON.stringify(this.joinBundle()), { mode: 0o600 })
+  }
+
+  joinBundle(artifacts = join(this.folder, 'artifacts')) {
+    return {
       server: this.place.url,
       caData: Buffer.from(this.place.ca).toString('base64'),
       token: JOIN_TOKEN,
       machine: MACHINE,
       node: MACHINE,
       cluster: 'test',
-      artifactBase: pathToFileURL(join(this.folder, 'artifacts')).href,
+      artifactBase: pathToFileURL(artifacts).href,
       trust: this.publisher.anchor,
     }
-    writeFileSync(join(folder, 'join.json'), JSON.stringify(bundle), { mode: 0o600 })
   }
 
   writeConfig(config: unknown): void {

@@ -1,7 +1,9 @@
-// The paths of a component on the node: symbolic links through `current`. What somebody else put in the way is left there and named.
+// The paths of a component on the node: symbolic links through `current`. What somebody else put in the way is left there and named, unless it is the very
+// same file: that is how a host whose components run already is taken over.
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
+import { digestOf } from '../files/digest.ts'
 import type { Files } from '../files/port.ts'
 import { currentLink, onNode, type NodeDir } from '../node-dir.ts'
 import type { NodeLink } from './layout.ts'
@@ -25,9 +27,17 @@ export async function foreignPaths(
     const path = onNode(dir, link.path)
     if ((await files.stat(path)) === undefined) continue
     const target = await files.readLink(path)
-    if (target?.startsWith(`${currentLink(dir, component)}/`) !== true) found.push(link.path)
+    if (target?.startsWith(`${currentLink(dir, component)}/`) === true) continue
+    if (!(await isSameFile(files, path, targetOf(dir, component, link)))) found.push(link.path)
   }
   return found
+}
+
+/** Whoever runs the old one goes on running it: its content has another name now, and the same bytes. */
+async function isSameFile(files: Files, path: string, target: string): Promise<boolean> {
+  const [there, ours] = [await files.stat(path), await files.stat(target)]
+  if (there?.kind !== 'File' || ours?.kind !== 'File' || there.size !== ours.size) return false
+  return (await digestOf(files, path)) === (await digestOf(files, target))
 }
 
 export async function makeLinks(deps: LinkDeps, component: string, links: readonly NodeLink[]): Promise<void> {

@@ -1,10 +1,10 @@
 // What of a component in use is not as it was installed. Cheap: the file system is asked how it describes a few dozen entries, and only what is described
 // differently is read.
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { layoutOf, TREE, type NodeLink } from '../components/layout.ts'
 import { isAsDescribed, type Manifest, type ManifestFile } from '../components/manifest.ts'
+import { digestOf } from '../files/digest.ts'
 import type { Files } from '../files/port.ts'
 import { currentLink, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 
@@ -76,10 +76,4 @@ export async function lookAtFiles(
       found.push(finding(`has mode ${stat.mode.toString(8)} instead of ${file.mode.toString(8)}`))
   }
   return found
-}
-
-export async function digestOf(files: Files, path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of files.stream(path)) hash.update(chunk)
-  return hash.digest('hex')
 }
