@@ -12,6 +12,8 @@ interface Options {
   readonly context?: string
   readonly cluster?: string
   readonly nodes?: string
+  readonly hollowNodes?: string
+  readonly hollowKubeconfig?: string
   readonly artifactBase?: string
   readonly trust?: string
   readonly agentConfig?: string
@@ -36,6 +38,11 @@ export function register(program: Command, io: Io): void {
     .option('--context <name>', 'context of the kubeconfig')
     .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
     .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')
+    .option(
+      '--hollow-nodes <dir>',
+      'folder for nodes of the hollow provider, which are agents without a machine, for scale',
+    )
+    .option('--hollow-kubeconfig <file>', 'who hollow agents are; they write for all their nodes')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
     .option('--agent-config <file>', 'agent.json for new nodes: watched logs, intervals')
@@ -62,7 +69,7 @@ export function register(program: Command, io: Io): void {
     )
     .action(async (options: Options) => {
       const [
-        { ROLE_NAMES, agentEntry, roleNamed },
+        { ROLE_NAMES, agentEntry, hollowEntry, roleNamed },
         { runRole },
         { clientOf, connectionOf, serverOf },
         { pinoLogger },
@@ -93,6 +100,7 @@ export function register(program: Command, io: Io): void {
         server,
         ca,
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
+        ...hollowOf(options, hollowEntry(root)),
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
@@ -119,6 +127,16 @@ export function register(program: Command, io: Io): void {
       if (failed?.error !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
     })
+}
+
+function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig }: Options, entry: string) {
+  if (dir === undefined) return {}
+  if (kubeconfig === undefined)
+    throw new KubeNodeError(
+      'KN1306',
+      `cannot run hollow nodes in ${dir}: nobody said who their agents are; add --hollow-kubeconfig`,
+    )
+  return { hollow: { dir, kubeconfig, entry } }
 }
 
 const MAX_PORT = 65_535

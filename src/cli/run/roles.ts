@@ -20,6 +20,8 @@ export interface RolesConfig {
   readonly ca: string
   /** Folder of the nodes of the process provider; without it there is none. */
   readonly nodes?: string
+  /** Hosts that are none, for scale: their folder, who their agents are to the server, and their program; without it there are none. */
+  readonly hollow?: { readonly dir: string; readonly kubeconfig: string; readonly entry: string }
   readonly artifactBase: string
   /** The trust document that hosts start from; they are told its keys and the document itself. */
   readonly trust?: string
@@ -54,26 +56,17 @@ function trustOf(path: string | undefined): JoinBundle['trust'] {
 /** The whole agent shall stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping. */
 const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=4'] as const
 
-async function processNodes(
-  config: RolesConfig,
-  context: RoleContext,
-): Promise<{ provider: Provider; part: Part } | undefined> {
-  if (config.nodes === undefined) return undefined
-  const { createProcessProvider } = await import('#providers/process/provider.ts')
-  const { clock, log } = context
-  const [node, entry] = config.agent
-  const provider = await createProcessProvider({
-    dir: config.nodes,
-    agent: ({ dir }) => [node, ...AGENT_MEMORY, entry, '--root', dir],
-    clock,
-    log,
-    compileCache: COMPILE_CACHE,
-    ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
-  })
+interface Hosts {
+  readonly provider: Provider
+  readonly part: Part
+}
+
+/** Whoever makes a provider runs it. */
+function hosts(provider: Provider): Hosts {
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
   const part: Part = {
-    name: 'process-provider',
+    name: `${provider.name}-provider`,
     start: () => void (running = provider.run?.(stop.signal) ?? Promise.resolve()),
     stop: async () => {
       stop.abort()
@@ -83,11 +76,39 @@ async function processNodes(
   return { provider, part }
 }
 
+async function processHosts(config: RolesConfig, { clock, log }: RoleContext): Promise<readonly Hosts[]> {
+  if (config.nodes === undefined) return []
+  const { createProcessProvider } = await import('#providers/process/provider.ts')
+  const [node, entry] = config.agent
+  const provider = await createProcessProvider({
+    dir: config.nodes,
+    agent: ({ dir }) => [node, ...AGENT_MEMORY, entry, '--root', dir],
+    clock,
+    log,
+    compileCache: COMPILE_CACHE,
+    ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
+  })
+  return [hosts(provider)]
+}
+
+async function hollowHosts({ hollow, agent }: RolesConfig, { clock, log }: RoleContext): Promise<readonly Hosts[]> {
+  if (hollow === undefined) return []
+  const { createHollowProvider } = await import('#providers/hollow/provider.ts')
+  const [node] = agent
+  const provider = await createHollowProvider({
+    dir: hollow.dir,
+    agents: (dir) => [node, hollow.entry, '--hosts', dir, '--kubeconfig', hollow.kubeconfig],
+    clock,
+    log,
+  })
+  return [hosts(provider)]
+}
+
 const controllersRole = (config: RolesConfig): Role => ({
   name: 'controllers',
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
-    const host = await processNodes(config, context)
+    const all = [...(await processHosts(config, context)), ...(await hollowHosts(config, context))]
     const { informers, clock, random, log, metrics, supervision } = context
     const trust = trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>
@@ -101,7 +122,7 @@ const controllersRole = (config: RolesConfig): Role => ({
         events: context.events(module.name),
         config: {
           cluster: config.cluster,
-          providers: host === undefined ? {} : { [host.provider.name]: host.provider },
+          providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
           join: {
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),
@@ -112,7 +133,7 @@ const controllersRole = (config: RolesConfig): Role => ({
       }),
     )
     return [
-      ...(host === undefined ? [] : [host.part]),
+      ...all.map(({ part }) => part),
       ...running.flatMap((m) => [...m.controllers.map((c) => supervision.controller(c)), ...(m.parts ?? [])]),
     ]
   },
@@ -164,3 +185,4 @@ export function roleNamed(name: RoleName, config: RolesConfig, identity: string)
 
 /** Beside the checkout's own entry files. */
 export const agentEntry = (root: string): string => join(root, 'src/cli/agent-main.ts')
+export const hollowEntry = (root: string): string => join(root, 'src/cli/hollow-main.ts')
