@@ -11,7 +11,7 @@ export const frequentRestarts = (condition: string, component: string): NodeReme
       verify: { conditionCleared: condition, stableFor: '20m' },
     },
     {
-      operations: [{ cordon: {} }, { drain: {} }, { reboot: {} }],
+      operations: [{ cordon: {} }, { drain: { deleteEmptyDir: true } }, { reboot: {} }],
       timeout: '45m',
       verify: { conditionCleared: condition, stableFor: '20m' },
     },

@@ -10,7 +10,7 @@ export const readOnlyFilesystem: NodeRemedierInput['spec'] = {
       operations: [
         { collectEvidence: { kinds: ['KernelLog', 'Disks'] } },
         { cordon: {} },
-        { drain: {} },
+        { drain: { deleteEmptyDir: true } },
         { reboot: {} },
       ],
       timeout: '45m',

@@ -16,6 +16,9 @@ export interface RuleCase {
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly string[]
   readonly unschedulable?: boolean
+  readonly versions?: { readonly kubelet?: string; readonly kernel?: string; readonly runtime?: string }
+  /** What others add to the facts of a node: `machine`, `components`, `peers`, `cluster`, `repairs`. */
+  readonly facts?: Readonly<Record<string, unknown>>
   /** Unknown: nobody can tell, and nothing is done. */
   readonly verdict: 'fires' | 'does not fire' | 'unknown'
 }

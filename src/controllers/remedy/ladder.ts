@@ -15,6 +15,8 @@ export type LadderStep =
       readonly attempt: number
       readonly why: string
       readonly notBefore: number
+      /** A person asked for it. */
+      readonly isAsked?: boolean
     }
   | { readonly kind: 'Open'; readonly job: string }
   /** Nothing more is done about this fault until it goes away. */

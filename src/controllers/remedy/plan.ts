@@ -9,8 +9,8 @@ import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf 
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
-import { History, isOpen, isWaiting, lastJob, ruleOf } from './history.ts'
-import { type JobIdentity, isInShare, jobName } from './incident.ts'
+import { History, finishedAt, isOpen, isWaiting, lastJob, ruleOf } from './history.ts'
+import { type JobIdentity, incidentId, isInShare, jobName } from './incident.ts'
 import { type LadderStep, ladderStep } from './ladder.ts'
 import { limitHit } from './limits.ts'
 import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
@@ -186,7 +186,8 @@ function decide(given: Case): Decision {
   if (open !== undefined && ruleOf(open) === name) return { fault: { job: open.metadata.name ?? '' }, claims: true }
   const dryRun = spec.mode === 'DryRun'
   const ofNode = scene.history.ofNode(node.uid).filter((j) => ruleOf(j) === name && j.spec.dryRun === dryRun)
-  const step = ladderStep({ rule: name, nodeUid: node.uid, spec, since, last: lastJob(ofNode) })
+  const last = lastJob(ofNode)
+  const step = askedAgain(given, last) ?? ladderStep({ rule: name, nodeUid: node.uid, spec, since, last })
   const paused = scene.rules.get(name)?.paused
   // What only looks on says what it would do, so that it can be judged before it is let loose.
   if (spec.mode === 'Shadow')
@@ -199,6 +200,26 @@ function decide(given: Case): Decision {
   if (blocked !== undefined) return blocked
   if (step.kind === 'Open') return { fault: { job: step.job }, claims: !dryRun }
   return waitsForTurn(given, step, ofNode) ?? opens(given, step)
+}
+
+/** A person asks for the ladder from its beginning: after it was exhausted, aborted, or when the wait is too long. One hold, one climb. */
+function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | undefined): LadderStep | undefined {
+  const { holds, rules } = scene.seen
+  const remedier = rules.find((r) => nameOf(r) === active.name)?.remedier
+  const hold = holdOver(holds, ['Retry'], [['NodeRemedier', remedier], ...heldThings(node)], scene.now)
+  if (hold === undefined || last === undefined || isOpen(last)) return undefined
+  const asked = Date.parse(hold.metadata.creationTimestamp ?? '')
+  if (!(asked > finishedAt(last))) return undefined
+  const incident = incidentId(node.uid, active.name, asked)
+  return {
+    kind: 'Try',
+    incident,
+    rung: 0,
+    attempt: 1,
+    why: `asked for by hold ${hold.metadata.name}`,
+    notBefore: asked,
+    isAsked: true,
+  }
 }
 
 function wouldDo(step: LadderStep, { scene, active: { spec }, since }: Case): string {
@@ -258,7 +279,8 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
       step.notBefore - now,
     )
   const hit = limitHit({
-    limits: spec.limits,
+    // Whoever asks for a node knows how often it was repaired.
+    limits: step.isAsked === true ? { ...spec.limits, perNodePerDay: Infinity } : spec.limits,
     ofRule: history.ofRule(name, dryRun),
     ofNode,
     nodes: scene.rules.get(name)?.counts.selected ?? 0,

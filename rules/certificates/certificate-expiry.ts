@@ -1,0 +1,29 @@
+// A certificate of a node that ends soon although its owner should have renewed it: most owners ask for a new one when they start.
+import { conditionIs } from '#api/node-leaves.ts'
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+/** `owner` is the component that the certificate belongs to. */
+export const certificateExpiry = (owner: string): NodeRemedierInput['spec'] => ({
+  when: {
+    all: [
+      conditionIs('CertificateExpiring', 'True'),
+      {
+        not: { fact: 'conditions', path: '/CertificateExpiring/reason', operator: 'equal', value: 'SignerUnavailable' },
+      },
+    ],
+  },
+  for: '10m',
+  ladder: [
+    {
+      operations: [{ collectEvidence: { kinds: ['Journal'] } }, { restartComponent: { component: owner } }],
+      timeout: '10m',
+      verify: { conditionCleared: 'CertificateExpiring', stableFor: '10m' },
+    },
+    {
+      operations: [{ reinstallComponent: { component: owner } }],
+      timeout: '20m',
+      verify: { conditionCleared: 'CertificateExpiring', stableFor: '10m' },
+    },
+  ],
+  limits: { perNodePerDay: 2, perHour: 10, maxInFlight: 3 },
+})

@@ -1,0 +1,30 @@
+// A node where the kernel kills again and again for want of memory: what runs there suffers all the time. Move the pods and begin anew.
+import { conditionIs } from '#api/node-leaves.ts'
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const oomStorm: NodeRemedierInput['spec'] = {
+  when: {
+    all: [
+      conditionIs('FrequentOOMKill', 'True', '5m'),
+      // Where many peers have it, a workload is to blame: it would only go on killing elsewhere.
+      { fact: 'peers', path: '/pool/FrequentOOMKill', operator: 'ratioAtMost', value: 0.2 },
+    ],
+  },
+  ladder: [
+    {
+      operations: [
+        { collectEvidence: { kinds: ['KernelLog', 'Processes'] } },
+        { cordon: {} },
+        { drain: { deleteEmptyDir: true } },
+      ],
+      timeout: '30m',
+      verify: { conditionCleared: 'FrequentOOMKill', stableFor: '10m' },
+    },
+    {
+      operations: [{ collectEvidence: { kinds: ['KernelLog', 'Processes'] } }, { cordon: {} }, { reboot: {} }],
+      timeout: '30m',
+      verify: { conditionCleared: 'FrequentOOMKill', stableFor: '15m' },
+    },
+  ],
+  limits: { perNodePerDay: 2, perHour: 5, maxInFlight: 2 },
+}

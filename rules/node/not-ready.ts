@@ -1,0 +1,34 @@
+// A kubelet that says for long that it is not ready, while its agent is well: restart it, reboot, and in the end take another machine.
+import { conditionIs } from '#api/node-leaves.ts'
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const notReady: NodeRemedierInput['spec'] = {
+  when: {
+    all: [
+      conditionIs('Ready', 'False', '10m'),
+      { fact: 'unschedulable', operator: 'equal', value: false },
+      // A cluster that is not well as a whole is not helped by reboots.
+      { fact: 'cluster', path: '/readyPercent', operator: 'greaterThanInclusive', value: 80 },
+      { fact: 'repairs', path: '/lastDay', operator: 'lessThan', value: 4 },
+    ],
+  },
+  priority: -10,
+  ladder: [
+    {
+      operations: [
+        { collectEvidence: { kinds: ['Journal', 'Components'] } },
+        { restartComponent: { component: 'kubelet' } },
+      ],
+      timeout: '10m',
+      verify: { stableFor: '5m' },
+    },
+    {
+      operations: [{ cordon: {} }, { drain: { deleteEmptyDir: true } }, { reboot: { timeout: '15m' } }],
+      timeout: '1h',
+      verify: { stableFor: '10m' },
+    },
+    { operations: [{ replace: {} }], timeout: '1h' },
+  ],
+  cooldown: '15m',
+  limits: { perNodePerDay: 4, perHour: 6, maxInFlight: '2%' },
+}

@@ -1,0 +1,8 @@
+// A container runtime that answers no more: the same ladder as for a kubelet, and before it, since kubelets fail with their runtime.
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+import { serviceUnhealthy } from './service-unhealthy.ts'
+
+export const runtimeUnhealthy: NodeRemedierInput['spec'] = {
+  ...serviceUnhealthy('ContainerRuntimeUnhealthy', 'containerd'),
+  priority: 15,
+}

@@ -1,0 +1,20 @@
+// A node of which neither kubelet nor agent was heard for long: two witnesses that fail together mean the machine. Only its provider can reach it.
+import { conditionIs } from '#api/node-leaves.ts'
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const silentNode: NodeRemedierInput['spec'] = {
+  when: {
+    all: [
+      conditionIs('Ready', 'Unknown', '5m'),
+      { fact: 'machine', path: '/agentReachable', operator: 'equal', value: 'False' },
+      { fact: 'cluster', path: '/silent', operator: 'lessThanInclusive', value: 5 },
+    ],
+  },
+  priority: 5,
+  ladder: [
+    { operations: [{ reboot: { timeout: '15m' } }], timeout: '30m', verify: { stableFor: '5m' } },
+    { operations: [{ replace: {} }], timeout: '1h' },
+  ],
+  cooldown: '15m',
+  limits: { perNodePerDay: 3, perHour: 4, maxInFlight: 2 },
+}

@@ -1,0 +1,27 @@
+// A clock that ran away: certificates and leases begin to fail soon. Restart whatever keeps it; a reboot sets it from the hardware.
+import { conditionIs } from '#api/node-leaves.ts'
+import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
+
+export const timeSkew = (keeper: string): NodeRemedierInput['spec'] => ({
+  when: {
+    all: [
+      conditionIs('NTPProblem', 'True'),
+      // Where the peers of the zone are off as well, their time server is: nothing on the node would help.
+      { fact: 'peers', path: '/zone/NTPProblem', operator: 'ratioBelow', value: 0.3 },
+    ],
+  },
+  for: '3m',
+  ladder: [
+    {
+      operations: [{ collectEvidence: { kinds: ['Journal'] } }, { restartComponent: { component: keeper } }],
+      timeout: '10m',
+      verify: { conditionCleared: 'NTPProblem', stableFor: '5m' },
+    },
+    {
+      operations: [{ cordon: {} }, { drain: { deleteEmptyDir: true } }, { reboot: {} }],
+      timeout: '45m',
+      verify: { conditionCleared: 'NTPProblem', stableFor: '10m' },
+    },
+  ],
+  limits: { perNodePerDay: 2, perHour: 5, maxInFlight: 2 },
+})

@@ -1,0 +1,42 @@
+// Leaves of rules about Node conditions, with the names that detectors use: a mistyped one is an error of the type checker, not a rule that never fires.
+import type { NODE_CONDITIONS } from './node-conditions.ts'
+
+/** Conditions of kubelets, of the node problem detector with its usual plugins, and of our agents. A fleet adds its own names to a rule as parameters. */
+export const NODE_CONDITION_TYPES = [
+  'Ready',
+  'MemoryPressure',
+  'DiskPressure',
+  'PIDPressure',
+  'NetworkUnavailable',
+  'KernelDeadlock',
+  'ReadonlyFilesystem',
+  'CorruptDockerOverlay2',
+  'FrequentKubeletRestart',
+  'FrequentDockerRestart',
+  'FrequentContainerdRestart',
+  'FrequentUnregisterNetDevice',
+  'KubeletUnhealthy',
+  'ContainerRuntimeUnhealthy',
+  'NTPProblem',
+  'FrequentOOMKill',
+  'CertificateExpiring',
+] as const
+
+export type NodeConditionType =
+  | (typeof NODE_CONDITION_TYPES)[number]
+  | keyof typeof NODE_CONDITIONS
+  | `ComponentUnhealthy-${string}`
+  | `LogProblem-${string}`
+
+/** The condition has this status, `forAtLeast` at a stretch. */
+export const conditionIs = (
+  type: NodeConditionType,
+  value: 'True' | 'False' | 'Unknown',
+  forAtLeast?: string,
+): Readonly<Record<string, string>> => ({
+  fact: 'conditions',
+  path: `/${type.replaceAll('~', '~0').replaceAll('/', '~1')}/status`,
+  operator: 'equal',
+  value,
+  ...(forAtLeast !== undefined && { for: forAtLeast }),
+})

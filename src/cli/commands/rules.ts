@@ -1,0 +1,98 @@
+// `kubenode rules test | lint | coverage | simulate`: what the rules of a folder do, before any cluster has them.
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit, printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+
+interface Options {
+  readonly dir: string
+  readonly output: 'text' | 'json'
+}
+
+export function register(program: Command, io: Io): void {
+  const rules = program.command('rules').description('test remedy rules before a cluster has them')
+  const withFolder = (command: Command): Command =>
+    command
+      .addOption(new Option('-d, --dir <folder>', 'folder with rules and their cases').default('rules'))
+      .addOption(outputOption(['text', 'json']).default('text'))
+  const load = async ({ dir }: Options) => (await import('../rules/rule-files.ts')).ruleFiles(dir, io.cwd)
+  const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
+    io.out(output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : lines.map((l) => `${printable(l)}\n`).join(''))
+
+  withFolder(rules.command('test'))
+    .description('run every case of every rule; exit 1 when one does not come out as it says')
+    .action(async (options: Options) => {
+      const { explainCase, CASE_VERDICTS } = await import('#policy/rule-cases.ts')
+      const results = (await load(options)).flatMap(({ name, cases, compiled, problems }) =>
+        compiled === undefined
+          ? [{ rule: name, case: '', ok: false, seen: problems.join('; ') }]
+          : cases.map((c) => {
+              const seen = explainCase(compiled, c).verdict
+              return { rule: name, case: c.name, ok: seen === CASE_VERDICTS[c.verdict], seen }
+            }),
+      )
+      const failed = results.filter((r) => !r.ok)
+      print(
+        options.output,
+        results,
+        failed.map((r) => `${r.rule}: ${r.case === '' ? 'is no rule' : r.case}: ${r.seen}`),
+      )
+      io.err(`${results.length - failed.length} of ${results.length} cases come out as they say\n`)
+      if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
+    })
+
+  withFolder(rules.command('lint'))
+    .description('say what is wrong with rules, and what will do harm or nothing; exit 2 when something is')
+    .action(async (options: Options) => {
+      const files = await load(options)
+      const findings = files.flatMap(({ path, problems }) => problems.map((message) => ({ path, message })))
+      print(
+        options.output,
+        findings,
+        findings.map((f) => `${f.path}: ${f.message}`),
+      )
+      io.err(`${files.length} rules, ${findings.length} problems\n`)
+      if (findings.length > 0) throw new Exit(EXIT_ERROR)
+    })
+
+  withFolder(rules.command('coverage'))
+    .description('say which leaves of rules no case decides; exit 1 when there are such')
+    .action(async (options: Options) => {
+      const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
+      const rows = (await load(options)).map(({ name, cases, compiled, problems }) => {
+        if (compiled === undefined) return { rule: name, leaves: 0, covered: 0, problems }
+        const leaves = coverageOf(compiled, cases)
+        const covered = leaves.filter(isCovered).length
+        return { rule: name, leaves: leaves.length, covered, problems: caseProblems(compiled, cases) }
+      })
+      print(
+        options.output,
+        rows,
+        rows.flatMap((r) => [`${r.rule}: ${r.covered} of ${r.leaves} leaves`, ...r.problems.map((p) => `  ${p}`)]),
+      )
+      if (rows.some((r) => r.problems.length > 0)) throw new Exit(EXIT_DIFFERENT)
+    })
+
+  withFolder(rules.command('simulate'))
+    .description('say what the rules would do about a Node that was written to a file')
+    .requiredOption('--node <file>', 'Nodes, and perhaps their Machines, as YAML or JSON')
+    .option('--all', 'also rules that are not true, each with the tree that says why')
+    .action(async (options: Options & { readonly node: string; readonly all?: boolean }) => {
+      const { readViews, simulate } = await import('../rules/simulate.ts')
+      const views = readViews(options.node, io.cwd)
+      const said = simulate(views, await load(options), systemClock.now())
+      const shown = options.all === true ? said : said.filter((s) => s.verdict === 'true')
+      print(
+        options.output,
+        shown,
+        shown.flatMap((s) => [
+          `${s.node}: rule ${s.rule} is ${s.verdict}${s.since === undefined ? '' : ` since ${s.since}`}: ${s.would}`,
+          ...s.explanation.split('\n').map((l) => `  ${l}`),
+        ]),
+      )
+      const isTrue = said.filter((s) => s.verdict === 'true').length
+      io.err(`${isTrue} of ${said.length} answers are true\n`)
+    })
+}

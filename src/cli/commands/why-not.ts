@@ -1,0 +1,60 @@
+// `kubenode why-not node/X`: what holds its repair back and what lifts that; `kubenode retry | unprotect`: what a person may ask for.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { outputOption } from '../output.ts'
+import type { Asked } from '../why-not/ask.ts'
+import { type ServerOptions, connect, withServer } from './inspect.ts'
+
+const ABOUT: Readonly<Record<Asked, string>> = {
+  retry: 'have a node repaired from the first rung although its ladder is exhausted, it was aborted, or it cools down',
+  unprotect: 'lift the protection of a node or machine for a while',
+}
+
+export function register(program: Command, io: Io): void {
+  withServer(program.command('why-not'))
+    .description('say what holds back the repair of a node, and which command lifts it')
+    .argument('<node>', 'node/NAME')
+    .addOption(outputOption(['text', 'json']).default('text'))
+    .action(async (what: string, options: ServerOptions & { readonly output: 'text' | 'json' }) => {
+      const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
+      if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
+        throw new KubeNodeError(
+          'KN1353',
+          `cannot say why ${JSON.stringify(what)} is not repaired: name a node, like node/NAME`,
+        )
+      const [{ look }, { blockerLines, blockers }] = await Promise.all([
+        import('../why-not/look.ts'),
+        import('../why-not/blockers.ts'),
+      ])
+      const seen = await look(await connect(options, io), name, systemClock.now())
+      if (options.output === 'json') io.out(`${JSON.stringify(blockers(seen), null, 2)}\n`)
+      else io.out(printable(`${blockerLines(seen).join('\n')}\n`))
+    })
+
+  for (const verb of ['retry', 'unprotect'] as const)
+    withServer(program.command(verb))
+      .description(ABOUT[verb])
+      .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
+      .requiredOption('--reason <text>', 'why, for those who come after')
+      .option('--for <duration>', 'how long; it ends by itself', '1h')
+      .action(async (what: string, options: ServerOptions & { readonly reason: string; readonly for: string }) => {
+        const [{ ask, askHold }, { whoAmI }] = await Promise.all([
+          import('../why-not/ask.ts'),
+          import('../hold/freeze.ts'),
+        ])
+        const wish = { verb, what, reason: options.reason, for: options.for }
+        // What was mistyped is said before anybody is asked.
+        askHold({ ...wish, author: 'nobody' }, systemClock.now())
+        const client = await connect(options, io)
+        const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
+        const { metadata, spec } = await ask(client, askHold({ ...wish, author }, systemClock.now()))
+        io.out(
+          printable(
+            `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})\n`,
+          ),
+        )
+      })
+}

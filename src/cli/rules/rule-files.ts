@@ -1,0 +1,111 @@
+// Finds the rules of a folder with the cases beside them, and compiles them. The files are code of the repository that the command is run in.
+import { existsSync, readdirSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
+import { formatProblem } from '#api/problem.ts'
+import type { RuleCase } from '#api/rule-case.ts'
+import { createValidator } from '#api/validate.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { describeProblem } from '#policy/problem.ts'
+import type { CompiledRule } from '#policy/rule.ts'
+import { applyDefaults } from '#schema/default.ts'
+
+const ENDING = '.cases.ts'
+
+export interface RuleFile {
+  /** Path below the folder without its ending, which is the rule's name here. */
+  readonly name: string
+  /** Path of the case file, as a person would open it. */
+  readonly path: string
+  readonly cases: readonly RuleCase[]
+  readonly spec: NodeRemedier['spec'] | undefined
+  readonly compiled: CompiledRule | undefined
+  /** Why it is no rule, and what makes it a poor one. */
+  readonly problems: readonly string[]
+}
+
+/** Names without characters that objects may not have. */
+const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCase()
+
+export async function ruleFiles(folder: string, cwd: string): Promise<readonly RuleFile[]> {
+  const root = resolve(cwd, folder)
+  if (!existsSync(root))
+    throw new KubeNodeError('KN1340', `cannot find rules in ${folder}: there is no such folder; name it with --dir`)
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((f) => f.endsWith(ENDING) && !f.includes('node_modules'))
+    .toSorted()
+  if (files.length === 0)
+    throw new KubeNodeError(
+      'KN1341',
+      `cannot find rules in ${folder}: no file ends in ${ENDING}; write one beside each rule`,
+    )
+  const loaded: RuleFile[] = []
+  for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), cwd))
+  return loaded
+}
+
+async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFile> {
+  const shown = relative(cwd, path)
+  let module: unknown
+  try {
+    module = await import(pathToFileURL(path).href)
+  } catch (error) {
+    throw new KubeNodeError('KN1342', `cannot load ${shown}: ${messageOf(error)}`, { cause: error })
+  }
+  const { rule, cases } = isObject(module) ? module : {}
+  if (!isObject(rule) || !Array.isArray(cases))
+    throw new KubeNodeError(
+      'KN1343',
+      `cannot use ${shown}: it must export rule (the spec of a NodeRemedier) and cases (a list)`,
+    )
+  const object = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'NodeRemedier',
+    metadata: { name: objectName(name) },
+    spec: rule,
+  }
+  const problems = createValidator().problems(nodeRemedier, object)
+  const base = { name, path: shown, cases: cases as readonly RuleCase[] }
+  if (problems.length > 0)
+    return { ...base, spec: undefined, compiled: undefined, problems: problems.map(formatProblem) }
+  const { spec } = applyDefaults(nodeRemedier.schema, object) as NodeRemedier
+  const result = compileRule(objectName(name), spec.when, nodeVocabulary())
+  return result.ok
+    ? { ...base, spec, compiled: result.rule, problems: adviceOn(spec) }
+    : { ...base, spec, compiled: undefined, problems: result.problems.map(describeProblem) }
+}
+
+const KNOWN: ReadonlySet<string> = new Set(NODE_CONDITION_TYPES)
+const isKnown = (type: string): boolean => KNOWN.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
+
+/** What compiles and will do harm or nothing all the same. */
+function adviceOn({ ladder, when }: NodeRemedier['spec']): readonly string[] {
+  const types = [...JSON.stringify(when).matchAll(/"path":"\/([^/"]+)\/(?:status|reason|message)"/g)].map(
+    (m) => m[1] ?? '',
+  )
+  const strange = [...new Set(types)].filter((t) => !isKnown(t))
+  return [
+    ...strange.map(
+      (t) => `condition ${t} is reported by no detector that is known here; if one of yours does, this is fine`,
+    ),
+    ...ladder.flatMap(({ operations, verify }, rung) => {
+      const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
+      return [
+        ...(verify.stableFor === '0s' ? [`rung ${rung} calls a repair good at once: stableFor is 0s`] : []),
+        ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
+          ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
+          : []),
+        ...(at('replace') >= 0 && at('replace') < operations.length - 1
+          ? [`rung ${rung} goes on after a replace: the node is gone then`]
+          : []),
+        ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
+      ]
+    }),
+  ]
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { run } from '../program.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+let folder = ''
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-rules-'))
+  symlinkSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  writeFileSync(
+    join(folder, 'poor.cases.ts'),
+    `export const rule = {
+      when: { any: [
+        { fact: 'conditions', path: '/KernelDeadlok/status', operator: 'equal', value: 'True' },
+        { fact: 'unschedulable', operator: 'equal', value: true },
+      ] },
+      ladder: [{ operations: [{ drain: {} }], verify: { stableFor: '0s' } }],
+    }
+    export const cases = [
+      { name: 'broken', conditions: [{ type: 'KernelDeadlok', status: 'True' }], verdict: 'fires' },
+      { name: 'thought to be well', conditions: [{ type: 'KernelDeadlok', status: 'True' }], verdict: 'does not fire' },
+    ]`,
+  )
+  writeFileSync(
+    join(folder, 'node.yaml'),
+    `apiVersion: v1
+kind: Node
+metadata: { name: n1 }
+status:
+  conditions:
+    - { type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }
+    - { type: KernelDeadlock, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }
+`,
+  )
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function cli(cwd: string, ...argv: readonly string[]) {
+  let [out, err] = ['', '']
+  const io = {
+    out: (t: string) => void (out += t),
+    err: (t: string) => void (err += t),
+    cwd,
+    env: {},
+    isTerminal: false,
+  }
+  return { code: await run(['rules', ...argv], io), out, err }
+}
+
+describe('rules of this repository', () => {
+  test('pass their cases, are covered to the last leaf, and nothing is wrong with them', async () => {
+    for (const verb of ['test', 'coverage', 'lint']) {
+      const { code, out, err } = await cli(ROOT, verb)
+      expect([verb, code, verb === 'coverage' ? '' : out, err]).toEqual([verb, 0, '', err])
+    }
+  })
+
+  test('say what they would do about a node in a file', async () => {
+    const { code, out } = await cli(ROOT, 'simulate', '--node', join(folder, 'node.yaml'))
+    expect(code).toBe(0)
+    expect(out).toContain('n1: rule kernel/kernel-deadlock is true since 2026-01-01T00:00:00.000Z: begin rung 0')
+    expect(out).not.toContain('disk-pressure')
+  })
+
+  test('say it as data', async () => {
+    const { out } = await cli(ROOT, 'simulate', '--node', join(folder, 'node.yaml'), '--all', '-o', 'json')
+    const all = JSON.parse(out) as readonly { readonly rule: string; readonly verdict: string }[]
+    expect(all.filter((r) => r.verdict === 'true').map((r) => r.rule)).toEqual(['kernel/kernel-deadlock'])
+  })
+})
+
+describe('a poor rule', () => {
+  test('fails its test by the case that is wrong', async () => {
+    const { code, out } = await cli(folder, 'test', '-d', '.')
+    expect([code, out]).toEqual([1, 'poor: thought to be well: true\n'])
+  })
+
+  test('is shown with the leaf that no case decides', async () => {
+    const { code, out } = await cli(folder, 'coverage', '-d', '.')
+    expect(code).toBe(1)
+    expect(out).toContain('leaf /any/1 (unschedulable equal) is never true')
+  })
+
+  test('is linted: a mistyped condition, a drain without a cordon, a repair that is good at once', async () => {
+    const { code, out } = await cli(folder, 'lint', '-d', '.')
+    expect(code).toBe(2)
+    for (const said of ['KernelDeadlok', 'not cordoned', 'stableFor is 0s']) expect(out).toContain(said)
+  })
+})
+
+test.each([
+  [['test', '-d', 'nowhere'], 'KN1340'],
+  [['test', '-d', 'docs'], 'KN1341'],
+  [['simulate', '--node', 'package.json'], 'KN1345'],
+])('%j is refused by number', async (argv, code) => {
+  const { err } = await cli(ROOT, ...argv)
+  expect(err).toContain(code)
+})

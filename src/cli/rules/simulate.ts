@@ -1,0 +1,84 @@
+// What the rules of a folder say about a Node as it was written to a file: which are true, since when, and what would be done. Pure but for the files.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Machine } from '#api/kinds/machine.ts'
+import { parseDocuments } from '#lib/documents.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import type { Node } from '#nodeops/objects.ts'
+import { type NodeView, isAskable, nodeView } from '#nodeops/rules/node-view.ts'
+import { Peers } from '#nodeops/rules/peers.ts'
+import { judge } from '#nodeops/rules/since.ts'
+import { explainTerm, renderExplanation } from '#policy/explanation.ts'
+import type { Verdict } from '#policy/verdict.ts'
+import type { RuleFile } from './rule-files.ts'
+
+export interface Simulated {
+  readonly node: string
+  readonly rule: string
+  readonly verdict: Verdict
+  readonly since?: string
+  /** What would happen, in words. */
+  readonly would: string
+  readonly explanation: string
+}
+
+/** Nodes and Machines of a file: one document, several, or a List. */
+export function readViews(file: string, cwd: string): readonly NodeView[] {
+  const { documents, problems } = parseDocuments(readFileSync(resolve(cwd, file), 'utf8'))
+  const [problem] = problems
+  if (problem !== undefined)
+    throw new KubeNodeError('KN1344', `cannot read ${file}: line ${problem.line}: ${problem.message}`)
+  const objects = documents.flatMap(({ value }) => itemsOf(value)).filter(isObject)
+  const nodes = objects.filter((o) => o['kind'] === 'Node') as unknown as Node[]
+  const machines = objects.filter((o) => o['kind'] === 'Machine') as unknown as Machine[]
+  if (nodes.length === 0)
+    throw new KubeNodeError(
+      'KN1345',
+      `cannot simulate ${file}: it holds no Node; write one with kubectl get node NAME -o yaml`,
+    )
+  return nodes.map((node) =>
+    nodeView(
+      node,
+      machines.find((m) => m.status?.nodeRef?.name === node.metadata.name || m.metadata.name === node.metadata.name),
+    ),
+  )
+}
+
+const itemsOf = (value: unknown): readonly unknown[] =>
+  isObject(value) && Array.isArray(value['items']) ? value['items'] : [value]
+
+export function simulate(views: readonly NodeView[], rules: readonly RuleFile[], now: number): readonly Simulated[] {
+  const peers = new Peers(views)
+  return views.flatMap((view) => rules.flatMap((rule) => simulateOne(view, rule, peers, now) ?? []))
+}
+
+function simulateOne(
+  view: NodeView,
+  { name, spec, compiled }: RuleFile,
+  peers: Peers,
+  now: number,
+): Simulated | undefined {
+  if (spec === undefined || compiled === undefined) return undefined
+  // Nothing is known of repairs from a file: as on a node that never had one.
+  const facts = { ...view.facts, peers: peers.of(view), cluster: peers.cluster(), repairs: { lastDay: 0 } }
+  const { since } = judge(compiled.root, facts, now)
+  const tree = explainTerm(compiled.root, facts, now)
+  const isSelected =
+    spec.nodeSelector === undefined || matchesSelector(selectorOf(spec.nodeSelector), view.node.metadata.labels)
+  const said = { node: view.name, rule: name, explanation: renderExplanation(tree) }
+  if (!isSelected) return { ...said, verdict: 'false', would: 'nothing: the rule does not select the node' }
+  if (!isAskable(view, compiled) && view.standing.kind !== 'Readable')
+    return { ...said, verdict: 'unknown', would: `nothing: ${view.standing.why}` }
+  if (tree.verdict !== 'true') return { ...said, verdict: tree.verdict, would: 'nothing' }
+  const holdDown = parseDuration(spec.for) - (now - (since ?? now))
+  const steps = spec.ladder[0]?.operations.map((o) => Object.keys(o)[0] ?? '').join(', ')
+  const when = holdDown > 0 ? `in ${formatDuration(holdDown)}` : 'now'
+  const would =
+    spec.mode === 'Enforce'
+      ? `begin rung 0 (${steps}) ${when}`
+      : `nothing, it is in mode ${spec.mode}; it would begin rung 0 (${steps}) ${when}`
+  return { ...said, verdict: 'true', would, ...(since !== undefined && { since: new Date(since).toISOString() }) }
+}

@@ -1,0 +1,48 @@
+// What a person asks for by name: a node to be tried again, or its protection to be lifted for a while. Holds, since git declares and nobody edits.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+
+export const ASKED = { retry: 'Retry', unprotect: 'Unprotect' } as const
+export type Asked = keyof typeof ASKED
+
+const NOUNS = { node: 'Node', machine: 'Machine', remedier: 'NodeRemedier' } as const
+const LONGEST_MS = 7 * 86_400_000
+
+export interface AskWish {
+  readonly verb: Asked
+  readonly what: string
+  readonly reason: string
+  readonly for: string
+  readonly author: string
+}
+
+export function askHold({ verb, what, reason, for: length, author }: AskWish, now: number): OperationalHold {
+  const [noun = '', name = '', ...rest] = what.split('/')
+  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun as keyof typeof NOUNS] : undefined
+  if (kind === undefined || name === '' || rest.length > 0)
+    throw new KubeNodeError(
+      'KN1351',
+      `cannot ${verb} ${JSON.stringify(what)}: name it as node/NAME, machine/NAME or remedier/NAME`,
+    )
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(
+      'KN1352',
+      `cannot ${verb} for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 7d`,
+    )
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    // Asking again is another wish: the second one must count from its own time.
+    metadata: { name: `${verb}-${noun}-${name.slice(0, 180)}-${Math.floor(now / 1_000).toString(36)}` },
+    spec: { target: { kind, name }, effect: ASKED[verb], reason, author, until: timestamp(now + ms) },
+  }
+}
+
+export const ask = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
+  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })

@@ -1,0 +1,366 @@
+// For each blocker: it is made on a server, the printed command is carried out, and the blocker is gone.
+import { expect, test } from 'vitest'
+import { KINDS } from '#api/kinds.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { timestamp } from '#lib/clock.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
+import { thaw } from '../hold/freeze.ts'
+import { type Asked, ask, askHold } from './ask.ts'
+import { type Blocker, blockerLines, blockers } from './blockers.ts'
+import { look } from './look.ts'
+
+type Wild = Record<string, unknown>
+const NOW = VIRTUAL_EPOCH_MS + 3_600_000
+const ago = (seconds: number) => timestamp(NOW - seconds * 1_000)
+const KIND_NAMES = new Map<string, (typeof KINDS)[number]>(KINDS.map((k) => [`${k.plural}.kubenode.io`, k]))
+
+function world() {
+  const clock = new VirtualClock()
+  clock.skip(3_600_000)
+  const fake = new FakeKube({
+    clock,
+    random: seededRandom(1),
+    kinds: KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined })),
+  })
+  const client = fake.client({ actor: 'ada' })
+  for (let n = 0; n < 9; n++) {
+    const conditions = [
+      { type: 'Ready', status: 'True', lastTransitionTime: ago(9_999) },
+      { type: 'KernelDeadlock', status: n === 0 ? 'True' : 'False', lastTransitionTime: ago(60) },
+    ]
+    const node = fake.plant(nodeType, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `n${n}` },
+      status: { conditions },
+    })
+    const spec = { zone: n < 4 ? 'a' : 'b' }
+    fake.plant(machine, { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: `n${n}` }, spec })
+    const reachable = {
+      type: 'AgentReachable',
+      status: 'True',
+      reason: 'Reported',
+      message: '',
+      lastTransitionTime: ago(99),
+    }
+    const status = { phase: 'Ready', nodeRef: { name: `n${n}`, uid: node.metadata.uid }, conditions: [reachable] }
+    fake.poke(machine, { name: `n${n}` }, { status }, 'status')
+  }
+  const uid = fake.peek(nodeType, { name: 'n0' })?.metadata.uid ?? ''
+  const rule = (spec: Wild = {}, name = 'deadlock') =>
+    fake.plant(nodeRemedier, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'NodeRemedier',
+      metadata: { name },
+      spec: {
+        when: { all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] },
+        ladder: [{ operations: [{ cordon: {} }] }],
+        ...spec,
+      },
+    })
+  const job = (status: Wild, more: Wild = {}, name = 'j') => {
+    fake.plant(remedyOperationJob, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'RemedyOperationJob',
+      metadata: { name, creationTimestamp: ago(30) },
+      spec: {
+        machine: 'n0',
+        node: { name: 'n0', uid },
+        remedierRef: { name: 'deadlock', generation: 1 },
+        incident: 'abcdefabcdefabcd',
+        operations: [{ cordon: {} }],
+        ...more,
+      },
+    })
+    fake.poke(remedyOperationJob, { name }, { status }, 'status')
+  }
+  const done = (outcome: string, more: Wild = {}) => {
+    const at = ago(20)
+    job({ phase: 'Done', outcome, startedAt: ago(29), finishedAt: at }, more)
+    // Whoever looks comes after it.
+    clock.skip(2_000)
+  }
+  const hold = (effect: string, target: Wild) =>
+    fake.plant(operationalHold, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'OperationalHold',
+      metadata: { name: 'h' },
+      spec: { target, effect, reason: 'a test', author: 'ada', until: timestamp(NOW + 3_600_000) },
+    })
+  const waiting = (predicate: string, seen: string, verdict?: Wild) => {
+    if (verdict !== undefined) {
+      fake.plant(defenderPolicy, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'DefenderPolicy',
+        metadata: { name: 'p' },
+        spec: {
+          budgets: [{ max: 1, of: 'concurrent' }],
+          rates: [{ window: '1h', max: 1 }],
+          breaker: { failures: 1, of: 2, window: '1h', halfOpenAfter: '5m' },
+          healthFloor: '99%',
+          approvals: [{ risk: 'Low', from: ['ada'], count: 1 }],
+        },
+      })
+      fake.plant(operationPermit, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'OperationPermit',
+        metadata: { name: 'j' },
+        spec: {
+          operations: ['Cordon'],
+          targets: [{ kind: 'Node', name: 'n0', uid }],
+          requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'j', uid: 'u' },
+          reason: 'x',
+          leaseSeconds: 60,
+        },
+      })
+      const verdicts = [{ target: uid, verdict: 'Waiting', seen: 'no', ...verdict }]
+      fake.poke(operationPermit, { name: 'j' }, { status: { phase: 'Requested', verdicts } }, 'status')
+    }
+    job({
+      phase: 'AwaitingPermit',
+      permitRef: 'j',
+      waitingFor: { predicate, seen, since: ago(9), unblock: 'x' },
+    })
+  }
+  const bad = (n: number, type = 'KernelDeadlock') =>
+    fake.poke(
+      nodeType,
+      { name: `n${n}` },
+      {
+        status: {
+          conditions: [
+            { type: 'Ready', status: type === 'Ready' ? 'Unknown' : 'True', lastTransitionTime: ago(900) },
+            { type: 'KernelDeadlock', status: 'True', lastTransitionTime: ago(60) },
+          ],
+        },
+      },
+      'status',
+    )
+  const found = async () => blockers(await look(client, 'n0', clock.now()))
+  return { fake, client, clock, rule, job, done, hold, waiting, bad, found }
+}
+type World = ReturnType<typeof world>
+
+/** What kubectl and kubenode do with such a line. */
+async function carryOut({ client, clock }: World, command: string): Promise<void> {
+  const kubectl = /^kubectl (patch|delete) (\S+) (\S+)(?: --type merge -p '(.*)')?$/.exec(command)
+  if (kubectl !== null) {
+    const [, verb, plural = '', name = '', text = ''] = kubectl
+    const type = KIND_NAMES.get(plural)
+    if (type === undefined) throw new Error(`no kind ${plural}`)
+    if (verb === 'delete') await client.delete(type, { name })
+    else await client.patch(type, { name }, { type: 'merge', value: JSON.parse(text) })
+    return
+  }
+  const own = /^kubenode (retry|unprotect) (\S+) --reason "(.*)"$/.exec(command)
+  if (own !== null) {
+    const [, verb, what = '', reason = ''] = own
+    await ask(client, askHold({ verb: verb as Asked, what, reason, for: '1h', author: 'ada' }, clock.now()))
+    return
+  }
+  if (command !== 'kubenode thaw --all') throw new Error(`nobody can run ${command}`)
+  await thaw(client, undefined, true, clock.now())
+}
+
+const lifted: readonly (readonly [id: string, make: (w: World) => void])[] = [
+  ['Shadow', (w) => w.rule({ mode: 'Shadow' })],
+  ['Share', (w) => w.rule({ share: 1 })],
+  [
+    'DryRun',
+    (w) => {
+      w.rule({ mode: 'DryRun' })
+      w.done('Cancelled', { dryRun: true })
+    },
+  ],
+  [
+    'Paused',
+    (w) => {
+      w.rule()
+      w.hold('Pause', { kind: 'NodeRemedier', name: 'deadlock' })
+    },
+  ],
+  [
+    'Frozen',
+    (w) => {
+      w.rule()
+      w.hold('Freeze', { kind: 'Cluster', selector: {} })
+    },
+  ],
+  [
+    'Frozen',
+    (w) => {
+      w.rule()
+      w.hold('Freeze', { kind: 'Node', name: 'n0' })
+    },
+  ],
+  [
+    'Aborted',
+    (w) => {
+      w.rule()
+      w.done('Cancelled')
+    },
+  ],
+  [
+    'LadderExhausted',
+    (w) => {
+      w.rule()
+      w.done('Escalated')
+    },
+  ],
+  [
+    'Cooldown',
+    (w) => {
+      w.rule({ cooldown: '1h' })
+      w.done('Succeeded')
+    },
+  ],
+  [
+    'PerNodeLimit',
+    (w) => {
+      w.rule({ cooldown: '0s', limits: { perNodePerDay: 1 } })
+      w.done('Succeeded')
+    },
+  ],
+  [
+    'HourlyLimit',
+    (w) => {
+      w.rule({ cooldown: '0s', limits: { perHour: 1 } })
+      w.done('Succeeded')
+    },
+  ],
+  [
+    'DailyLimit',
+    (w) => {
+      w.rule({ cooldown: '0s', limits: { perDay: 1 } })
+      w.done('Succeeded')
+    },
+  ],
+  [
+    'InFlightLimit',
+    (w) => {
+      w.rule({ limits: { maxInFlight: 1 } })
+      w.job({ phase: 'Running' }, { node: { name: 'n8', uid: 'other' } })
+    },
+  ],
+  ['HoldDown', (w) => w.rule({ for: '1h' })],
+  [
+    'HigherRule',
+    (w) => {
+      w.rule()
+      w.rule({ priority: 9, cooldown: '1h' }, 'higher')
+    },
+  ],
+  [
+    'MachineMissing',
+    (w) => {
+      w.rule()
+      w.waiting('ReferenceMissing', 'Machine n0 is not there')
+    },
+  ],
+]
+
+test.each(lifted)('%s is found, and gone after the command that is printed with it', async (id, make) => {
+  const w = world()
+  make(w)
+  const blocker = (await w.found()).find((b) => b.id === id)
+  expect(blocker?.command, JSON.stringify(await w.found())).toBeTypeOf('string')
+  expect(blockerLines(await look(w.client, 'n0', w.clock.now())).join('\n')).toContain(blocker?.command)
+  w.clock.skip(2_000)
+  await carryOut(w, (blocker?.command ?? '').replace(' --wait=false', ''))
+  // What the job controller takes away by itself once it is told.
+  expect((await w.found()).map((b) => `${b.id} ${b.of}`)).not.toContain(`${id} ${blocker?.of}`)
+})
+
+const gates: readonly (readonly [gate: string, id: string, field: string])[] = [
+  ['HealthFloor', 'HealthFloor', 'healthFloor'],
+  ['Budget', 'Budget', 'budgets'],
+  ['Rate', 'Rate', 'rates'],
+  ['Breaker', 'Breaker', 'breaker'],
+  ['Approval', 'Approval', 'approvals'],
+]
+test.each(gates)(
+  'gate %s of the Defender is named, and the command takes what binds out of its policy',
+  async (gate, id, field) => {
+    const w = world()
+    w.rule()
+    w.waiting('PermitRequested', 'x', { gate, policy: 'p' })
+    const blocker = (await w.found()).find((b) => b.id === id)
+    await carryOut(w, blocker?.command ?? '')
+    const policy = await w.client.get(defenderPolicy, { name: 'p' })
+    expect(policy?.spec[field as keyof typeof policy.spec]).toBeUndefined()
+  },
+)
+
+test('a protected node is named with the hold that lifts it', async () => {
+  const w = world()
+  w.rule()
+  w.waiting('PermitRequested', 'x', { gate: 'Protect', verdict: 'Denied' })
+  const blocker = (await w.found()).find((b) => b.id === 'Protected')
+  await carryOut(w, blocker?.command ?? '')
+  const [hold] = (await w.client.list(operationalHold)).items
+  expect([hold?.spec.effect, hold?.spec.target]).toEqual(['Unprotect', { kind: 'Node', name: 'n0' }])
+})
+
+const byItself: readonly (readonly [id: string, make: (w: World) => void])[] = [
+  [
+    'MassFault',
+    (w) => {
+      w.rule()
+      for (const n of [1, 2, 3]) w.bad(n)
+    },
+  ],
+  [
+    'Silent',
+    (w) => {
+      w.rule()
+      w.bad(0, 'Ready')
+    },
+  ],
+  [
+    'MassSilence',
+    (w) => {
+      w.rule({ when: { all: [{ fact: 'conditions', path: '/Ready/status', operator: 'equal', value: 'Unknown' }] } })
+      for (const n of [0, 1, 2]) w.bad(n, 'Ready')
+    },
+  ],
+  [
+    'RuleBroken',
+    (w) => w.rule({ when: { all: [{ fact: 'condition', path: '/X/status', operator: 'equal', value: 'True' }] } }),
+  ],
+  [
+    'DefenderSilent',
+    (w) => {
+      w.rule()
+      w.waiting('PermitRequested', 'the Defender has not decided yet')
+    },
+  ],
+  [
+    'NodeUnknown',
+    (w) => {
+      w.rule()
+      w.waiting('SafetyReadingUnknown', 'Ready is Unknown')
+    },
+  ],
+]
+test.each(byItself)('%s is found, and it is said what must happen', async (id, make) => {
+  const w = world()
+  make(w)
+  const blocker: Blocker | undefined = (await w.found()).find((b) => b.id === id)
+  expect(blocker?.text, JSON.stringify(await w.found())).toMatch(/\w+/)
+})
+
+test('a node that is well has nothing that holds it back', async () => {
+  const w = world()
+  w.rule()
+  const seen = await look(w.client, 'n5', w.clock.now())
+  expect(blockers(seen)).toEqual([])
+  expect(blockerLines(seen)[0]).toMatch(/^no rule is true/)
+})

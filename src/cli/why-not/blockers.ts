@@ -1,0 +1,235 @@
+// What holds back the repair of one node, and the command that lifts it. Pure; a row of the table for each reason that the controllers and the Defender give.
+import type { Reason } from '#api/catalogue.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { RepairsSeen, RuleSeen } from './look.ts'
+
+export interface Blocker {
+  /** One word, the same for the same cause. */
+  readonly id: string
+  /** The rule or job that is held back. */
+  readonly of: string
+  readonly text: string
+  /** Lifts it. Absent: only what is said in the text does. */
+  readonly command?: string
+  /** What git declares comes back with the next commit unless it is changed there too. */
+  readonly isDeclared?: boolean
+}
+
+type Row = (reason: {
+  readonly rule: RuleSeen
+  readonly text: string
+  readonly seen: RepairsSeen
+}) => Omit<Blocker, 'of'>
+
+const patch = (plural: string, name: string, spec: object): string =>
+  `kubectl patch ${plural}.kubenode.io ${name} --type merge -p '${JSON.stringify({ spec })}'`
+const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
+  patch('noderemediers', remedier.metadata.name ?? '', spec)
+const retry = (node: string): string => `kubenode retry node/${node} --reason "looked at by a person"`
+
+/** Twice as much is enough to go on, and little enough to notice. */
+const doubled = (n: number): number => 2 * n
+
+const limit =
+  (field: 'perHour' | 'perDay', id: string): Row =>
+  ({ rule, text }) => ({
+    id,
+    text: `${text}; it goes on by itself when the first is long enough ago`,
+    command: patchRule(rule, { limits: { [field]: doubled(rule.remedier.spec.limits[field]) } }),
+    isDeclared: true,
+  })
+
+/** Reasons for which the remedy controller makes no job. */
+const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
+  ShadowOnly: ({ rule, text }) =>
+    rule.remedier.spec.mode === 'Shadow'
+      ? { id: 'Shadow', text, command: patchRule(rule, { mode: 'Enforce' }), isDeclared: true }
+      : { id: 'Share', text, command: patchRule(rule, { share: 100 }), isDeclared: true },
+  DryRunOnly: ({ rule, text }) => ({
+    id: 'DryRun',
+    text,
+    command: patchRule(rule, { mode: 'Enforce' }),
+    isDeclared: true,
+  }),
+  HoldPause: ({ text, seen }) => heldBy(text, seen),
+  HoldAbort: ({ text, seen }) => ({ id: 'Aborted', text, command: retry(seen.node) }),
+  LadderExhausted: ({ text, seen }) => ({ id: 'LadderExhausted', text, command: retry(seen.node) }),
+  Cooldown: ({ text, seen }) => ({ id: 'Cooldown', text, command: retry(seen.node) }),
+  PerNodeLimit: ({ text, seen }) => ({ id: 'PerNodeLimit', text, command: retry(seen.node) }),
+  HourlyLimit: limit('perHour', 'HourlyLimit'),
+  DailyLimit: limit('perDay', 'DailyLimit'),
+  InFlightLimit: ({ rule, text }) => ({
+    id: 'InFlightLimit',
+    text: `${text}; it goes on when one of them ends`,
+    command: patchRule(rule, { limits: { maxInFlight: more(rule.remedier.spec.limits.maxInFlight) } }),
+    isDeclared: true,
+  }),
+  WaitingForOther: ({ rule, text }) =>
+    text.startsWith('the rule must hold')
+      ? { id: 'HoldDown', text, command: patchRule(rule, { for: '0s' }), isDeclared: true }
+      : {
+          id: 'HigherRule',
+          text,
+          command: patchRule(rule, { priority: 1_000 }),
+          isDeclared: true,
+        },
+  CohortBlamed: ({ text }) => ({ id: 'MassFault', text: `${text}; look for the change that they share` }),
+  ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they are heard of again` }),
+  JobRunning: ({ text }) => ({ id: 'OtherJob', text: `${text}; it is this rule's turn after it` }),
+}
+
+const more = (max: number | string): number | string =>
+  typeof max === 'number' ? doubled(max) : `${Math.min(100, doubled(Number.parseInt(max, 10)))}%`
+
+/** The controllers and the Defender begin with the name of the hold. */
+function heldBy(text: string, { holds }: RepairsSeen): Omit<Blocker, 'of'> {
+  const [name = ''] = text.replace(/^hold /, '').split(/[:;]/, 1)
+  const hold = holds.find((h) => h.metadata.name === name)
+  const isAll = hold?.spec.effect === 'Freeze' && hold.spec.target.kind === 'Cluster'
+  return {
+    id: hold?.spec.effect === 'Freeze' ? 'Frozen' : 'Paused',
+    text: `${text}${hold === undefined ? '' : ` (${hold.spec.author}, until ${hold.spec.until})`}`,
+    command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
+  }
+}
+
+const rule = (policy: string | undefined, field: object): Pick<Blocker, 'command' | 'isDeclared'> =>
+  policy === undefined || policy.startsWith('(')
+    ? {}
+    : { command: patch('defenderpolicies', policy, field), isDeclared: true }
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+type GateRow = (verdict: Verdict, seen: RepairsSeen) => Omit<Blocker, 'of'>
+
+const said = ({ gate, seen = 'waiting', limit: at }: Verdict): string =>
+  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}`
+
+/** Gates that the Defender names. */
+const OF_GATES: Readonly<Record<string, GateRow>> = {
+  Hold: (v, seen) => ({ ...heldBy(v.seen ?? '', seen), text: said(v) }),
+  Protect: (v, seen) => ({
+    id: 'Protected',
+    text: said(v),
+    command: `kubenode unprotect node/${seen.node} --reason "looked at by a person"`,
+  }),
+  Window: (v) => ({
+    id: 'Window',
+    text: `${said(v)}; it goes on when the window opens`,
+    ...rule(v.policy, { windows: null, blackouts: null }),
+  }),
+  HealthFloor: (v) => ({ id: 'HealthFloor', text: said(v), ...rule(v.policy, { healthFloor: null }) }),
+  Budget: (v) => ({
+    id: 'Budget',
+    text: `${said(v)}; it goes on when others end`,
+    ...rule(v.policy, { budgets: null }),
+  }),
+  Rate: (v) => ({
+    id: 'Rate',
+    text: `${said(v)}; it goes on when the window has passed`,
+    ...rule(v.policy, { rates: null }),
+  }),
+  Breaker: (v) => ({
+    id: 'Breaker',
+    text: `${said(v)}; it lets one through to see after its pause`,
+    ...rule(v.policy, { breaker: null }),
+  }),
+  Approval: (v) => ({ id: 'Approval', text: said(v), ...rule(v.policy, { approvals: null }) }),
+  Rule: (v) => ({ id: 'PolicyRule', text: said(v), ...rule(v.policy, { rules: null }) }),
+  Blame: (v) => ({ id: 'Blamed', text: `${said(v)}; go back to the version before, then it goes on` }),
+  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
+  Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
+}
+
+export function blockers(seen: RepairsSeen): readonly Blocker[] {
+  const { standing, rules, job } = seen
+  const general: Blocker[] =
+    standing.kind === 'Leaving'
+      ? [{ id: 'Leaving', of: `node/${seen.node}`, text: `${standing.why}: no repair is wanted` }]
+      : standing.kind === 'Silent'
+        ? [
+            {
+              id: 'Silent',
+              of: `node/${seen.node}`,
+              text: `${standing.why}: what it said may be long over, so only rules about silence are asked`,
+            },
+          ]
+        : []
+  return [...general, ...rules.flatMap((r) => ofRule(r, seen)), ...(job === undefined ? [] : ofJob(job, seen))]
+}
+
+function ofRule(one: RuleSeen, seen: RepairsSeen): readonly Blocker[] {
+  const { remedier, fault, broken } = one
+  const of = `noderemedier/${remedier.metadata.name}`
+  if (broken !== undefined)
+    return [
+      {
+        id: 'RuleBroken',
+        of,
+        text: `no version of the rule is asked: ${broken}; correct it in git, kubenode lint says more`,
+      },
+    ]
+  const row = fault?.reason === undefined ? undefined : OF_RULES[fault.reason]
+  if (row === undefined) return []
+  return [{ of, ...row({ rule: one, text: fault?.waitingFor ?? '', seen }) }]
+}
+
+function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
+  const of = `remedyoperationjob/${job.metadata.name}`
+  const waiting = job.status?.waitingFor
+  if (waiting === undefined) return []
+  const { predicate, seen: text = '' } = waiting
+  switch (predicate) {
+    case 'HoldPause':
+      return [{ of, ...heldBy(text, seen) }]
+    case 'PermitRequested':
+      return [{ of, ...ofPermit(seen, text) }]
+    case 'CohortBlamed':
+      return [{ of, id: 'MassFault', text: `${text}; look for the change that they share` }]
+    case 'SafetyReadingUnknown':
+      return [{ of, id: 'NodeUnknown', text: `${text}; it goes on when the node is heard of again` }]
+    case 'ReferenceMissing':
+      return [{ of, id: 'MachineMissing', text, command: abort(job) }]
+    case 'ReconcileFailed':
+      return [{ of, id: 'Failing', text: `${text}; ${waiting.unblock}` }]
+    case 'WaitingForOther':
+      return [{ of, id: 'StepAtWork', text: `${text}; ${waiting.unblock}` }]
+    default:
+      return []
+  }
+}
+
+const abort = (job: RemedyOperationJob): string =>
+  `kubectl delete remedyoperationjobs.kubenode.io ${job.metadata.name} --wait=false`
+
+function ofPermit(seen: RepairsSeen, text: string): Omit<Blocker, 'of'> {
+  const [verdict] = (seen.permit?.status?.verdicts ?? []).filter((v) => v.verdict !== 'Granted')
+  if (verdict === undefined)
+    return {
+      id: 'DefenderSilent',
+      text: `${text}; start it where it does not run`,
+      command: 'kubenode run --roles defender --kubeconfig FILE',
+    }
+  const row = Object.hasOwn(OF_GATES, verdict.gate) ? OF_GATES[verdict.gate] : undefined
+  return row === undefined ? { id: verdict.gate, text: said(verdict) } : row(verdict, seen)
+}
+
+export function blockerLines(seen: RepairsSeen): readonly string[] {
+  const found = blockers(seen)
+  const trueRules = seen.rules.filter((r) => r.fault !== undefined)
+  if (found.length > 0)
+    return found.flatMap(({ id, of, text, command, isDeclared }) => [
+      `${id} (${of}): ${text}`,
+      ...(command === undefined ? [] : [`  to lift it: ${command}`]),
+      ...(isDeclared === true ? ['  what git declares comes back with the next sync: change it there as well'] : []),
+    ])
+  if (seen.job !== undefined)
+    return [
+      `nothing holds it back: remedyoperationjob/${seen.job.metadata.name} is ${seen.job.status?.phase ?? 'Pending'}`,
+    ]
+  return trueRules.length > 0
+    ? ['nothing holds it back: a job is about to be made']
+    : [
+        `no rule is true for node/${seen.node}, so there is nothing to repair; kubenode rules simulate shows what each looks at`,
+      ]
+}

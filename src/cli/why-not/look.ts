@@ -1,0 +1,111 @@
+// Reads what decides about the repairs of one node, and has the controller's own plan say what it would do: what is told is never guessed a second time.
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Fault, plan } from '#controllers/remedy/plan.ts'
+import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import { RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
+import { type Standing, nodeView } from '#nodeops/rules/node-view.ts'
+import { repairsFact } from '#nodeops/rules/repairs.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export interface RuleSeen {
+  readonly remedier: NodeRemedier
+  /** Undefined: the rule is not true for the node. */
+  readonly fault: Fault | undefined
+  readonly isSelected: boolean
+  /** Why no version of it is asked. */
+  readonly broken: string | undefined
+}
+
+export interface RepairsSeen {
+  readonly node: string
+  readonly standing: Standing
+  readonly rules: readonly RuleSeen[]
+  readonly job: RemedyOperationJob | undefined
+  readonly permit: OperationPermit | undefined
+  readonly holds: readonly OperationalHold[]
+}
+
+const PAGE = 500
+
+async function all<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  namespace?: string,
+): Promise<readonly T[]> {
+  const items: T[] = []
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const page: { readonly items: readonly T[]; readonly continue?: string } = await client.list(type, {
+      limit: PAGE,
+      ...(namespace !== undefined && { namespace }),
+      ...(next !== '' && { continue: next }),
+    })
+    items.push(...page.items)
+    next = page.continue
+  }
+  return items
+}
+
+export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen> {
+  const [nodes, machines, remediers, revisions, jobs, holds] = await Promise.all([
+    all(client, nodeType),
+    all(client, machineType),
+    all(client, nodeRemedier),
+    all(client, controllerRevisionType, SYSTEM_NAMESPACE),
+    all(client, remedyOperationJob),
+    all(client, operationalHold),
+  ])
+  const node = nodes.find((n) => n.metadata.name === name)
+  if (node === undefined) throw new KubeNodeError('KN1350', `there is no node/${name} on this server`)
+  const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
+  const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))
+  const book = new RuleBook()
+  const readings = remediers.map((r) =>
+    book.read(
+      r,
+      revisions.filter((v) => remedierOf(v) === r.metadata.name),
+    ),
+  )
+  const jobsOf = Map.groupBy(jobs, (j) => j.spec.node.uid)
+  const verdicts = new VerdictBook(systemClock)
+  const question = {
+    active: readings.flatMap((r) => r.active ?? []),
+    remediers,
+    repairsOf: (uid: string, at: number) => repairsFact(jobsOf.get(uid) ?? [], at),
+  }
+  await verdicts.update(views, question, now)
+  const seen = {
+    rules: readings,
+    revisions,
+    nodes: verdicts.bad(),
+    counts: verdicts.counts(),
+    jobs,
+    holds,
+    isTimed: false,
+  }
+  const planned = plan(seen, now)
+  const job = (jobsOf.get(node.metadata.uid ?? '') ?? []).find((j) => j.status?.phase !== 'Done' && !j.spec.dryRun)
+  const permit = job && (await client.get(operationPermit, { name: job.status?.permitRef ?? job.metadata.name ?? '' }))
+  return {
+    node: name,
+    standing: views.get(name)?.standing ?? { kind: 'Leaving', why: 'the Node is gone' },
+    rules: planned.verdicts.map(({ reading, faults }) => ({
+      remedier: reading.remedier,
+      fault: faults.find((f) => f.node === name),
+      isSelected: reading.active?.selects(node.metadata.labels) ?? false,
+      broken: reading.active === undefined ? (reading.problem ?? 'it was never good') : undefined,
+    })),
+    job,
+    permit,
+    holds,
+  }
+}
