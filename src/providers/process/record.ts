@@ -15,7 +15,7 @@ export interface NodeRecord {
 }
 
 /** Undefined when there is no node; throws when there is one that cannot be understood. */
-export async function readRecord(node: NodeLayout): Promise<NodeRecord | undefined> {
+export async function readRecord(node: Pick<NodeLayout, 'dir' | 'record'>): Promise<NodeRecord | undefined> {
   const text = await readText(node.record)
   if (text === undefined) return undefined
   const value = parsed(text)
@@ -47,7 +47,7 @@ const isRecord = (v: unknown): v is NodeRecord =>
 const isProcessId = (v: unknown): v is ProcessId =>
   isObject(v) && Number.isSafeInteger(v['pid']) && typeof v['startTime'] === 'string'
 
-export const writeRecord = (node: NodeLayout, record: NodeRecord): Promise<void> =>
+export const writeRecord = (node: Pick<NodeLayout, 'record'>, record: NodeRecord): Promise<void> =>
   writeWhole(node.record, `${JSON.stringify(record)}\n`)
 
 /** Undefined only when the file is not there; any other trouble is thrown. */

@@ -1,0 +1,273 @@
+// One systemd machine on this host: its overlay, its start, its end, and whether it runs. Decides nothing.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { copyFile, mkdir, open, readFile, readdir, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import {
+  NODE_MARK,
+  type ProcessId,
+  type ProcessInfo,
+  identify,
+  isAlive,
+  processes,
+  signalExactly,
+} from '../process/proc.ts'
+import { AGENT_DIR, type MachineLayout } from './layout.ts'
+import { run } from './run.ts'
+
+export interface Mounted {
+  readonly from: string
+  readonly to: string
+}
+
+export interface MachineSpec {
+  readonly tree: string
+  /** Seen inside, never written to. */
+  readonly readOnly: readonly Mounted[]
+  /** All capabilities but those over the clock and the kernel of the host: for container runtimes and kubelets. */
+  readonly isPrivileged: boolean
+}
+
+const SUPERVISOR = new URL('boot.sh', import.meta.url).pathname
+const MOST_CONSOLE_BYTES = 8 * 2 ** 20
+
+async function isMounted(path: string): Promise<boolean> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8')
+  return mounts.split('\n').some((line) => line.split(' ')[4] === path.replaceAll(' ', '\\040'))
+}
+
+/** Colons, commas and backslashes mean something in the options of an overlay. */
+const MOUNTABLE = /^[^\s:,\\]+$/
+
+export async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Promise<void> {
+  if (![tree, upper, work, root].every((p) => MOUNTABLE.test(p)))
+    throw new KubeNodeError(
+      'KN3094',
+      `cannot mount the root of a machine at ${root}: name a folder without ":", "," and spaces`,
+    )
+  if (await isMounted(root)) return
+  await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
+}
+
+/** Lazy, when somebody still looks inside: the mount goes with the last of them. */
+export async function unmountRoot({ root }: MachineLayout): Promise<void> {
+  while (await isMounted(root)) await run('umount', ['-l', root])
+}
+
+export interface UnitWish {
+  readonly exec: readonly string[]
+}
+
+const quoted = (word: string): string =>
+  `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
+
+/** An agent that ends with 75 asks for a reboot of the machine. */
+const unitText = ({ exec }: UnitWish): string => `[Unit]
+Description=KubeNode agent
+After=local-fs.target
+
+[Service]
+ExecStart=${exec.map(quoted).join(' ')}
+Restart=always
+RestartSec=1
+KillMode=process
+ExecStopPost=/bin/sh -c 'if [ "$$EXIT_STATUS" = 75 ]; then exec systemctl reboot; fi'
+
+[Install]
+WantedBy=multi-user.target
+`
+
+/** Into the machine's own layer, before it boots. */
+export async function furnish({ upper, hostName }: MachineLayout, unit: UnitWish | undefined): Promise<void> {
+  const units = join(upper, 'etc/systemd/system')
+  await mkdir(join(units, 'multi-user.target.wants'), { recursive: true, mode: 0o755 })
+  await writeFile(join(upper, 'etc/hostname'), `${hostName}\n`)
+  // Left to itself, systemd would make it from the identity of this host, the same for all.
+  await writeFile(join(upper, 'etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`)
+  const folder = join(upper, AGENT_DIR)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  // Components of a real machine lie below its real root.
+  await symlink('/', join(folder, 'root')).catch(ignoreExisting)
+  if (unit === undefined) return
+  await writeFile(join(units, 'kubenode-agent.service'), unitText(unit))
+  const wants = join(units, 'multi-user.target.wants/kubenode-agent.service')
+  await symlink('../kubenode-agent.service', wants).catch(ignoreExisting)
+}
+
+function ignoreExisting(e: unknown): void {
+  if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
+}
+
+/** It shares the network of the host, so that its agent reaches what listens on loopback there; it may not change that network unless privileged. */
+function nspawnArguments({ root, hostName, containerd, kubelet }: MachineLayout, spec: MachineSpec): readonly string[] {
+  const wide = [
+    '--capability=all',
+    '--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE',
+    '--system-call-filter=@keyring bpf',
+  ]
+  return [
+    '--quiet',
+    `--directory=${root}`,
+    `--machine=${hostName}`,
+    '--register=no',
+    '--keep-unit',
+    '--boot',
+    '--console=pipe',
+    '--resolv-conf=copy-host',
+    '--timezone=off',
+    '--bind=/dev/kmsg',
+    `--bind=${containerd}:/var/lib/containerd`,
+    `--bind=${kubelet}:/var/lib/kubelet`,
+    ...spec.readOnly.map(({ from, to }) => `--bind-ro=${from}:${to}`),
+    ...(spec.isPrivileged ? wide : []),
+  ]
+}
+
+/** The supervisor, which outlives us. */
+export async function startMachine(machine: MachineLayout, spec: MachineSpec): Promise<ProcessId> {
+  await mountRoot(machine, spec.tree)
+  const size = await stat(machine.console).then(
+    (s) => s.size,
+    () => 0,
+  )
+  if (size > MOST_CONSOLE_BYTES) await copyFile(machine.console, `${machine.console}.1`).then(() => rm(machine.console))
+  const console = await open(machine.console, 'a', 0o600)
+  try {
+    const args = [SUPERVISOR, machine.group, machine.exitStatus, 'systemd-nspawn', ...nspawnArguments(machine, spec)]
+    const child = spawn('/bin/sh', args, {
+      cwd: '/',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8', [NODE_MARK]: machine.dir },
+      detached: true,
+      stdio: ['ignore', console.fd, console.fd],
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', reject)
+    })
+    child.unref()
+    const id = child.pid === undefined ? undefined : await identify(child.pid)
+    if (id !== undefined) return id
+  } finally {
+    await console.close()
+  }
+  throw new KubeNodeError(
+    'KN3095',
+    `cannot start the machine in ${machine.dir}: its supervisor ended at once; see ${machine.console}`,
+    {
+      retry: 'later',
+    },
+  )
+}
+
+/** The supervisor of this machine, also one that was started and never written down. */
+export async function findSupervisor(
+  { group }: MachineLayout,
+  recorded: ProcessId | undefined,
+): Promise<ProcessId | undefined> {
+  if (recorded !== undefined && (await isAlive(recorded))) return recorded
+  const found = (await processes()).find(({ args }) => args[1] === SUPERVISOR && args[2] === group)
+  return found && { pid: found.pid, startTime: found.startTime }
+}
+
+const childOf = (all: readonly ProcessInfo[], parent: number, isIt: (p: ProcessInfo) => boolean) =>
+  all.find((p) => p.parent === parent && isIt(p))
+
+/** PID 1 of the machine, as this host counts; undefined until it has its own root. */
+export async function leaderOf(supervisor: ProcessId): Promise<ProcessId | undefined> {
+  const all = await processes()
+  const nspawn = childOf(all, supervisor.pid, ({ args }) => args[0]?.endsWith('systemd-nspawn') === true)
+  const leader = nspawn && childOf(all, nspawn.pid, ({ args }) => /\/(init|systemd)$/.test(args[0] ?? ''))
+  return leader && { pid: leader.pid, startTime: leader.startTime }
+}
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+const readId = (path: string): Promise<string> => readFile(path, 'utf8').then((text) => text.trim())
+
+/** Undefined while it is that of the host: then the machine has no kernel settings of its own yet. */
+export async function bootIdOf(leader: ProcessId): Promise<string | undefined> {
+  const [own, host] = await Promise.all([
+    readId(`/proc/${leader.pid}/root${BOOT_ID}`).catch(() => undefined),
+    readId(BOOT_ID),
+  ])
+  return own === host ? undefined : own
+}
+
+/** Runs a program inside. */
+export const runIn = (
+  leader: ProcessId,
+  argv: readonly string[],
+  options?: Parameters<typeof run>[2],
+): Promise<string> => run('nsenter', ['--target', String(leader.pid), '--all', '--', ...argv], options)
+
+const ENDS_WITHIN_MS = 10_000
+const LOOK_EVERY_MS = 25
+
+/** As when the power is cut: the supervisor first, so that nobody starts it again, then PID 1, and with it everything inside. */
+export async function cutPower(
+  machine: MachineLayout,
+  supervisor: ProcessId | undefined,
+  clock: Clock,
+  onPowerOff: () => Promise<void>,
+): Promise<'Off' | 'Left'> {
+  const leader = supervisor && (await leaderOf(supervisor))
+  if (supervisor !== undefined) await signalExactly(supervisor, 'SIGKILL')
+  if (leader !== undefined) await signalExactly(leader, 'SIGKILL')
+  // What hangs in the kernel ends only when its cause is gone, as it would with the power.
+  await onPowerOff()
+  for (let waited = 0; waited < ENDS_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    const left = await membersOf(machine)
+    if (left.length === 0) return 'Off'
+    for (const pid of left) killNow(pid)
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+  return 'Left'
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended meanwhile.
+  }
+}
+
+const GROUPS = '/sys/fs/cgroup'
+
+/** Its control groups, in each hierarchy that this host has. */
+async function groupFolders({ group }: MachineLayout): Promise<readonly string[]> {
+  const inner = (await readdir(GROUPS)).map((c) => join(GROUPS, c, group))
+  const all = [join(GROUPS, group), ...inner]
+  const found = await Promise.all(
+    all.map(async (p) => ((await stat(p).catch(() => undefined))?.isDirectory() ? [p] : [])),
+  )
+  return found.flat()
+}
+
+async function below(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const inner = await Promise.all(entries.filter((e) => e.isDirectory()).map((e) => below(join(folder, e.name))))
+  return [...inner.flat(), folder]
+}
+
+/** Everything that runs in its control groups, by the pids of this host. */
+async function membersOf(machine: MachineLayout): Promise<readonly number[]> {
+  const folders = (await Promise.all((await groupFolders(machine)).map(below))).flat()
+  const texts = await Promise.all(folders.map((f) => readFile(join(f, 'cgroup.procs'), 'utf8').catch(() => '')))
+  return [
+    ...new Set(
+      texts.flatMap((t) =>
+        t
+          .split('\n')
+          .filter((line) => line !== '')
+          .map(Number),
+      ),
+    ),
+  ].filter((p) => p > 0)
+}
+
+export async function removeGroups(machine: MachineLayout): Promise<void> {
+  for (const folder of await groupFolders(machine))
+    for (const one of await below(folder)) await rmdir(one).catch(() => undefined)
+}

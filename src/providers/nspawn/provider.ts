@@ -1,0 +1,322 @@
+// Real systemd machines on this host: they boot, have a journal, reboot and power off for real. Everything the provider knows is on disk, so one that
+// starts later goes on where this one ended. Needs root. The kernel is the host's: one machine at a time for tests that provoke it.
+import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
+import { isMachineName } from '../process/layout.ts'
+import { type ProcessId, isAlive } from '../process/proc.ts'
+import { type NodeRecord, readRecord, readText, writeRecord, writeWhole } from '../process/record.ts'
+import { AGENT_DIR, type MachineLayout, machineLayout } from './layout.ts'
+import {
+  type Mounted,
+  bootIdOf,
+  cutPower,
+  findSupervisor,
+  furnish,
+  leaderOf,
+  removeGroups,
+  runIn,
+  startMachine,
+  unmountRoot,
+} from './machine.ts'
+
+export interface NspawnProviderOptions {
+  /** Holds one folder a machine; on a file system that can carry overlays, so not on one itself. */
+  readonly dir: string
+  /** The tree that all machines share; see `ensureTree`. */
+  readonly tree: string
+  readonly clock: Clock
+  readonly log: Logger
+  /** What runs as the agent inside, and what of this host it needs there. Without it machines only boot. */
+  readonly agent?: { readonly exec: readonly string[]; readonly readOnly: readonly Mounted[] }
+  /** The text of agent.json for new machines. */
+  readonly agentConfig?: string
+  /** Called each time a machine is switched off: whoever makes something hang inside lets it go here, as a power cycle would. */
+  readonly onPowerOff?: (machine: string) => Promise<void>
+}
+
+export const NSPAWN_SCHEME = 'nspawn://'
+/** A machine boots in half a second, on a busy host in many. */
+const BOOT_WITHIN_MS = 60_000
+const LOOK_EVERY_MS = 50
+const KEEP_EVERY_MS = 1_000
+
+export interface NspawnProvider extends Provider {
+  /** Runs a program inside, for tests and people. */
+  exec(providerID: string, argv: readonly string[]): Promise<string>
+}
+
+export async function createNspawnProvider(options: NspawnProviderOptions): Promise<NspawnProvider> {
+  if (process.getuid?.() !== 0)
+    throw new KubeNodeError(
+      'KN3092',
+      'cannot make systemd machines: that needs root on this host; run as root, or use the provider process',
+    )
+  await mkdir(options.dir, { recursive: true, mode: 0o700 })
+  return new Nspawn({ ...options, dir: await realpath(options.dir), tree: await realpath(options.tree) })
+}
+
+class Nspawn implements NspawnProvider {
+  readonly name = 'nspawn'
+  readonly #options: NspawnProviderOptions
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #listeners = new Set<(event: HostEvent) => void>()
+  /** Boot ids that were told of, to notice reboots from inside. */
+  readonly #boots = new Map<string, string>()
+
+  constructor(options: NspawnProviderOptions) {
+    this.#options = options
+  }
+
+  async create(request: HostRequest): Promise<CreateResult> {
+    const { machine, clientToken } = request
+    if (!isMachineName(machine))
+      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a machine` }
+    return this.#inTurn(machine, async (at): Promise<CreateResult> => {
+      const known = await readRecord(at)
+      if (known !== undefined && known.clientToken !== clientToken)
+        return {
+          kind: 'Refused',
+          reason: `${at.dir} belongs to another machine of this name; it has to be deleted first`,
+        }
+      if (known?.state === 'Deleting') return { kind: 'Refused', reason: `${at.dir} is being deleted` }
+      const record = known ?? (await this.#make(at, request))
+      await this.#refreshJoin(at, request)
+      return { kind: 'Host', host: await this.#host(at, await this.#ensureUp(at, record, request.params)) }
+    })
+  }
+
+  async get(providerID: string): Promise<Host | undefined> {
+    const machine = machineOf(providerID)
+    if (machine === undefined) return undefined
+    const at = machineLayout(this.#options.dir, machine)
+    const record = await readRecord(at)
+    return record && this.#host(at, record)
+  }
+
+  async list(): Promise<readonly Host[]> {
+    const hosts = await Promise.all((await this.#machines()).map((m) => this.get(NSPAWN_SCHEME + m)))
+    return hosts.filter((h) => h !== undefined)
+  }
+
+  async delete(providerID: string): Promise<DeleteResult> {
+    const machine = machineOf(providerID)
+    if (machine === undefined) return 'Gone'
+    return this.#inTurn(machine, (at) => this.#remove(at, machine))
+  }
+
+  /** A power cycle. The intent is on disk before anything is switched off; a crash in between ends in one reboot. */
+  async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
+    const machine = machineOf(providerID)
+    if (machine === undefined) return 'Gone'
+    const ordered = await this.#inTurn(machine, async (at) => {
+      const record = await readRecord(at)
+      if (record === undefined || record.state === 'Deleting') return 'Gone' as const
+      await writeRecord(at, { ...record, state: 'Rebooting' })
+      return 'Ordered' as const
+    })
+    if (ordered === 'Ordered') this.#keep(machine)
+    return ordered
+  }
+
+  async exec(providerID: string, argv: readonly string[]): Promise<string> {
+    const machine = machineOf(providerID) ?? ''
+    const at = machineLayout(this.#options.dir, machine)
+    const supervisor = await findSupervisor(at, undefined)
+    const leader = supervisor && (await leaderOf(supervisor))
+    if (leader === undefined) throw notUp(at)
+    return runIn(leader, argv)
+  }
+
+  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    this.#listeners.add(heard)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    this.#listeners.delete(heard)
+  }
+
+  /** Finishes what a crash of ours cut off, and tells of machines that rebooted by themselves. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    while (!signal.aborted) {
+      try {
+        for (const machine of await this.#machines()) {
+          this.#keep(machine)
+          await this.#turns.get(machine)
+        }
+      } catch (error) {
+        log.warn('cannot look at the machines', { error })
+      }
+      await clock.sleep(KEEP_EVERY_MS, signal).catch(() => undefined)
+    }
+  }
+
+  #keep(machine: string): void {
+    const work = this.#inTurn(machine, async (at) => {
+      const record = await readRecord(at)
+      if (record?.state === 'Deleting') return void (await this.#remove(at, machine))
+      if (record?.state === 'Rebooting') return this.#restart(at, record)
+      const boot = record && (await this.#bootOf(at, record))
+      if (boot === undefined) return
+      const before = this.#boots.get(machine)
+      this.#boots.set(machine, boot)
+      if (before !== undefined && before !== boot) this.#tell(machine, 'Rebooted', 'the machine rebooted')
+    })
+    work.catch((error: unknown) => this.#options.log.warn('cannot keep a machine', { machine, error }))
+  }
+
+  /** The record comes last: a crash before it leaves a folder that the next create fills again. */
+  async #make(at: MachineLayout, { machine, clientToken, params }: HostRequest): Promise<NodeRecord> {
+    for (const folder of [at.dir, at.upper, at.work, at.root, at.containerd, at.kubelet])
+      await mkdir(folder, { recursive: true, mode: folder === at.dir ? 0o700 : 0o755 })
+    const { agent, agentConfig } = this.#options
+    await furnish(at, agent)
+    if (agentConfig !== undefined) await writeWhole(join(at.upper, AGENT_DIR, 'agent.json'), agentConfig)
+    if (isPrivileged(params)) await writeWhole(join(at.dir, PRIVILEGED), '')
+    const record: NodeRecord = {
+      clientToken,
+      machine,
+      createdAt: timestamp(this.#options.clock.now()),
+      state: 'Running',
+    }
+    return record
+  }
+
+  /** Until the agent has joined, a newer token takes the place of one that may have run out. */
+  async #refreshJoin(at: MachineLayout, { join: bundle }: HostRequest): Promise<void> {
+    const record = await readRecord(at)
+    const supervisor = record && (await findSupervisor(at, record.agent))
+    const root = supervisor === undefined ? at.upper : at.root
+    const file = join(root, AGENT_DIR, 'join.json')
+    const isNew = record === undefined
+    if (isNew || (await readText(file)) !== undefined) await writeWhole(file, `${JSON.stringify(bundle)}\n`)
+  }
+
+  async #ensureUp(at: MachineLayout, record: NodeRecord, params: HostRequest['params']): Promise<NodeRecord> {
+    const supervisor = (await findSupervisor(at, record.agent)) ?? (await this.#start(at, isPrivileged(params)))
+    const next: NodeRecord = { ...record, agent: supervisor }
+    await writeRecord(at, next)
+    await this.#booted(at, supervisor, undefined)
+    return next
+  }
+
+  async #start(at: MachineLayout, privileged: boolean): Promise<ProcessId> {
+    const { tree, agent } = this.#options
+    return startMachine(at, { tree, readOnly: agent?.readOnly ?? [], isPrivileged: privileged })
+  }
+
+  async #booted(at: MachineLayout, supervisor: ProcessId, before: string | undefined): Promise<void> {
+    const { clock } = this.#options
+    for (let waited = 0; waited < BOOT_WITHIN_MS; waited += LOOK_EVERY_MS) {
+      const leader = await leaderOf(supervisor)
+      const boot = leader && (await bootIdOf(leader))
+      if (boot !== undefined && boot !== before) return writeWhole(at.bootId, `${boot}\n`)
+      if (!(await isAlive(supervisor))) break
+      await clock.sleep(LOOK_EVERY_MS)
+    }
+    throw notUp(at)
+  }
+
+  async #restart(at: MachineLayout, record: NodeRecord): Promise<void> {
+    const { machine } = record
+    await this.#powerOff(at, record)
+    const supervisor = await this.#start(at, (await readText(join(at.dir, PRIVILEGED))) !== undefined)
+    await writeRecord(at, { ...record, state: 'Running', agent: supervisor })
+    await this.#booted(at, supervisor, (await readText(at.bootId))?.trim())
+    this.#tell(machine, 'Rebooted', 'the machine was switched off and on')
+  }
+
+  async #powerOff(at: MachineLayout, { machine, agent }: NodeRecord): Promise<void> {
+    const { clock, onPowerOff } = this.#options
+    const supervisor = await findSupervisor(at, agent)
+    const end = await cutPower(at, supervisor, clock, async () => onPowerOff?.(machine))
+    if (end === 'Left')
+      throw new KubeNodeError(
+        'KN3096',
+        `cannot switch off the machine in ${at.dir}: processes of it do not end; it is tried again`,
+        {
+          retry: 'later',
+        },
+      )
+  }
+
+  async #remove(at: MachineLayout, machine: string): Promise<DeleteResult> {
+    const record = await readRecord(at)
+    const isThere = (await readdir(at.dir).catch(() => [])).length > 0
+    if (record === undefined && !isThere) return 'Gone'
+    if (record !== undefined && record.state !== 'Deleting') await writeRecord(at, { ...record, state: 'Deleting' })
+    try {
+      await this.#powerOff(at, record ?? { machine, clientToken: '', createdAt: '', state: 'Deleting' })
+    } catch (error) {
+      this.#options.log.warn('a machine does not end', { machine, error })
+      return 'Deleting'
+    }
+    await unmountRoot(at)
+    await removeGroups(at)
+    await rm(at.dir, { recursive: true, force: true, maxRetries: 5 })
+    this.#boots.delete(machine)
+    this.#tell(machine, 'Deleted', 'the machine is gone')
+    return 'Deleted'
+  }
+
+  async #bootOf(at: MachineLayout, { agent }: NodeRecord): Promise<string | undefined> {
+    const supervisor = await findSupervisor(at, agent)
+    const leader = supervisor && (await leaderOf(supervisor))
+    return leader && bootIdOf(leader)
+  }
+
+  async #host(at: MachineLayout, record: NodeRecord): Promise<Host> {
+    const { clientToken, machine, createdAt } = record
+    const bootID = (await this.#bootOf(at, record)) ?? (await readText(at.bootId))?.trim()
+    return {
+      providerID: NSPAWN_SCHEME + machine,
+      clientToken,
+      machine,
+      state: await this.#stateOf(at, record),
+      address: '127.0.0.1',
+      ...(bootID !== undefined && { bootID }),
+      createdAt,
+    }
+  }
+
+  async #stateOf(at: MachineLayout, { state, agent }: NodeRecord): Promise<HostState> {
+    if (state === 'Deleting') return 'Deleting'
+    if (state === 'Rebooting') return 'Running'
+    return (await findSupervisor(at, agent)) === undefined ? 'Stopped' : 'Running'
+  }
+
+  async #machines(): Promise<readonly string[]> {
+    const entries = await readdir(this.#options.dir, { withFileTypes: true })
+    return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
+  }
+
+  #tell(machine: string, kind: HostEvent['kind'], message: string): void {
+    this.#options.log.info('machine changed', { machine, reason: kind })
+    for (const heard of this.#listeners) heard({ providerID: NSPAWN_SCHEME + machine, machine, kind, message })
+  }
+
+  #inTurn<T>(machine: string, work: (at: MachineLayout) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(machine) ?? Promise.resolve()
+    const start = () => work(machineLayout(this.#options.dir, machine))
+    const mine = before.then(start, start)
+    const settled = mine.catch(() => undefined)
+    this.#turns.set(machine, settled)
+    void settled.then(() => {
+      if (this.#turns.get(machine) === settled) this.#turns.delete(machine)
+    })
+    return mine
+  }
+}
+
+const PRIVILEGED = 'privileged'
+const isPrivileged = (params: HostRequest['params']): boolean => params['privileged'] === 'true'
+
+function machineOf(providerID: string): string | undefined {
+  const machine = providerID.slice(NSPAWN_SCHEME.length)
+  return providerID.startsWith(NSPAWN_SCHEME) && isMachineName(machine) ? machine : undefined
+}
+
+const notUp = (at: MachineLayout): KubeNodeError =>
+  new KubeNodeError('KN3097', `the machine in ${at.dir} is not up; see ${at.console}`, { retry: 'later' })

@@ -1,0 +1,40 @@
+// Runs programs of this host with a list of arguments, no shell, bounded in time and output.
+import { execFile } from 'node:child_process'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+
+const TIMEOUT_MS = 30_000
+const MOST_OUTPUT = 2 ** 20
+
+export interface RunOptions {
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+
+/** What it printed; throws with its last line when it failed. */
+export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { timeoutMs = TIMEOUT_MS, signal } = options
+  return new Promise((resolve, reject) => {
+    execFile(
+      file,
+      [...args],
+      {
+        timeout: timeoutMs,
+        killSignal: 'SIGKILL',
+        maxBuffer: MOST_OUTPUT,
+        env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
+        ...(signal && { signal }),
+      },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout)
+        const last = stderr.trim().split('\n').at(-1) ?? ''
+        reject(
+          new KubeNodeError(
+            'KN3093',
+            `cannot run ${file}: ${last === '' ? messageOf(error) : last.slice(0, 300)}; check that it is installed and that we are root`,
+            { retry: 'later', cause: error },
+          ),
+        )
+      },
+    )
+  })
+}

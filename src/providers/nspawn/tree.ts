@@ -1,0 +1,67 @@
+// The Debian tree that all systemd machines of this host share, read-only below their own writings. Built once; a second call finds it.
+import { createHash } from 'node:crypto'
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Logger } from '#lib/log.ts'
+import { run } from './run.ts'
+
+export interface TreeOptions {
+  /** Keeps trees; each combination of the following has one of its own. */
+  readonly cache: string
+  readonly suite?: string
+  readonly mirror?: string
+  readonly packages?: readonly string[]
+  readonly log: Logger
+}
+
+const SUITE = 'bookworm'
+const MIRROR = 'http://deb.debian.org/debian'
+/** What makes a minimal Debian a machine: an init that keeps services and a journal, and what people look with. */
+const PACKAGES = ['systemd', 'systemd-sysv', 'dbus', 'iproute2', 'procps', 'kmod', 'ca-certificates'] as const
+/** Some hundred packages over a slow line. */
+const BUILD_WITHIN_MS = 20 * 60_000
+
+/** Its own file in the tree, written last: a tree without it is half of one. */
+const COMPLETE = 'etc/kubenode-tree'
+
+export function treePath({ cache, suite = SUITE, mirror = MIRROR, packages = PACKAGES }: TreeOptions): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([suite, mirror, [...packages].sort()]))
+    .digest('hex')
+  return join(resolve(cache), `debian-${suite}-${digest.slice(0, 12)}`)
+}
+
+export const hasTree = (options: TreeOptions): Promise<boolean> => isThere(join(treePath(options), COMPLETE))
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+export async function ensureTree(options: TreeOptions): Promise<string> {
+  const path = treePath(options)
+  if (await isThere(join(path, COMPLETE))) return path
+  const { suite = SUITE, mirror = MIRROR, packages = PACKAGES, cache, log } = options
+  await mkdir(cache, { recursive: true, mode: 0o755 })
+  // Whoever builds at the same time builds beside us, and the first to finish wins.
+  const building = `${path}.building-${process.pid}`
+  await rm(building, { recursive: true, force: true })
+  log.info('building the tree of systemd machines', { path, suite })
+  const args = ['--variant=minbase', `--include=${packages.join(',')}`, suite, building, mirror]
+  await run('debootstrap', args, { timeoutMs: BUILD_WITHIN_MS })
+  await prepare(building)
+  await rename(building, path).catch(async (e: unknown) => {
+    await rm(building, { recursive: true, force: true })
+    if (!(await isThere(join(path, COMPLETE)))) throw e
+  })
+  return path
+}
+
+/** Names and ids are each machine's own; downloaded packages are of no use to any. */
+async function prepare(tree: string): Promise<void> {
+  await rm(join(tree, 'var/cache/apt/archives'), { recursive: true, force: true })
+  await rm(join(tree, 'etc/hostname'), { force: true })
+  await writeFile(join(tree, 'etc/machine-id'), '')
+  await writeFile(join(tree, COMPLETE), 'made for systemd machines; shared, never written to\n')
+}
