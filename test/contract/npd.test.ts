@@ -61,6 +61,7 @@ async function play(config: LogMonitorConfig, lines: readonly string[]): Promise
     clock: systemClock,
     position: undefined,
     pollMs: 10,
+    mayMatter: (line) => monitor.mayMatter(line),
     onMessage: (message) => {
       count++
       monitor.take(message)

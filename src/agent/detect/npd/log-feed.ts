@@ -30,6 +30,8 @@ export interface FeedOptions {
   readonly bootId: string
   readonly clock: Clock
   readonly position: Position | undefined
+  /** False spares the line from being taken apart. */
+  readonly mayMatter: (line: string) => boolean
   readonly onMessage: (message: string) => void
   readonly onLost: (records: number) => void
   readonly onProblem: (problem: string | undefined) => void
@@ -115,7 +117,7 @@ function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]):
     const now = clock.now()
     if (upMs() < config.delayMs) return
     for (const line of lines) {
-      const said = isSkipped(config, line) ? undefined : read(line, now)
+      const said = !o.mayMatter(line) || isSkipped(config, line) ? undefined : read(line, now)
       if (said !== undefined && (!isOld || said.atMs >= from)) o.onMessage(said.message)
     }
   }

@@ -42,6 +42,11 @@ export class LogMatcher {
     this.#isPlain = this.#rules.every((r) => r.isOneLine)
   }
 
+  /** False: no rule can match a message that is a part of this text, and none needs to see it. */
+  mayMatter(text: string): boolean {
+    return !this.#isPlain || this.#rules.some((r) => r.literal === undefined || text.includes(r.literal))
+  }
+
   /** Takes the next line; most lines match nothing. */
   push(line: string): readonly Match[] {
     if (!this.#isPlain) {

@@ -24,6 +24,11 @@ export class LogMonitor {
     beginWell(this.#port, this.config, true)
   }
 
+  /** False: whatever message the line holds, nothing follows from it. */
+  mayMatter(line: string): boolean {
+    return this.#matcher.mayMatter(line)
+  }
+
   take(message: string): void {
     for (const { rule: index, message: lines } of this.#matcher.push(message)) this.#matched(index, lines)
   }

@@ -139,6 +139,7 @@ export class Monitors {
       bootId: this.#deps.bootId,
       clock,
       position: positions[name],
+      mayMatter: (line) => log.mayMatter(line),
       onMessage: (message) => log.take(message),
       onLost: (records) => {
         this.lostRecords += records
