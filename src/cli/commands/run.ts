@@ -14,6 +14,9 @@ interface Options {
   readonly nodes?: string
   readonly hollowNodes?: string
   readonly hollowKubeconfig?: string
+  readonly staticNotes?: string
+  readonly nspawnNodes?: string
+  readonly trees: string
   readonly artifactBase?: string
   readonly trust?: string
   readonly agentConfig?: string
@@ -43,6 +46,9 @@ export function register(program: Command, io: Io): void {
       'folder for nodes of the hollow provider, which are agents without a machine, for scale',
     )
     .option('--hollow-kubeconfig <file>', 'who hollow agents are; they write for all their nodes')
+    .option('--static-notes <dir>', 'folder for notes about existing hosts; kept in memory when left out')
+    .option('--nspawn-nodes <dir>', 'folder for systemd machines of this host; needs root; none are made without it')
+    .option('--trees <dir>', 'folder for the Debian trees of systemd machines', '/var/lib/kubenode/trees')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
     .option('--agent-config <file>', 'agent.json for new nodes: watched logs, intervals')
@@ -101,6 +107,8 @@ export function register(program: Command, io: Io): void {
         ca,
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
         ...hollowOf(options, hollowEntry(root)),
+        ...(options.staticNotes === undefined ? {} : { staticNotes: options.staticNotes }),
+        ...(options.nspawnNodes === undefined ? {} : { nspawn: { dir: options.nspawnNodes, trees: options.trees } }),
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),

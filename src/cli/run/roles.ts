@@ -22,6 +22,10 @@ export interface RolesConfig {
   readonly nodes?: string
   /** Hosts that are none, for scale: their folder, who their agents are to the server, and their program; without it there are none. */
   readonly hollow?: { readonly dir: string; readonly kubeconfig: string; readonly entry: string }
+  /** Folder where the static provider notes who has which host. */
+  readonly staticNotes?: string
+  /** Folders of systemd machines of this host, and of the trees that they are made from; needs root. */
+  readonly nspawn?: { readonly dir: string; readonly trees: string }
   readonly artifactBase: string
   /** The trust document that hosts start from; they are told its keys and the document itself. */
   readonly trust?: string
@@ -108,7 +112,9 @@ const controllersRole = (config: RolesConfig): Role => ({
   name: 'controllers',
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
-    const all = [...(await processHosts(config, context)), ...(await hollowHosts(config, context))]
+    const { machineHosts } = await import('../machines/hosts.ts')
+    const machines = (await machineHosts(config, context)).map(hosts)
+    const all = [...(await processHosts(config, context)), ...(await hollowHosts(config, context)), ...machines]
     const { informers, clock, random, log, metrics, supervision } = context
     const trust = trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>

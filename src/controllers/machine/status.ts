@@ -271,6 +271,8 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | u
       if (host.host.state === 'Stopped') return is('False', 'HostStopped', 'the provider says that it is switched off')
       return is('True', 'MachineExists', isHostKept ? 'the host was there before' : 'the provider knows the machine')
     case 'Gone':
+      // A provider that only takes notes may have lost one; the host does not depend on it.
+      if (isHostKept) return is('True', 'MachineExists', 'the host was there before')
       return machine.spec.providerID === undefined
         ? is('False', 'Progressing', 'the machine is being made')
         : is('False', 'MachineGone', 'the provider does not know the machine any more')
