@@ -25,6 +25,13 @@ export function policiesFor(
   return found.length === 0 ? [builtinPolicy] : found
 }
 
+/** Those that only watch it. */
+export const auditorsOf = (
+  all: readonly CompiledPolicy[],
+  { permit, unit }: Pick<Question, 'permit' | 'unit'>,
+): readonly CompiledPolicy[] =>
+  all.filter((p) => p.spec.mode === 'Audit' && p.decides(permit.spec.operations) && p.selects(unit))
+
 /** Whether the target can be told at all. Without this no other gate has anything to look at. */
 export function targetGate(found: Found, uid: string, { unknown, goneTargets }: Snapshot): GateVerdict {
   if (unknown !== undefined)

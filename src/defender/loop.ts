@@ -14,6 +14,7 @@ import type { Part } from '#runtime/manager.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { approvalNeed } from './approvals.ts'
 import { type Caches } from './caches.ts'
+import { DecisionCounts } from './decision-counts.ts'
 import { DefenderTime } from './defender-time.ts'
 import { asOfMs, emptyLedger } from './ledger.ts'
 import type { DefenderMetrics } from './metrics.ts'
@@ -36,6 +37,8 @@ const AFTER_FAILURE_MS = 1_000
 const WRITES_AT_ONCE = 16
 /** `seen` of a waiting permit is brought up to date no more often than this. */
 const REFRESH_MS = 30_000
+/** Counts of decisions on a policy's status are brought up to date no more often than this. */
+const COUNTS_EVERY_MS = 60_000
 const KEEP_ENDED_MS = 24 * 3_600_000
 /** Old permits deleted in one cycle. */
 const MOST_DELETED = 50
@@ -65,6 +68,7 @@ export class DefenderLoop implements Part {
   readonly #observer: Observer
   readonly #time: DefenderTime
   readonly #removers: (() => void)[] = []
+  readonly #decisions = new DecisionCounts()
   /** By UID: the version over which we wrote last, so that a cache that is behind does not make us write again. */
   readonly #written = new Map<string, { readonly over: string; readonly at: number }>()
   #ledger: { readonly spec: LedgerSpec | undefined } | undefined
@@ -160,6 +164,7 @@ export class DefenderLoop implements Part {
     this.#ledger = { spec }
     const now = this.#time.at(asOfMs(spec))
     await this.#tell(decision, snapshot, now)
+    this.#decisions.observe(decision.permits, this.#options.clock.monotonic())
     await this.#explain(snapshot, spec, now)
     await this.#clear(snapshot, now)
     this.#options.metrics?.observe(decision, spec, snapshot)
@@ -237,7 +242,10 @@ export class DefenderLoop implements Part {
       const uid = policy?.metadata.uid ?? ''
       const over = policy?.metadata.resourceVersion ?? ''
       if (policy === undefined || this.#written.get(uid)?.over === over || !this.#mayWrite()) continue
-      const status = policyStatus({ policy, compiled, ledger, fleet, now })
+      const at = this.#options.clock.monotonic()
+      const decisions = this.#decisions.of(compiled.name, at)
+      const isDue = at - (this.#written.get(uid)?.at ?? -Infinity) >= COUNTS_EVERY_MS
+      const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, isDue })
       if (status === undefined) continue
       const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
       const outcome = await updateExactly(client, defenderPolicy, { ...policy, status }, how)

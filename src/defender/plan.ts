@@ -9,7 +9,7 @@ import { breakerAt } from './breaker.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import type { Target, Unit } from './fleet.ts'
 import { type GateVerdict, binding } from './gate.ts'
-import { askGates, holdGate, policiesFor, seriesOf, targetGate } from './gates.ts'
+import { askGates, auditorsOf, holdGate, policiesFor, seriesOf, targetGate } from './gates.ts'
 import { holdsOver } from './holds.ts'
 import { type Grant, WorkingLedger } from './ledger.ts'
 import { Levels } from './levels.ts'
@@ -23,6 +23,13 @@ export interface TargetDecision {
   /** What binds; `Granted` only when the slot is in the ledger. */
   readonly verdict: GateVerdict
   readonly gates: readonly GateVerdict[]
+  /** What each policy that decides it said by itself, and what those that only watch would have said. Absent: no policy was asked. */
+  readonly judged?: readonly Judgement[]
+}
+
+export interface Judgement {
+  readonly policy: string
+  readonly verdict: GateVerdict['verdict']
 }
 
 export interface PermitDecision {
@@ -159,11 +166,27 @@ function decideTarget(permit: OperationPermit, target: Target, ground: Ground, i
   }
   const frozen = isFree ? holdGate(question, ground) : undefined
   const gates = [first, ...(isFree ? (frozen === undefined ? [] : [frozen]) : askGates(question, ground))]
+  const judged = isFree ? [] : judgements(question, gates, ground)
   const refusal =
     binding(gates) ??
     (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
-  if (refusal !== undefined) return told(refusal, gates)
-  return take(question, target, isFree, gates, ground)
+  if (refusal !== undefined) return { ...told(refusal, gates), judged }
+  return { ...take(question, target, isFree, gates, ground), judged }
+}
+
+function judgements(question: Question, gates: readonly GateVerdict[], ground: Ground): readonly Judgement[] {
+  const { policies } = question
+  const auditors = auditorsOf(ground.snapshot.policies, question)
+  const said = (of: readonly GateVerdict[]) => binding(of)?.verdict ?? 'Granted'
+  const alone = (policy: CompiledPolicy): Judgement => ({
+    policy: policy.name,
+    verdict: said(askGates({ ...question, policies: [policy] }, ground)),
+  })
+  const [only] = policies
+  // One policy alone has been asked already.
+  const deciding =
+    only !== undefined && policies.length === 1 ? [{ policy: only.name, verdict: said(gates) }] : policies.map(alone)
+  return [...deciding, ...auditors.map(alone)]
 }
 
 function take(
@@ -178,7 +201,9 @@ function take(
     ...grantFor(permit, target, unit, ledger.now),
     ...(isFree && { exempt: 'NoDisruption' as const }),
   }
-  const series = isFree ? [] : seriesOf(question)
+  // Policies that only watch count as well: else they could not tell what their rates would have done.
+  const policies = [...question.policies, ...auditorsOf(snapshot.policies, question)]
+  const series = isFree ? [] : seriesOf({ ...question, policies })
   const full = ledger.isFull(grant, series)
   if (full !== undefined)
     return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }

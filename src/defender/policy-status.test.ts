@@ -14,8 +14,9 @@ const policy = (spec: Partial<DefenderPolicy['spec']>, status?: DefenderPolicy['
   ...(status !== undefined && { status }),
 })
 const fleet = fleetView({ machines: machines(3), nodes: [], clusters: [] })
-const statusOf = (p: DefenderPolicy) =>
-  policyStatus({ policy: p, compiled: compilePolicy(p), ledger: undefined, fleet, now: START_MS })
+const NONE = { granted: 0, waiting: 0, denied: 0 }
+const statusOf = (p: DefenderPolicy, decisions = NONE, isDue = false) =>
+  policyStatus({ policy: p, compiled: compilePolicy(p), ledger: undefined, fleet, now: START_MS, decisions, isDue })
 const said = (p: DefenderPolicy) => statusOf(p)?.conditions?.map((c) => `${c.type} ${c.status}`)
 
 const BROKEN = { selector: { matchExpressions: [{ key: '!', operator: 'In', values: ['x'] }] } } as const
@@ -44,4 +45,12 @@ test('it is written once, and not again when the fleet grows', () => {
   const status = statusOf(policy({}))
   expect(status?.targets).toBe(3)
   expect(statusOf(policy({}, status))).toBeUndefined()
+})
+
+test('counts of decisions are written now and then, and never for themselves', () => {
+  const status = statusOf(policy({}))
+  const counts = { granted: 3, waiting: 1, denied: 0 }
+  expect(statusOf(policy({}, status), counts)).toBeUndefined()
+  expect(statusOf(policy({}, status), counts, true)?.decisions).toEqual(counts)
+  expect(statusOf(policy({}, status), NONE, true)).toBeUndefined()
 })

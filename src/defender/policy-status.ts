@@ -4,9 +4,12 @@ import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
+import type { Decisions } from './decision-counts.ts'
 import type { FleetView } from './fleet.ts'
 
 export type PolicyStatus = NonNullable<DefenderPolicy['status']>
+
+const NO_DECISIONS: Decisions = { granted: 0, waiting: 0, denied: 0 }
 
 export interface PolicyLook {
   readonly policy: DefenderPolicy
@@ -14,10 +17,21 @@ export interface PolicyLook {
   readonly ledger: LedgerSpec | undefined
   readonly fleet: FleetView
   readonly now: number
+  readonly decisions: Decisions
+  /** Counts alone are worth a write only now and then. */
+  readonly isDue: boolean
 }
 
 /** Undefined when nothing is worth writing; a fleet that grows by one machine is not. */
-export function policyStatus({ policy, compiled, ledger, fleet, now }: PolicyLook): PolicyStatus | undefined {
+export function policyStatus({
+  policy,
+  compiled,
+  ledger,
+  fleet,
+  now,
+  decisions,
+  isDue,
+}: PolicyLook): PolicyStatus | undefined {
   const { generation: observedGeneration } = policy.metadata
   const breaker = ledger?.breakers?.find((b) => b.policy === compiled.name)?.state ?? 'Closed'
   const generation = observedGeneration === undefined ? {} : { observedGeneration }
@@ -26,9 +40,9 @@ export function policyStatus({ policy, compiled, ledger, fleet, now }: PolicyLoo
   const old = policy.status
   const isSame =
     old?.observedGeneration === observedGeneration && old?.breaker === breaker && jsonEqual(old.conditions, conditions)
-  if (isSame) return undefined
+  if (isSame && (!isDue || jsonEqual(old.decisions ?? NO_DECISIONS, decisions))) return undefined
   const targets = compiled.broken === undefined ? fleet.units.filter((u) => compiled.selects(u)).length : 0
-  return { ...old, ...generation, targets, breaker, conditions }
+  return { ...old, ...generation, targets, decisions, breaker, conditions }
 }
 
 function conditionsOf({ broken, spec }: CompiledPolicy, breaker: string): readonly WantedCondition[] {

@@ -1,0 +1,59 @@
+// How each policy decided in the last hour, as far as this process has seen it: every target of a permit once for each verdict that it came to. A policy
+// that only watches is counted with what it would have said. Times are of a stopwatch.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { PermitDecision } from './plan.ts'
+
+export type Decisions = NonNullable<NonNullable<DefenderPolicy['status']>['decisions']>
+type Verdict = keyof Decisions
+
+const MINUTE_MS = 60_000
+const MINUTES = 60
+/** Policies that are gone are forgotten with their last minute. */
+const NONE: Decisions = { granted: 0, waiting: 0, denied: 0 }
+
+const VERDICTS = { Granted: 'granted', Waiting: 'waiting', Denied: 'denied' } as const
+
+interface Minute {
+  readonly minute: number
+  readonly counts: Record<Verdict, number>
+}
+
+export class DecisionCounts {
+  /** By policy, then target of a permit: the verdict that was counted last. */
+  #said: ReadonlyMap<string, Verdict> = new Map()
+  readonly #minutes = new Map<string, Minute[]>()
+
+  observe(permits: readonly PermitDecision[], now: number): void {
+    const said = new Map<string, Verdict>()
+    for (const { permit, targets } of permits)
+      for (const { target, judged = [] } of targets)
+        for (const { policy, verdict } of judged) {
+          const key = `${policy}\n${permit.metadata.uid ?? ''}\n${target}`
+          said.set(key, VERDICTS[verdict])
+          if (this.#said.get(key) !== VERDICTS[verdict]) this.#count(policy, VERDICTS[verdict], now)
+        }
+    this.#said = said
+  }
+
+  of(policy: string, now: number): Decisions {
+    const oldest = Math.floor(now / MINUTE_MS) - MINUTES
+    const live = (this.#minutes.get(policy) ?? []).filter((m) => m.minute > oldest)
+    return live.reduce<Decisions>(
+      (sum, { counts }) => ({
+        granted: sum.granted + counts.granted,
+        waiting: sum.waiting + counts.waiting,
+        denied: sum.denied + counts.denied,
+      }),
+      NONE,
+    )
+  }
+
+  #count(policy: string, verdict: Verdict, now: number): void {
+    const minute = Math.floor(now / MINUTE_MS)
+    const live = (this.#minutes.get(policy) ?? []).filter((m) => m.minute > minute - MINUTES)
+    const last = live.at(-1)
+    if (last?.minute === minute) last.counts[verdict]++
+    else live.push({ minute, counts: { ...NONE, [verdict]: 1 } })
+    this.#minutes.set(policy, live)
+  }
+}
