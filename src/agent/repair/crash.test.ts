@@ -1,0 +1,178 @@
+// The agent dies, or the power goes, before every single change of the disk while it does a repair, and its job comes twice: no step is done twice, each
+// ends with a word, and a reboot that was asked for happens once and is told once.
+import { expect, test } from 'vitest'
+import { silentLogger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { MemoryFiles, type CrashMode } from '../files/memory.ts'
+import { killSwitchFile, nodeDir } from '../node-dir.ts'
+import type { StepPorts } from './steps.ts'
+import { JobWorker } from './worker.ts'
+
+type Operation = RemedyOperationJob['spec']['operations'][number]
+
+const dir = nodeDir('/node')
+
+/** What outlives an agent: the server with the job, the node that was acted upon. */
+class World {
+  asks = 0
+  rebootsAsked = 0
+  boot = 1
+  /** Every outcome that the server was told, in turn. */
+  readonly told: string[] = []
+  isAway = false
+  job: RemedyOperationJob
+
+  constructor(operation: Operation) {
+    this.job = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'RemedyOperationJob',
+      metadata: { name: 'j', uid: 'job-uid' },
+      spec: {
+        machine: 'm',
+        node: { name: 'm', uid: 'node-uid' },
+        remedierRef: { name: 'r', generation: 1 },
+        incident: '0123456789abcdef',
+        rung: 0,
+        attempt: 1,
+        operations: [operation],
+        timeout: '30m',
+        stableFor: '5m',
+        dryRun: false,
+      },
+      status: { phase: 'Running', permitRef: 'p' },
+    }
+  }
+
+  readonly client = {
+    get: async () => {
+      this.#reach()
+      return {
+        metadata: { name: 'p' },
+        spec: { operations: ['RestartComponent', 'Reboot'], targets: [{ uid: 'node-uid' }] },
+        status: { phase: 'Granted', verdicts: [{ target: 'node-uid', verdict: 'Granted' }] },
+      } as unknown as OperationPermit
+    },
+    apply: async (_type: unknown, object: KubeObject) => {
+      this.#reach()
+      const status = object['status'] as NonNullable<RemedyOperationJob['status']>
+      this.job = { ...this.job, status: { ...this.job.status, ...status } }
+      const outcome = status.steps?.[0]?.outcome
+      if (outcome !== undefined && outcome !== this.told.at(-1)) this.told.push(outcome)
+      return object
+    },
+  } as unknown as KubeClient
+
+  #reach(): void {
+    if (this.isAway) throw new Error('the API server is away')
+  }
+}
+
+async function runAgent(world: World, files: MemoryFiles, clock = new VirtualClock()): Promise<void> {
+  const ports = {
+    ask: async () => {
+      if (files.isDead) throw new Error('the power went')
+      world.asks++
+      return { kind: 'Done' as const }
+    },
+    reboot: async () => {
+      if (files.isDead) throw new Error('the power went')
+      world.rebootsAsked++
+    },
+  } as unknown as StepPorts
+  const worker = new JobWorker(
+    {
+      files,
+      dir,
+      client: world.client,
+      clock,
+      log: silentLogger,
+      machine: 'm',
+      bootId: `boot-${world.boot}`,
+      ports,
+      targets: () => ['node-uid'],
+      nodeUid: async () => 'node-uid',
+      onStep: () => undefined,
+    },
+    'j',
+  )
+  // The watch says the same thing more than once.
+  for (let n = 0; n < 3; n++) {
+    worker.setJob(world.job)
+    await clock.advance(7_000)
+  }
+  worker.close()
+}
+
+const restart: Operation = { restartComponent: { component: 'b' } }
+const reboot: Operation = { reboot: { timeout: '10m' } }
+
+async function changesOf(operation: Operation): Promise<number> {
+  const files = new MemoryFiles()
+  await runAgent(new World(operation), files)
+  return files.changes
+}
+
+const MODES: readonly CrashMode[] = ['Kill', 'Power', 'Reordered']
+
+test.each(MODES)('S21 a restart is done at most once and always ends with a word (%s)', async (mode) => {
+  const changes = await changesOf(restart)
+  expect(changes).toBeGreaterThan(5)
+  const outcomes = new Set<string>()
+  for (let at = 0; at <= changes; at++) {
+    const world = new World(restart)
+    let files = new MemoryFiles({ crashAt: at })
+    await runAgent(world, files)
+    files = files.afterCrash(mode)
+    await runAgent(world, files)
+    await runAgent(world, files)
+    expect([at, world.asks <= 1, world.told.length]).toEqual([at, true, 1])
+    if (world.told[0] === 'Succeeded') expect(world.asks).toBe(1)
+    outcomes.add(String(world.told[0]))
+  }
+  expect([...outcomes].sort()).toEqual(['Succeeded', 'Unknown'])
+})
+
+test.each(MODES)('F36 a reboot happens once and is told once, whenever the agent dies before it (%s)', async (mode) => {
+  const changes = await changesOf(reboot)
+  expect(changes).toBeGreaterThan(3)
+  for (let at = 0; at <= changes; at++) {
+    const world = new World(reboot)
+    let files = new MemoryFiles({ crashAt: at })
+    await runAgent(world, files)
+    files = files.afterCrash(mode)
+    for (let start = 0; start < 4; start++) {
+      // What was asked for in this boot ends it.
+      if (world.rebootsAsked > world.boot - 1) world.boot++
+      await runAgent(world, files)
+    }
+    expect([at, world.told, world.boot]).toEqual([at, ['Succeeded'], 2])
+  }
+})
+
+test('S21 nothing is begun that the API server does not know of', async () => {
+  const world = new World(restart)
+  world.isAway = true
+  const files = new MemoryFiles()
+  await runAgent(world, files)
+  expect(world.asks).toBe(0)
+  world.isAway = false
+  await runAgent(world, files)
+  expect([world.asks, world.told]).toEqual([1, ['Succeeded']])
+})
+
+test('S21 the kill switch holds without the API server, and letting it go lets the step begin', async () => {
+  const world = new World(restart)
+  const files = new MemoryFiles()
+  await files.makeFolder(dir.path)
+  const writer = await files.create(killSwitchFile(dir), 0o600)
+  await writer.close()
+  await runAgent(world, files)
+  expect(world.asks).toBe(0)
+  await files.remove(killSwitchFile(dir))
+  await runAgent(world, files)
+  expect(world.asks).toBe(1)
+})
