@@ -18,7 +18,7 @@ import {
   report,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Secret, secretType } from './machine/objects.ts'
+import { secretType } from './machine/objects.ts'
 
 afterEach(endWorlds)
 
@@ -194,7 +194,7 @@ describe('a host that was there before', () => {
     const w = await staticWorld()
     w.fake.plant(machineType, imported)
     await w.clock.advance(1_000)
-    const secret = () => (w.fake.all(secretType)[0] as Secret | undefined)?.data?.['token-secret']
+    const secret = () => (w.fake.all(secretType)[0]?.['data'] as Record<string, string> | undefined)?.['token-secret']
     const first = secret()
     await w.clock.advance(16 * 60_000)
     expect(secret()).toBeDefined()

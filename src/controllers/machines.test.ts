@@ -4,14 +4,7 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import {
-  AGENTS_GROUP,
-  AGENT_SIGNER,
-  BOOTSTRAP_GROUP,
-  TAINTS,
-  agentNodeGroup,
-  agentUser,
-} from '#api/names.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, TAINTS, agentNodeGroup, agentUser } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
