@@ -9,6 +9,7 @@ import * as freeze from './commands/freeze.ts'
 import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
+import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
 import * as rules from './commands/rules.ts'
 import * as runRoles from './commands/run.ts'
@@ -27,6 +28,7 @@ const COMMANDS = [
   inspect,
   lint,
   local,
+  machine,
   plan,
   rules,
   runRoles,

@@ -41,7 +41,7 @@ export async function machineHosts(
     clock,
     log,
     agent: {
-      exec: [join(INSIDE, 'node'), join(inside, entry.slice(checkout.length)), '--root', AGENT_DIR],
+      exec: [join(INSIDE, 'node'), join(inside, entry.slice(checkout.length)), '--root', AGENT_DIR, '--host'],
       readOnly: [
         { from: node, to: join(INSIDE, 'node') },
         { from: checkout, to: inside },

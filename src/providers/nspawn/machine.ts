@@ -88,8 +88,6 @@ export async function furnish({ upper, hostName }: MachineLayout, unit: UnitWish
   await writeFile(join(upper, 'etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`)
   const folder = join(upper, AGENT_DIR)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Components of a real machine lie below its real root.
-  await symlink('/', join(folder, 'root')).catch(ignoreExisting)
   if (unit === undefined) return
   await writeFile(join(units, 'kubenode-agent.service'), unitText(unit))
   const wants = join(units, 'multi-user.target.wants/kubenode-agent.service')

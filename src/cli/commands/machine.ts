@@ -1,0 +1,59 @@
+// `kubenode import` and `kubenode machine join-command`: existing hosts, first only looked at, then joined.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { Exit, EXIT_ERROR, printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { type ServerOptions, connect, withServer } from './inspect.ts'
+
+interface ImportOptions extends ServerOptions {
+  readonly selector?: string
+  readonly all?: boolean
+  readonly dryRun?: boolean
+  readonly undo?: boolean
+  readonly output?: string
+}
+
+const TOKEN_NAMESPACE = 'kube-system'
+
+export function register(program: Command, io: Io): void {
+  const importing = program
+    .command('import')
+    .description('observe existing Nodes as Machines; nothing of them is touched, and it may be run again or undone')
+    .argument('[nodes...]', 'names of Nodes')
+    .option('-l, --selector <labels>', 'Nodes with these labels')
+    .option('--all', 'every Node')
+    .option('--dry-run', 'say what would be done')
+    .option('--undo', 'take back what an import made, while it is only observed')
+    .option('-o, --output <yaml>', 'print the Machines for git instead of making them')
+  withServer(importing).action(async (names: string[], options: ImportOptions) => {
+    if (names.length === 0 && options.selector === undefined && options.all !== true)
+      throw new KubeNodeError('KN1361', 'import which Nodes? name them, or give --selector, or --all')
+    if (options.output !== undefined && options.output !== 'yaml')
+      throw new KubeNodeError('KN1362', `cannot print ${options.output}: only yaml`)
+    const { runImport } = await import('../machines/run-import.ts')
+    const client = await connect(options, io)
+    const { failed } = await runImport({ client, names, ...options }, io)
+    if (failed > 0) throw new Exit(EXIT_ERROR)
+  })
+
+  const machine = program.command('machine').description('machines by themselves')
+  withServer(machine.command('join-command'))
+    .description('print the line to run on an existing host so that it becomes this machine')
+    .argument('<name>', 'the Machine')
+    .action(async (name: string, options: ServerOptions) => {
+      const [{ joinCommand, validity }, { machine: type }, { LABELS }] = await Promise.all([
+        import('../machines/join-command.ts'),
+        import('#api/kinds/machine.ts'),
+        import('#api/names.ts'),
+      ])
+      const client = await connect(options, io)
+      const found = await client.get(type, { name })
+      if (found === undefined) throw new KubeNodeError('KN1313', `there is no machine/${name} on this server`)
+      const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+      const { items } = await client.list(secrets, { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken })
+      const command = joinCommand(found, items, systemClock.now())
+      io.out(`${command.line}\n`)
+      io.err(printable(`${validity(command)}\n`))
+    })
+}

@@ -1,0 +1,84 @@
+// Which Nodes become observed Machines, and which Machines an undo takes back. Pure. Nothing here touches a Node: importing only looks.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import type { Node } from '#nodeops/objects.ts'
+
+export type ImportStep =
+  | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
+  /** It is there already, by an earlier run or by a commit. */
+  | { readonly kind: 'There'; readonly name: string; readonly says: string }
+  | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
+
+export interface ImportWish {
+  readonly names: readonly string[]
+  readonly nodes: readonly Node[]
+  readonly machines: readonly Machine[]
+}
+
+const nodeName = (m: Machine): string => m.status?.nodeRef?.name ?? m.metadata.name ?? ''
+
+/** In the order of names, each once: a run that was cut off goes on where it ended. */
+export function planImport({ names, nodes, machines }: ImportWish): readonly ImportStep[] {
+  const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
+  const machineOf = new Map(machines.map((m) => [nodeName(m), m]))
+  return [...new Set(names)].sort().map((name): ImportStep => {
+    const machine = machineOf.get(name) ?? machines.find((m) => m.metadata.name === name)
+    if (machine !== undefined)
+      return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}` }
+    const node = nodeNamed.get(name)
+    if (node === undefined) return { kind: 'Missing', name, says: 'there is no Node of this name' }
+    return { kind: 'Create', name, machine: observedMachine(name, node) }
+  })
+}
+
+const standing = ({ spec, metadata }: Machine): string => {
+  const commit = metadata.annotations?.[ANNOTATIONS.commit]
+  const how = spec.channel === 'Observe' ? 'observes it' : 'manages it'
+  return commit === undefined ? how : `${how}, since commit ${commit.slice(0, 12)}`
+}
+
+/** Domains come along, so that budgets count it in the right place from the first day. */
+function observedMachine(name: string, { metadata }: Node): Machine {
+  const labels = metadata.labels ?? {}
+  const pool = labels[LABELS.pool]
+  const zone = labels[LABELS.zone]
+  const rack = labels[LABELS.rack]
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Machine',
+    metadata: {
+      name,
+      annotations: { [ANNOTATIONS.imported]: 'true' },
+      ...(pool !== undefined && { labels: { [LABELS.pool]: pool } }),
+    },
+    spec: {
+      channel: 'Observe',
+      provider: { name: 'static' },
+      ...(pool !== undefined && { pool }),
+      ...(zone !== undefined && { zone }),
+      ...(rack !== undefined && { rack }),
+    },
+  }
+}
+
+export type UndoStep =
+  | { readonly kind: 'Delete'; readonly name: string; readonly machine: Machine }
+  | { readonly kind: 'Keep'; readonly name: string; readonly says: string }
+  | { readonly kind: 'Gone'; readonly name: string; readonly says: string }
+
+/** Only what an import made, and only while it is still nothing but observed. */
+export function planUndo(names: readonly string[], machines: readonly Machine[]): readonly UndoStep[] {
+  return [...new Set(names)].sort().map((name): UndoStep => {
+    const machine = machines.find((m) => m.metadata.name === name)
+    if (machine === undefined) return { kind: 'Gone', name, says: 'there is no such machine' }
+    const why = keptBecause(machine)
+    return why === undefined ? { kind: 'Delete', name, machine } : { kind: 'Keep', name, says: why }
+  })
+}
+
+function keptBecause({ metadata, spec }: Machine): string | undefined {
+  if (metadata.annotations?.[ANNOTATIONS.imported] === undefined) return 'no import made it'
+  if (metadata.annotations[ANNOTATIONS.commit] !== undefined) return 'git declares it; take it out there'
+  return spec.channel === 'Observe' ? undefined : 'it is managed; set its channel to Observe first'
+}

@@ -1,0 +1,50 @@
+// The one line that makes an existing host a node: the join bundle of its machine with its token, for standard input, so that no list of processes shows it.
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface TokenSecret extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const field = ({ data }: TokenSecret, name: string): string | undefined => {
+  const value = data?.[name]
+  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
+}
+
+export interface JoinCommand {
+  readonly line: string
+  readonly validForMs: number
+}
+
+const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
+  metadata.labels?.[LABELS.joinToken] !== undefined &&
+  metadata.annotations?.[ANNOTATIONS.machine] === machine.metadata.name &&
+  metadata.ownerReferences?.some((o) => o.uid === machine.metadata.uid) === true
+
+/** Throws when the machine has no token that still holds, and says what to do. */
+export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinCommand {
+  const { name = '' } = machine.metadata
+  const { channel, provider } = machine.spec
+  const cannot = (why: string) => new KubeNodeError('KN1360', `cannot say how ${name} joins: ${why}`)
+  if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
+  if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
+  if (machine.status?.agent !== undefined) throw cannot('it has joined already')
+  const found = tokens.filter((t) => isFor(t, machine))
+  const valid = found.find((t) => Date.parse(field(t, 'expiration') ?? '') > now)
+  if (valid === undefined)
+    throw cannot('it has no join token at the moment; the controllers make one within seconds, so try again')
+  const [bundle, id, secret] = [field(valid, 'join-bundle'), field(valid, 'token-id'), field(valid, 'token-secret')]
+  if (bundle === undefined || id === undefined || secret === undefined)
+    throw cannot(`its provider ${provider.name} tells its hosts by itself; nobody has to run anything there`)
+  const whole = JSON.stringify({ ...(JSON.parse(bundle) as object), token: `${id}.${secret}` })
+  return {
+    line: `printf %s ${Buffer.from(whole).toString('base64')} | kubenode agent join -`,
+    validForMs: Date.parse(field(valid, 'expiration') ?? '') - now,
+  }
+}
+
+export const validity = ({ validForMs }: JoinCommand): string =>
+  `good for ${formatDuration(Math.floor(validForMs / 1_000) * 1_000)} and for this machine alone; run it on the host as root`

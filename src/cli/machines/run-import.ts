@@ -1,0 +1,110 @@
+// Carries out an import or its undo, one Machine after the other; what fails is said and does not hold up the rest.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { type ImportStep, type UndoStep, planImport, planUndo } from './import.ts'
+
+export interface ImportRun {
+  readonly client: KubeClient
+  readonly names: readonly string[]
+  readonly selector?: string
+  readonly all?: boolean
+  readonly dryRun?: boolean
+  readonly undo?: boolean
+  readonly output?: string
+}
+
+const PAGE = 500
+
+async function everything<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  labelSelector?: string,
+): Promise<readonly T[]> {
+  const items: T[] = []
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const page: Awaited<ReturnType<typeof client.list<T>>> = await client.list(type, {
+      limit: PAGE,
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(next !== '' && { continue: next }),
+    })
+    items.push(...page.items)
+    next = page.continue
+  }
+  return items
+}
+
+export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly failed: number }> {
+  const { client, selector, all = false, undo = false } = wish
+  const [nodes, machines] = await Promise.all([everything(client, nodeType), everything(client, machineType)])
+  const picked = all ? nodes : selector === undefined ? [] : await everything(client, nodeType, selector)
+  const names = [...wish.names, ...picked.map((n) => n.metadata.name ?? '')]
+  if (undo) return carryOut(wish, planUndo(names, machines), io)
+  const steps = planImport({ names, nodes, machines })
+  if (wish.output === undefined) return carryOut(wish, steps, io)
+  const { stringify } = await import('yaml')
+  for (const step of steps) if (step.kind === 'Create') io.out(`---\n${stringify(step.machine)}`)
+  return { failed: steps.filter((s) => s.kind === 'Missing').length }
+}
+
+type Step = ImportStep | UndoStep
+
+async function carryOut(
+  { client, dryRun = false }: ImportRun,
+  steps: readonly Step[],
+  io: Io,
+): Promise<{ readonly failed: number }> {
+  let failed = 0
+  let done = 0
+  for (const step of steps) {
+    const say = (what: string) => io.out(printable(`${step.name}: ${what}\n`))
+    switch (step.kind) {
+      case 'There':
+      case 'Gone':
+        say(step.says)
+        break
+      case 'Missing':
+      case 'Keep':
+        failed++
+        say(step.says)
+        break
+      case 'Create':
+      case 'Delete': {
+        const what = step.kind === 'Create' ? `machine/${step.name} observes it` : 'not observed any more'
+        const error = dryRun ? undefined : await perform(client, step.kind, step.machine)
+        if (error === undefined) done++
+        else failed++
+        say(error ?? (dryRun ? `would be so: ${what}` : what))
+        break
+      }
+      default:
+        step satisfies never
+    }
+  }
+  const kept = steps.length - done - failed
+  io.err(`${done} ${dryRun ? 'would be ' : ''}done, ${kept} as they were, ${failed} not possible\n`)
+  return { failed }
+}
+
+/** Undefined when it went well. */
+async function perform(client: KubeClient, kind: 'Create' | 'Delete', machine: Machine): Promise<string | undefined> {
+  try {
+    if (kind === 'Create') {
+      await client.create(machineType, machine, { fieldManager: FIELD_MANAGERS.cli })
+      return undefined
+    }
+    // By the version that was looked at: whoever began to manage it meanwhile keeps it.
+    const gone = await deleteExactly(client, machineType, machine)
+    return gone.kind === 'Applied' || gone.kind === 'Stale' ? undefined : gone.error.message
+  } catch (e) {
+    return isAlreadyExists(e) ? undefined : messageOf(e)
+  }
+}
