@@ -120,7 +120,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     log,
   })
   const definitions = new DefinitionController(parts, log, converter.convert)
-  await bootstrap(store, { now: clock.now(), uid: randomUUID })
+  await bootstrap(store, { now: clock.now(), uid: randomUUID, authority: authority.certificate })
   definitions.start()
   const loops = startLoops(parts, options.loops ?? 'all', log)
   const failed = store.failed.then((e) => {

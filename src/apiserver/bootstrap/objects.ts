@@ -12,14 +12,17 @@ interface NewObject {
 }
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
+const AUTHENTICATION = 'extension-apiserver-authentication'
 const MARK = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
 
 export interface BootstrapFacts {
   readonly now: number
   readonly uid: () => string
+  /** PEM of the authority whose client certificates are believed. */
+  readonly authority: string
 }
 
-function objects({ now, uid }: BootstrapFacts): readonly NewObject[] {
+function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] {
   const born = (name: string) => ({ name, uid: uid(), creationTimestamp: timestamp(now) })
   const cluster = (resource: string, name: string): Place => ({ resource, namespace: '', name })
   const namespaces = NAMESPACES.map((name) => ({
@@ -49,6 +52,15 @@ function objects({ now, uid }: BootstrapFacts): readonly NewObject[] {
       roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: b.role },
     },
   }))
+  const system = (resource: string, name: string, kind: string, rest: object): NewObject => ({
+    at: { resource, namespace: 'kube-system', name },
+    object: {
+      kind,
+      apiVersion: resource.startsWith('/') ? 'v1' : `${RBAC}/v1`,
+      metadata: { ...born(name), namespace: 'kube-system', ...(kind === 'ConfigMap' ? {} : { labels: MARK }) },
+      ...rest,
+    },
+  })
   const priority = (name: string, value: number, description: string): NewObject => ({
     at: cluster('scheduling.k8s.io/priorityclasses', name),
     object: {
@@ -64,6 +76,34 @@ function objects({ now, uid }: BootstrapFacts): readonly NewObject[] {
     ...namespaces,
     ...roles,
     ...bindings,
+    // where the other programs of a control plane learn whom to believe
+    system('/configmaps', AUTHENTICATION, 'ConfigMap', {
+      data: {
+        'client-ca-file': authority,
+        'requestheader-allowed-names': '[]',
+        'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+        'requestheader-group-headers': '["X-Remote-Group"]',
+        'requestheader-username-headers': '["X-Remote-User"]',
+      },
+    }),
+    system(`${RBAC}/roles`, `${AUTHENTICATION}-reader`, 'Role', {
+      rules: [
+        {
+          apiGroups: [''],
+          resources: ['configmaps'],
+          resourceNames: [AUTHENTICATION],
+          verbs: ['get', 'list', 'watch'],
+        },
+      ],
+    }),
+    system(`${RBAC}/rolebindings`, `system::${AUTHENTICATION}-reader`, 'RoleBinding', {
+      subjects: ['system:kube-controller-manager', 'system:kube-scheduler'].map((name) => ({
+        kind: 'User',
+        apiGroup: RBAC,
+        name,
+      })),
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: `${AUTHENTICATION}-reader` },
+    }),
     priority(
       'system-cluster-critical',
       2_000_000_000,

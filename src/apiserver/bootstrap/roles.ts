@@ -132,6 +132,14 @@ const node: readonly PolicyRule[] = [
   rule([''], ['serviceaccounts/token'], ['create']),
   rule(['certificates.k8s.io'], ['certificatesigningrequests'], ['create', ...READ]),
   rule(['coordination.k8s.io'], ['leases'], ['create', 'delete', 'get', 'patch', 'update']),
+  rule([''], ['persistentvolumeclaims', 'persistentvolumes'], ['get']),
+  rule([''], ['persistentvolumeclaims/status'], ['get', 'patch', 'update']),
+  rule(['storage.k8s.io'], ['volumeattachments'], ['get']),
+  rule(['storage.k8s.io'], ['csidrivers'], READ),
+  rule(['storage.k8s.io'], ['csinodes'], ['create', 'delete', 'get', 'patch', 'update']),
+  rule(['node.k8s.io'], ['runtimeclasses'], READ),
+  rule(['resource.k8s.io'], ['resourceclaims'], ['get']),
+  rule(['resource.k8s.io'], ['resourceslices'], [...WRITE, ...READ]),
 ]
 const csr = (sub: string): readonly PolicyRule[] => [
   rule(['certificates.k8s.io'], [`certificatesigningrequests/${sub}`], ['create']),
@@ -220,6 +228,8 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule([''], ['bindings', 'pods/binding', 'events'], ['create', 'patch', 'update']),
       rule([''], ['pods/status'], ['patch', 'update']),
       rule([''], ['pods'], ['delete']),
+      rule([''], ['persistentvolumeclaims', 'persistentvolumes'], ['patch', 'update']),
+      rule(['resource.k8s.io'], ['resourceclaims', 'resourceclaims/status'], ['patch', 'update']),
       rule(['events.k8s.io'], ['events'], ['create', 'patch', 'update']),
       rule(['coordination.k8s.io'], ['leases'], ['create', 'get', 'update', 'list', 'watch']),
       rule(['authentication.k8s.io'], ['tokenreviews'], ['create']),

@@ -9,6 +9,9 @@ import { node } from './node.ts'
 import { rbacKinds } from './rbac.ts'
 import { serviceAccount } from './service-account.ts'
 import { reviewKinds } from './reviews.ts'
+import { networkKinds } from './network-kinds.ts'
+import { schedulingKinds } from './scheduling-kinds.ts'
+import { storageKinds } from './storage-kinds.ts'
 import { workloadKinds } from './workload-kinds.ts'
 
 export const builtinKinds: BuiltinKinds = [
@@ -22,4 +25,7 @@ export const builtinKinds: BuiltinKinds = [
   certificateSigningRequest,
   ...reviewKinds,
   ...workloadKinds,
+  ...storageKinds,
+  ...networkKinds,
+  ...schedulingKinds,
 ]

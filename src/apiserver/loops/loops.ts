@@ -1,6 +1,7 @@
 // The loops of a controller manager that a cluster cannot do without, each of which can be left to a real one.
 import type { Logger } from '#lib/log.ts'
 import type { ServerParts } from '../handlers/context.ts'
+import { furnishNamespaces } from './accounts.ts'
 import { countBudgets } from './budgets.ts'
 import { signCertificates } from './certificates.ts'
 import { aggregateRoles } from './cluster-roles.ts'
@@ -10,7 +11,16 @@ import { settleNamespaces } from './namespaces.ts'
 import { NodeWatch } from './nodes.ts'
 import { prune } from './pruning.ts'
 
-export const LOOPS = ['garbage', 'namespaces', 'pruning', 'certificates', 'nodes', 'budgets', 'roles'] as const
+export const LOOPS = [
+  'garbage',
+  'namespaces',
+  'pruning',
+  'certificates',
+  'nodes',
+  'budgets',
+  'roles',
+  'accounts',
+] as const
 export type LoopName = (typeof LOOPS)[number]
 export type LoopChoice = 'all' | 'none' | readonly LoopName[]
 
@@ -47,6 +57,8 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
       return spec(SOON_MS, MINUTE_MS, ['policy/poddisruptionbudgets', '/pods'], countBudgets)
     case 'roles':
       return spec(SOON_MS, MINUTE_MS, ['rbac.authorization.k8s.io/clusterroles'], aggregateRoles)
+    case 'accounts':
+      return spec(SOON_MS, MINUTE_MS, ['/namespaces', '/serviceaccounts', '/configmaps'], furnishNamespaces)
     default:
       throw new Error(`no loop ${String(name)}`)
   }

@@ -1,0 +1,28 @@
+// A kind that is stored and shown for the programs that list and watch it, with no decisions of its own here.
+import type { ResourceType } from '#schema/resource.ts'
+import { ageColumn, nameColumn } from './core-columns.ts'
+import type { BuiltinKind, Column } from './kind.ts'
+import { struct, type Fields } from './shape.ts'
+
+export interface KeptKind extends Omit<BuiltinKind, 'type' | 'schema' | 'singular' | 'columns'> {
+  readonly type: ResourceType
+  readonly properties: Fields
+  /** Between the name and the age. */
+  readonly shows?: readonly Column[]
+}
+
+export function keptKind({ properties, shows = [], ...kind }: KeptKind): BuiltinKind {
+  const hasStatus = properties['status'] !== undefined
+  return {
+    singular: kind.type.kind.toLowerCase(),
+    schema: struct(kind.type.kind, properties),
+    columns: [nameColumn, ...shows, ageColumn],
+    ...(hasStatus ? { subresources: ['status'], prepareForCreate: (o) => ({ ...o, status: {} }) } : {}),
+    ...kind,
+  }
+}
+
+/** Of a group in its one version. */
+export const typeIn =
+  (group: string, version = 'v1') =>
+  (kind: string, plural: string, namespaced: boolean): ResourceType => ({ group, version, kind, plural, namespaced })

@@ -1,0 +1,339 @@
+// Kinds that the scheduler, kubelets and the controllers of workloads list: runtime classes, devices and claims to them, older workloads, scaling, flow control. Kept, not acted upon.
+import { text } from './core-columns.ts'
+import { fields, number, specOf, statusOf, text as textOf } from './fields.ts'
+import { keptKind, typeIn } from './kept-kind.ts'
+import { podTemplate } from './pod-spec.ts'
+import {
+  always,
+  anything,
+  bool,
+  condition,
+  conditions,
+  int32,
+  int64,
+  listOf,
+  mapList,
+  mapOf,
+  pointer,
+  quantity,
+  setOf,
+  str,
+  struct,
+  time,
+  withDefault,
+} from './shape.ts'
+import { appCondition } from './workload.ts'
+
+const toleration = struct('Toleration', {
+  key: str,
+  operator: str,
+  value: str,
+  effect: str,
+  tolerationSeconds: pointer(int64),
+})
+
+const runtimeClass = keptKind({
+  type: typeIn('node.k8s.io')('RuntimeClass', 'runtimeclasses', false),
+  properties: {
+    handler: always(str),
+    overhead: pointer(struct('Overhead', { podFixed: mapOf(quantity) })),
+    scheduling: pointer(
+      struct('Scheduling', {
+        nodeSelector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
+        tolerations: listOf(toleration),
+      }),
+    ),
+  },
+  shows: [text('Handler', (o) => textOf(o['handler']))],
+})
+
+const podTemplateKind = keptKind({
+  type: typeIn('')('PodTemplate', 'podtemplates', true),
+  properties: { template: always(podTemplate) },
+})
+
+const replicationController = keptKind({
+  type: typeIn('')('ReplicationController', 'replicationcontrollers', true),
+  shortNames: ['rc'],
+  categories: ['all'],
+  subresources: ['status', 'scale'],
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.spec.selector',
+  },
+  generation: true,
+  properties: {
+    spec: always(
+      struct('ReplicationControllerSpec', {
+        replicas: withDefault(pointer(int32), 1),
+        minReadySeconds: int32,
+        selector: mapOf(str, { 'x-kubernetes-map-type': 'atomic' }),
+        template: { ...podTemplate, 'x-go-field': 'pointer' },
+      }),
+    ),
+    status: always(
+      struct('ReplicationControllerStatus', {
+        replicas: always(int32),
+        fullyLabeledReplicas: int32,
+        readyReplicas: int32,
+        availableReplicas: int32,
+        observedGeneration: int64,
+        conditions: appCondition('ReplicationControllerCondition'),
+      }),
+    ),
+  },
+  applyDefaults: (o) => {
+    // what it selects is what its pods are labelled with, unless told otherwise
+    const spec = specOf(o)
+    const labels = fields(fields(fields(spec['template'])['metadata'])['labels'])
+    const selector = Object.keys(fields(spec['selector'])).length > 0 ? spec['selector'] : labels
+    return Object.keys(fields(selector)).length === 0 ? o : { ...o, spec: { ...spec, selector } }
+  },
+  prepareForCreate: (o) => ({ ...o, status: { replicas: 0 } }),
+  shows: [
+    { name: 'Desired', type: 'integer', cell: (o) => number(specOf(o)['replicas']) },
+    { name: 'Current', type: 'integer', cell: (o) => number(statusOf(o)['replicas']) },
+    { name: 'Ready', type: 'integer', cell: (o) => number(statusOf(o)['readyReplicas']) },
+  ],
+})
+
+const scalingRules = pointer(
+  struct('HPAScalingRules', {
+    stabilizationWindowSeconds: pointer(int32),
+    selectPolicy: pointer(str),
+    policies: listOf(
+      struct('HPAScalingPolicy', { type: always(str), value: always(int32), periodSeconds: always(int32) }),
+    ),
+    tolerance: pointer(quantity),
+  }),
+)
+/** Of the five sources one is set, named by `type`. */
+const metricSource = pointer(anything)
+const metric = {
+  type: always(str),
+  object: metricSource,
+  pods: metricSource,
+  resource: metricSource,
+  containerResource: metricSource,
+  external: metricSource,
+}
+
+const horizontalPodAutoscaler = keptKind({
+  type: typeIn('autoscaling', 'v2')('HorizontalPodAutoscaler', 'horizontalpodautoscalers', true),
+  shortNames: ['hpa'],
+  categories: ['all'],
+  properties: {
+    spec: always(
+      struct('HorizontalPodAutoscalerSpec', {
+        scaleTargetRef: always(
+          struct('CrossVersionObjectReference', { kind: always(str), name: always(str), apiVersion: str }),
+        ),
+        minReplicas: withDefault(pointer(int32), 1),
+        maxReplicas: always(int32),
+        metrics: listOf(struct('MetricSpec', metric)),
+        behavior: pointer(
+          struct('HorizontalPodAutoscalerBehavior', { scaleUp: scalingRules, scaleDown: scalingRules }),
+        ),
+      }),
+    ),
+    status: always(
+      struct('HorizontalPodAutoscalerStatus', {
+        observedGeneration: pointer(int64),
+        lastScaleTime: time,
+        currentReplicas: int32,
+        desiredReplicas: always(int32),
+        currentMetrics: listOf(struct('MetricStatus', metric)),
+        conditions: appCondition('HorizontalPodAutoscalerCondition'),
+      }),
+    ),
+  },
+  prepareForCreate: (o) => ({ ...o, status: { desiredReplicas: 0 } }),
+  shows: [
+    text('Reference', (o) => {
+      const target = fields(specOf(o)['scaleTargetRef'])
+      return `${textOf(target['kind'])}/${textOf(target['name'])}`
+    }),
+    { name: 'MinPods', type: 'integer', cell: (o) => number(specOf(o)['minReplicas']) },
+    { name: 'MaxPods', type: 'integer', cell: (o) => number(specOf(o)['maxReplicas']) },
+    { name: 'Replicas', type: 'integer', cell: (o) => number(statusOf(o)['currentReplicas']) },
+  ],
+})
+
+const resource = typeIn('resource.k8s.io')
+const deviceSelectors = listOf(
+  struct('DeviceSelector', { cel: pointer(struct('CELDeviceSelector', { expression: always(str) })) }),
+)
+const opaque = pointer(struct('OpaqueDeviceConfiguration', { driver: always(str), parameters: always(anything) }))
+const deviceTolerations = listOf(
+  struct('DeviceToleration', { key: str, operator: str, value: str, effect: str, tolerationSeconds: pointer(int64) }),
+)
+const request = {
+  deviceClassName: str,
+  selectors: deviceSelectors,
+  allocationMode: str,
+  count: int64,
+  adminAccess: pointer(bool),
+  tolerations: deviceTolerations,
+  capacity: pointer(struct('CapacityRequirements', { requests: mapOf(quantity) })),
+}
+const claimSpec = struct('ResourceClaimSpec', {
+  devices: struct('DeviceClaim', {
+    requests: listOf(
+      struct('DeviceRequest', {
+        name: always(str),
+        exactly: pointer(struct('ExactDeviceRequest', request)),
+        firstAvailable: listOf(struct('DeviceSubRequest', { name: always(str), ...request })),
+      }),
+    ),
+    constraints: listOf(
+      struct('DeviceConstraint', {
+        requests: listOf(str),
+        matchAttribute: pointer(str),
+        distinctAttribute: pointer(str),
+      }),
+    ),
+    config: listOf(struct('DeviceClaimConfiguration', { requests: listOf(str), opaque })),
+  }),
+})
+
+const deviceClass = keptKind({
+  type: resource('DeviceClass', 'deviceclasses', false),
+  generation: true,
+  properties: {
+    spec: always(
+      struct('DeviceClassSpec', {
+        selectors: deviceSelectors,
+        config: listOf(struct('DeviceClassConfiguration', { opaque })),
+        extendedResourceName: pointer(str),
+      }),
+    ),
+  },
+})
+
+const resourceClaim = keptKind({
+  type: resource('ResourceClaim', 'resourceclaims', true),
+  properties: {
+    spec: always(claimSpec),
+    status: always(
+      struct('ResourceClaimStatus', {
+        allocation: pointer(anything),
+        reservedFor: mapList(
+          ['uid'],
+          struct('ResourceClaimConsumerReference', {
+            apiGroup: str,
+            resource: always(str),
+            name: always(str),
+            uid: always(str),
+          }),
+        ),
+        devices: listOf(anything),
+      }),
+    ),
+  },
+})
+
+const resourceClaimTemplate = keptKind({
+  type: resource('ResourceClaimTemplate', 'resourceclaimtemplates', true),
+  properties: {
+    spec: always(struct('ResourceClaimTemplateSpec', { metadata: pointer(anything), spec: always(claimSpec) })),
+  },
+})
+
+const resourceSlice = keptKind({
+  type: resource('ResourceSlice', 'resourceslices', false),
+  generation: true,
+  properties: {
+    spec: always(
+      struct('ResourceSliceSpec', {
+        driver: always(str),
+        pool: always(
+          struct('ResourcePool', { name: always(str), generation: always(int64), resourceSliceCount: always(int64) }),
+        ),
+        nodeName: pointer(str),
+        nodeSelector: pointer(anything),
+        allNodes: pointer(bool),
+        devices: listOf(anything),
+        perDeviceNodeSelection: pointer(bool),
+        sharedCounters: listOf(anything),
+      }),
+    ),
+  },
+  selectableFields: {
+    'spec.nodeName': (o) => textOf(specOf(o)['nodeName']),
+    'spec.driver': (o) => textOf(specOf(o)['driver']),
+  },
+  shows: [
+    text('Node', (o) => textOf(specOf(o)['nodeName'])),
+    text('Driver', (o) => textOf(specOf(o)['driver'])),
+    text('Pool', (o) => textOf(fields(specOf(o)['pool'])['name'])),
+  ],
+})
+
+const flow = typeIn('flowcontrol.apiserver.k8s.io')
+const subject = struct('Subject', {
+  kind: always(str),
+  user: pointer(struct('UserSubject', { name: always(str) })),
+  group: pointer(struct('GroupSubject', { name: always(str) })),
+  serviceAccount: pointer(struct('ServiceAccountSubject', { namespace: always(str), name: always(str) })),
+})
+
+const flowSchema = keptKind({
+  type: flow('FlowSchema', 'flowschemas', false),
+  generation: true,
+  properties: {
+    spec: always(
+      struct('FlowSchemaSpec', {
+        priorityLevelConfiguration: always(struct('PriorityLevelConfigurationReference', { name: always(str) })),
+        matchingPrecedence: withDefault(always(int32), 1000),
+        distinguisherMethod: pointer(struct('FlowDistinguisherMethod', { type: always(str) })),
+        rules: listOf(
+          struct('PolicyRulesWithSubjects', {
+            subjects: always(listOf(subject)),
+            resourceRules: listOf(
+              struct('ResourcePolicyRule', {
+                verbs: always(setOf(str)),
+                apiGroups: always(setOf(str)),
+                resources: always(setOf(str)),
+                clusterScope: bool,
+                namespaces: setOf(str),
+              }),
+            ),
+            nonResourceRules: listOf(
+              struct('NonResourcePolicyRule', { verbs: always(setOf(str)), nonResourceURLs: always(setOf(str)) }),
+            ),
+          }),
+        ),
+      }),
+    ),
+    status: always(struct('FlowSchemaStatus', { conditions: mapList(['type'], condition) })),
+  },
+})
+
+const priorityLevel = keptKind({
+  type: flow('PriorityLevelConfiguration', 'prioritylevelconfigurations', false),
+  generation: true,
+  properties: {
+    spec: always(
+      struct('PriorityLevelConfigurationSpec', {
+        type: always(str),
+        limited: pointer(anything),
+        exempt: pointer(anything),
+      }),
+    ),
+    status: always(struct('PriorityLevelConfigurationStatus', { conditions })),
+  },
+})
+
+export const schedulingKinds = [
+  runtimeClass,
+  podTemplateKind,
+  replicationController,
+  horizontalPodAutoscaler,
+  deviceClass,
+  resourceClaim,
+  resourceClaimTemplate,
+  resourceSlice,
+  flowSchema,
+  priorityLevel,
+] as const
