@@ -37,8 +37,6 @@ const AFTER_FAILURE_MS = 1_000
 const WRITES_AT_ONCE = 16
 /** `seen` of a waiting permit is brought up to date no more often than this. */
 const REFRESH_MS = 30_000
-/** Counts of decisions on a policy's status are brought up to date no more often than this. */
-const COUNTS_EVERY_MS = 60_000
 const KEEP_ENDED_MS = 24 * 3_600_000
 /** Old permits deleted in one cycle. */
 const MOST_DELETED = 50
@@ -244,8 +242,8 @@ export class DefenderLoop implements Part {
       if (policy === undefined || this.#written.get(uid)?.over === over || !this.#mayWrite()) continue
       const at = this.#options.clock.monotonic()
       const decisions = this.#decisions.of(compiled.name, at)
-      const isDue = at - (this.#written.get(uid)?.at ?? -Infinity) >= COUNTS_EVERY_MS
-      const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, isDue })
+      const sinceMs = at - (this.#written.get(uid)?.at ?? -Infinity)
+      const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, sinceMs })
       if (status === undefined) continue
       const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
       const outcome = await updateExactly(client, defenderPolicy, { ...policy, status }, how)

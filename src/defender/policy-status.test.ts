@@ -15,8 +15,8 @@ const policy = (spec: Partial<DefenderPolicy['spec']>, status?: DefenderPolicy['
 })
 const fleet = fleetView({ machines: machines(3), nodes: [], clusters: [] })
 const NONE = { granted: 0, waiting: 0, denied: 0 }
-const statusOf = (p: DefenderPolicy, decisions = NONE, isDue = false) =>
-  policyStatus({ policy: p, compiled: compilePolicy(p), ledger: undefined, fleet, now: START_MS, decisions, isDue })
+const statusOf = (p: DefenderPolicy, decisions = NONE, sinceMs = 1_000) =>
+  policyStatus({ policy: p, compiled: compilePolicy(p), ledger: undefined, fleet, now: START_MS, decisions, sinceMs })
 const said = (p: DefenderPolicy) => statusOf(p)?.conditions?.map((c) => `${c.type} ${c.status}`)
 
 const BROKEN = { selector: { matchExpressions: [{ key: '!', operator: 'In', values: ['x'] }] } } as const
@@ -51,6 +51,9 @@ test('counts of decisions are written now and then, and never for themselves', (
   const status = statusOf(policy({}))
   const counts = { granted: 3, waiting: 1, denied: 0 }
   expect(statusOf(policy({}, status), counts)).toBeUndefined()
-  expect(statusOf(policy({}, status), counts, true)?.decisions).toEqual(counts)
-  expect(statusOf(policy({}, status), NONE, true)).toBeUndefined()
+  expect(statusOf(policy({}, status), counts, 60_000)?.decisions).toEqual(counts)
+  expect(statusOf(policy({}, status), NONE, 1e9)).toBeUndefined()
+  const counted = policy({}, { ...status, decisions: counts })
+  expect(statusOf(counted, NONE, 60_000)).toBeUndefined()
+  expect(statusOf(counted, NONE, 3_600_000)?.decisions).toEqual(NONE)
 })

@@ -18,8 +18,8 @@ export interface PolicyLook {
   readonly fleet: FleetView
   readonly now: number
   readonly decisions: Decisions
-  /** Counts alone are worth a write only now and then. */
-  readonly isDue: boolean
+  /** Since this process wrote the status last. Counts alone are worth a write only now and then. */
+  readonly sinceMs: number
 }
 
 /** Undefined when nothing is worth writing; a fleet that grows by one machine is not. */
@@ -30,7 +30,7 @@ export function policyStatus({
   fleet,
   now,
   decisions,
-  isDue,
+  sinceMs,
 }: PolicyLook): PolicyStatus | undefined {
   const { generation: observedGeneration } = policy.metadata
   const breaker = ledger?.breakers?.find((b) => b.policy === compiled.name)?.state ?? 'Closed'
@@ -40,9 +40,18 @@ export function policyStatus({
   const old = policy.status
   const isSame =
     old?.observedGeneration === observedGeneration && old?.breaker === breaker && jsonEqual(old.conditions, conditions)
-  if (isSame && (!isDue || jsonEqual(old.decisions ?? NO_DECISIONS, decisions))) return undefined
+  if (isSame && !isWorthWriting(old.decisions ?? NO_DECISIONS, decisions, sinceMs)) return undefined
   const targets = compiled.broken === undefined ? fleet.units.filter((u) => compiled.selects(u)).length : 0
   return { ...old, ...generation, targets, decisions, breaker, conditions }
+}
+
+/** Counts that rise are told within a minute, those that only fall as time goes by within an hour: two processes that saw different things must not correct each other. */
+const RISEN_AFTER_MS = 60_000
+const FALLEN_AFTER_MS = 3_600_000
+
+function isWorthWriting(old: Decisions, now: Decisions, sinceMs: number): boolean {
+  const rises = now.granted > old.granted || now.waiting > old.waiting || now.denied > old.denied
+  return rises ? sinceMs >= RISEN_AFTER_MS : sinceMs >= FALLEN_AFTER_MS && !jsonEqual(old, now)
 }
 
 function conditionsOf({ broken, spec }: CompiledPolicy, breaker: string): readonly WantedCondition[] {
