@@ -9,8 +9,8 @@ const MOST_CHARS = 63
 const ACCELERATOR = /^([a-z0-9-]+)\.[^/]*\/[a-z0-9.-]*(gpu|fpga|npu|tpu)$/
 
 export function hardwareClass({ spec }: Machine, node: Node | undefined): string {
-  const parts = [spec.class, ...(node === undefined ? [] : partsOf(node))]
-  return parts
+  if (node?.status?.nodeInfo === undefined && node?.status?.['capacity'] === undefined) return spec.class ?? ''
+  return [spec.class, ...partsOf(node)]
     .filter((part) => part !== undefined && part !== '')
     .join('.')
     .slice(0, MOST_CHARS)

@@ -8,32 +8,50 @@ export interface Spreadable {
   readonly machine: Machine
   /** Its hardware class, where more is known of it than what is declared. */
   readonly class?: string
+  /** What `placeOf` says of it, where somebody remembers it. */
+  readonly place?: string
 }
 
-const domainOf = (candidate: Spreadable, domain: Domain): string =>
-  (domain === 'class' ? candidate.class : undefined) ?? candidate.machine.spec[domain] ?? ''
+const DOMAINS: readonly Domain[] = ['class', 'zone', 'rack', 'pool']
+
+/** All domains of a machine in one text: thousands of machines share a few hundred of them. */
+export const placeOf = ({ spec }: Machine, hardwareClass = spec.class ?? ''): string =>
+  `${hardwareClass}\n${spec.zone ?? ''}\n${spec.rack ?? ''}\n${spec.pool ?? ''}`
 
 /**
  * The first `count` of the candidates. `tried` says on how many machines of a class the version was tried. The order of the
  * candidates does not matter: among equals the name decides.
  */
-export function pickSpread<T extends Spreadable>(
+export const pickSpread = <T extends Spreadable>(
   candidates: readonly T[],
   count: number,
   domains: readonly Domain[],
   tried: ReadonlyMap<string, number>,
+): readonly T[] => pickOrdered(inOrderOfNames(candidates), { count, domains, tried })
+
+export interface Wish<T> {
+  readonly count: number
+  readonly domains: readonly Domain[]
+  readonly tried: ReadonlyMap<string, number>
+  readonly isTaken?: (candidate: T) => boolean
+}
+
+/** The same of candidates that are in the order of their names. */
+export function pickOrdered<T extends Spreadable>(
+  candidates: readonly T[],
+  { count, domains, tried, isTaken = () => false }: Wish<T>,
 ): readonly T[] {
   if (count <= 0) return []
-  const byName = inOrderOfNames(candidates)
-  const classes = groupsOf(byName, 'class')
+  const groups = groupsOf(candidates)
+  const out = new Set<T>()
   // Classes never tried come first, one machine each, so that a small step still meets new hardware.
-  const fresh = [...classes.keys()].filter((c) => (tried.get(c) ?? 0) === 0)
-  const first = fresh.flatMap((c) => classes.get(c)?.slice(0, 1) ?? []).slice(0, count)
-  if (first.length === count) return first
-  const out = new Set<T>(first)
-  for (const machine of inTurns(byName, domains)) {
+  for (const one of freshOf(groups, tried, isTaken)) {
     if (out.size === count) break
-    out.add(machine)
+    out.add(one)
+  }
+  for (const one of inTurns(groups, domains)) {
+    if (out.size === count) break
+    if (!isTaken(one)) out.add(one)
   }
   return [...out]
 }
@@ -41,28 +59,60 @@ export function pickSpread<T extends Spreadable>(
 /** Most lists are in order already: looking is cheaper than sorting thousands again. */
 export function inOrderOfNames<T extends { readonly name: string }>(list: readonly T[]): readonly T[] {
   const isSorted = list.every((m, i) => i === 0 || (list[i - 1]?.name ?? '') <= m.name)
-  return isSorted ? list : list.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return isSorted ? list : list.toSorted(byName)
 }
 
-function groupsOf<T extends Spreadable>(machines: readonly T[], domain: Domain): ReadonlyMap<string, readonly T[]> {
+interface Group<T> {
+  readonly domains: readonly string[]
+  readonly members: T[]
+}
+
+const byName = (a: { readonly name: string } | undefined, b: { readonly name: string } | undefined): number =>
+  (a?.name ?? '') < (b?.name ?? '') ? -1 : (a?.name ?? '') > (b?.name ?? '') ? 1 : 0
+
+/** Machines of one place; the places in the order of their domains. */
+function groupsOf<T extends Spreadable>(candidates: readonly T[]): readonly Group<T>[] {
   const groups = new Map<string, T[]>()
-  for (const machine of machines) {
-    const key = domainOf(machine, domain)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [machine])
-    else group.push(machine)
+  for (const candidate of candidates) {
+    const place = candidate.place ?? placeOf(candidate.machine, candidate.class)
+    const group = groups.get(place)
+    if (group === undefined) groups.set(place, [candidate])
+    else group.push(candidate)
   }
-  return new Map([...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return [...groups]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([place, members]) => ({ domains: place.split('\n'), members }))
+}
+
+/** One machine of each class that was never tried, the first by name. */
+function freshOf<T extends Spreadable>(
+  groups: readonly Group<T>[],
+  tried: ReadonlyMap<string, number>,
+  isTaken: (candidate: T) => boolean,
+): Iterable<T> {
+  const first = new Map<string, T>()
+  for (const { domains, members } of groups) {
+    const [cls = ''] = domains
+    if ((tried.get(cls) ?? 0) > 0) continue
+    const head = members.find((m) => !isTaken(m))
+    const best = first.get(cls)
+    if (head !== undefined && (best === undefined || byName(head, best) < 0)) first.set(cls, head)
+  }
+  return first.values()
 }
 
 /** From each domain in turn, and within it from the next kind of domain in turn; no further than somebody asks. */
-function* inTurns<T extends Spreadable>(machines: readonly T[], domains: readonly Domain[]): Generator<T> {
+function* inTurns<T extends Spreadable>(groups: readonly Group<T>[], domains: readonly Domain[]): Generator<T> {
   const [domain, ...rest] = domains
-  if (domain === undefined || machines.length <= 1) {
-    yield* machines
+  const [only, ...others] = groups
+  if (only === undefined) return
+  if (domain === undefined || others.length === 0) {
+    yield* others.length === 0 ? only.members : inOrderOfNames(groups.flatMap((g) => g.members))
     return
   }
-  let queues = [...groupsOf(machines, domain).values()].map((group) => inTurns(group, rest))
+  const at = DOMAINS.indexOf(domain)
+  const parts = Map.groupBy(groups, (g) => g.domains[at] ?? '')
+  let queues = [...parts.values()].map((part) => inTurns(part, rest))
   while (queues.length > 0) {
     const left: Generator<T>[] = []
     for (const queue of queues) {

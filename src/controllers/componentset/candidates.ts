@@ -28,7 +28,8 @@ export interface Survey {
 }
 
 export interface SurveyInput {
-  readonly members: readonly Reading[]
+  /** Of the members. */
+  readonly count: number
   readonly revisions: Revisions
   readonly rules: Rules
   /** Why the component cannot go to its target beside what runs on a machine. */
@@ -51,28 +52,34 @@ export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecid
 
 type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
 
-export function surveyOf(track: Track, input: SurveyInput): Survey {
+/** Looks at one machine after the other, in the order of the members, and says at the end what it saw. */
+export interface Surveyor {
+  readonly add: (reading: Reading, at: number) => void
+  readonly survey: () => Survey
+}
+
+export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const sound: Reading[] = []
   const broken: Reading[] = []
   const goingBack = new Set<Reading>()
   const skipped = new Map<string, string>()
   const triedByClass = new Map<string, number>()
-  const marks = new Uint8Array(input.members.length)
+  const marks = new Uint8Array(input.count)
   const counts = { updated: 0, failed: 0, unmet: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
   // Going to what nobody has tried yet is no way back, whatever a machine had before.
   const newer = track.isProven ? newerTargets(track.component, input.revisions) : []
   const isBack = newer.some((t) => !isSameTarget(t, goal))
-  for (const [at, reading] of input.members.entries()) {
+  const add = (reading: Reading, at: number): void => {
     const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
     if ((isFailed && !mayRetry(reading, track, input)) || isStuck) counts.failed++
     if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
-    if (isHere) continue
+    if (isHere) return
     const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
-    if (verdict === 'Never') continue
+    if (verdict === 'Never') return
     if (verdict === 'Others') marks[at] = MARKS.othersDecide
     else if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
@@ -82,8 +89,11 @@ export function surveyOf(track: Track, input: SurveyInput): Survey {
       firstUnmet ??= `${reading.name}: ${verdict.unmet}`
     } else skipped.set(reading.name, verdict.skipped)
   }
-  const tried = counts.updated + counts.failed
-  return { track, sound, broken, goingBack, skipped, ...counts, firstUnmet, tried, marks, triedByClass }
+  const survey = (): Survey => {
+    const tried = counts.updated + counts.failed
+    return { track, sound, broken, goingBack, skipped, ...counts, firstUnmet, tried, marks, triedByClass }
+  }
+  return { add, survey }
 }
 
 const STUCK: Verdict = { skipped: 'it did not get ready for the version within the progress deadline' }

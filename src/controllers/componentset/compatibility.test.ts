@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/rollout-model.ts'
-import { compatibilityOf, specsIn } from './compatibility.ts'
+import { compatibilityOf, mixesOf, specsIn } from './compatibility.ts'
 
 const specs = [
   component('kubelet', '1.34.0', { requires: [{ component: 'containerd', range: '<2.2' }] }),
@@ -13,7 +13,8 @@ const specs = [
 const specOf = specsIn(new Map(specs.map((c) => [c.metadata.name ?? '', c])))
 
 describe('a component on a machine', () => {
-  const to = (name: string, version: string) => compatibilityOf({ component: name, version, config: undefined }, specOf)
+  const to = (name: string, version: string) =>
+    compatibilityOf({ component: name, version, config: undefined }, specOf, mixesOf(specOf))
   test.each([
     ['goes where what it needs runs', 'kubelet', '1.35.0', 'containerd 2.1.0\nkubelet 1.34.0', undefined],
     ['waits for what it needs', 'kubelet', '1.35.0', 'containerd 2.0.0', 'it needs containerd >=2.1, and 2.0.0 runs'],

@@ -11,23 +11,45 @@ export function isInRange(version: string, range: string): boolean {
   return parsed !== undefined && parseRange(range)?.(parsed) === true
 }
 
-/** Answers why not. `runs` is what a Reading says: `name version` a line. */
-export function compatibilityOf(goal: Target, specOf: SpecOf): (runs: string) => string | undefined {
-  const known = new Map<string, string | undefined>()
-  const needs = goal.version === '' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
+type Needs = NonNullable<MachineComponentSpec['requires']>
+
+/** What runs on machines that run the same. */
+interface Mix {
+  readonly versions: ReadonlyMap<string, string>
+  /** Of these, those that need others; most components need none. */
+  readonly needy: readonly { readonly name: string; readonly version: string; readonly needs: Needs }[]
+}
+
+export type MixOf = (runs: string) => Mix
+
+/** `runs` is what a Reading says: `name version` a line. */
+export function mixesOf(specOf: SpecOf): MixOf {
+  const known = new Map<string, Mix>()
   return (runs) => {
-    if (known.has(runs)) return known.get(runs)
-    const versions = new Map(runs.split('\n').map((line) => line.split(' ', 2) as [string, string]))
-    const why = lacks(needs, versions) ?? breaks(goal, versions, specOf)
-    known.set(runs, why)
-    return why
+    const before = known.get(runs)
+    if (before !== undefined) return before
+    const lines = runs.split('\n').filter((line) => line !== '')
+    const versions = new Map(lines.map((line) => line.split(' ', 2) as [string, string]))
+    const needy = [...versions].flatMap(([name, version]) => {
+      const needs = specOf(name, version)?.requires
+      return needs === undefined || needs.length === 0 ? [] : [{ name, version, needs }]
+    })
+    const mix = { versions, needy }
+    known.set(runs, mix)
+    return mix
   }
 }
 
-function lacks(
-  needs: NonNullable<MachineComponentSpec['requires']>,
-  versions: ReadonlyMap<string, string>,
-): string | undefined {
+/** Answers why not. */
+export function compatibilityOf(goal: Target, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
+  const needs = goal.version === '' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
+  return (runs) => {
+    const mix = mixOf(runs)
+    return lacks(needs, mix) ?? breaks(goal, mix)
+  }
+}
+
+function lacks(needs: Needs, { versions }: Mix): string | undefined {
   for (const { component, range } of needs) {
     const running = versions.get(component)
     if (running === undefined || !isInRange(running, range))
@@ -37,11 +59,10 @@ function lacks(
 }
 
 /** What is broken already is not made worse. */
-function breaks(goal: Target, versions: ReadonlyMap<string, string>, specOf: SpecOf): string | undefined {
+function breaks(goal: Target, { versions, needy }: Mix): string | undefined {
   const before = versions.get(goal.component)
-  for (const [name, version] of versions) {
-    if (name === goal.component) continue
-    const need = specOf(name, version)?.requires?.find((r) => r.component === goal.component)
+  for (const { name, version, needs } of needy) {
+    const need = name === goal.component ? undefined : needs.find((r) => r.component === goal.component)
     if (need === undefined || before === undefined || !isInRange(before, need.range)) continue
     if (goal.version === '' || !isInRange(goal.version, need.range))
       return `${name} ${version}, which runs, needs ${goal.component} ${need.range}`

@@ -5,8 +5,8 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { blocksSeen } from './blocks.ts'
-import { type Survey, surveyOf } from './candidates.ts'
-import { type SpecOf, compatibilityOf, specsIn } from './compatibility.ts'
+import { type Survey, surveyorOf } from './candidates.ts'
+import { type SpecOf, compatibilityOf, mixesOf, specsIn } from './compatibility.ts'
 import { holdOf, holdsOn } from './holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { type Outage, outageOf } from './outage.ts'
@@ -123,7 +123,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
     ...droppedComponents(revisions),
     ...(set.status?.waves ?? []).map((w) => w.component),
   ])
-  return new Map([...names].map((name, i) => [name, i]))
+  return new Map([...names].toSorted().map((name, i) => [name, i]))
 }
 
 /** Machines of slices that the selector does not match any more. */
@@ -181,9 +181,10 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 
 export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
+  const mixOf = mixesOf(specOf)
   const refused = recentlyRefused(seen.permits, now)
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
-  return context.tracks.map((track) => {
+  const surveyors = context.tracks.map((track) => {
     const others = rivals.get(track.component)
     // Whoever declares what this set dropped has it now, whatever the priorities are.
     const heirs = track.isRemoval ? declarersOf(track.component, seen) : []
@@ -191,9 +192,9 @@ export function surveysOf(context: Context): readonly Survey[] {
       ? (machine: Machine) => heirs.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
       : (machine: Machine, decidedBy: string | undefined) =>
           rivalFor(others, seen.set, machine, decidedBy)?.set.metadata.name
-    const incompatible = compatibilityOf(track.target ?? track.declared, specOf)
-    return surveyOf(track, {
-      members,
+    const incompatible = compatibilityOf(track.target ?? track.declared, specOf, mixOf)
+    return surveyorOf(track, {
+      count: members.length,
       revisions,
       rules,
       incompatible,
@@ -205,6 +206,9 @@ export function surveysOf(context: Context): readonly Survey[] {
       overdueBefore,
     })
   })
+  // Machine by machine: what one says of its components lies close together.
+  for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
+  return surveyors.map((s) => s.survey())
 }
 
 /** Machines that are down for any reason, or may be because of a slice of ours. */

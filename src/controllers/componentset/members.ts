@@ -68,25 +68,34 @@ const nodeOf = (nodes: Lookup<Node>, machine: Machine): Node | undefined => {
   return node?.metadata.uid === ref?.uid ? node : undefined
 }
 
+/** How many more readings are kept than there are members, before those of machines that are gone are let go. */
+const MOST_STALE = 1.5
+
 /** Readings of machines that did not change since the last look: thousands are the same each time. */
 export class ReadingMemo {
   #components = ''
-  #known = new WeakMap<Machine, { readonly node: Node | undefined; readonly reading: Reading }>()
+  #known = new Map<string, Reading>()
 
   read(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
-    const known = this.#known.get(machine)
-    if (known !== undefined && known.node === node) return known.reading
+    const name = machine.metadata.name ?? ''
+    const known = this.#known.get(name)
+    if (known !== undefined && known.machine === machine && known.node === node) return known
     const reading = readMachine(machine, node, indexOf)
-    this.#known.set(machine, { node, reading })
+    this.#known.set(name, reading)
     return reading
   }
 
   /** What is remembered holds for one list of components. */
   forComponents(indexOf: ReadonlyMap<string, number>): this {
     const components = [...indexOf.keys()].join(' ')
-    if (components !== this.#components) this.#known = new WeakMap()
+    if (components !== this.#components) this.#known = new Map()
     this.#components = components
     return this
+  }
+
+  /** These are all there are. */
+  keepOnly(members: readonly Reading[]): void {
+    if (this.#known.size > members.length * MOST_STALE + 1) this.#known = new Map(members.map((m) => [m.name, m]))
   }
 }
 
@@ -102,6 +111,7 @@ export function readMembers(
   const known = memo.forComponents(indexOf)
   const members: Reading[] = []
   for (const m of machines) if (isMember(selector, m)) members.push(known.read(m, nodeOf(nodes, m), indexOf))
+  known.keepOnly(members)
   return inOrderOfNames(members)
 }
 

@@ -11,7 +11,7 @@ import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from './reading.ts'
 import { type Target, revisionHash, shortened } from './revisions.ts'
 import type { Seen, Wave } from './seen.ts'
-import { pickSpread } from '#nodeops/spread.ts'
+import { type Domain, pickOrdered } from '#nodeops/spread.ts'
 import { isWaveTo } from './tracks.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
@@ -87,15 +87,6 @@ export interface OpenInput {
   readonly taken: ReadonlySet<string>
 }
 
-const without = (survey: Survey, taken: ReadonlySet<string>): Survey =>
-  taken.size === 0
-    ? survey
-    : {
-        ...survey,
-        sound: survey.sound.filter((r) => !taken.has(r.name)),
-        broken: survey.broken.filter((r) => !taken.has(r.name)),
-      }
-
 export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenInput): Opened {
   const { track, sound, broken, goingBack } = survey
   const { target } = track
@@ -108,7 +99,8 @@ export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenI
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
   if (room.slices >= MOST_OPEN_SLICES) return nothing(tooManySlices(room))
-  const picked = pick(without(survey, taken), Math.min(place.left, MAX_TARGETS), room.free, rollout.spread, isRecovery)
+  const most = Math.min(place.left, MAX_TARGETS)
+  const picked = pick(survey, { most, free: room.free, spread: rollout.spread, isRecovery, taken })
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = waves.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
@@ -130,23 +122,30 @@ export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenI
 }
 
 /** Those that failed first when going back; machines that are down anyway cost nothing; then evenly over the domains. */
-function pick(
-  survey: Survey,
-  most: number,
-  free: number,
-  spread: Parameters<typeof pickSpread>[2],
-  isRecovery: boolean,
-): readonly Reading[] {
-  const { track, sound, broken, goingBack, triedByClass } = survey
+function pick(survey: Survey, { most, free, spread, isRecovery, taken }: PickWish): readonly Reading[] {
+  const { track, sound, broken, goingBack, triedByClass: tried } = survey
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
+  const isTaken = ({ name }: Reading) => taken.has(name)
+  const take = (list: readonly Reading[], count: number, chosen: readonly Reading[] = []) => {
+    const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
+    return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
+  }
   // An unproven version is tried on sound machines first: a broken one would prove nothing.
-  const first = track.isProven || sound.length === 0 ? pickSpread(mine(broken), most, spread, triedByClass) : []
+  const first = track.isProven || sound.length === 0 ? take(mine(broken), most) : []
   const room = Math.max(0, Math.min(most - first.length, free))
   const sounds = mine(sound)
   const hurt = isRecovery ? sounds.filter((r) => r.reported[track.index]?.state === 'RolledBack') : []
-  const next = pickSpread(hurt, room, spread, triedByClass)
-  const rest = hurt.length === 0 ? sounds : sounds.filter((r) => !hurt.includes(r))
-  return [...first, ...next, ...pickSpread(rest, room - next.length, spread, triedByClass)]
+  const next = take(hurt, room)
+  return [...first, ...next, ...take(sounds, room - next.length, next)]
+}
+
+interface PickWish {
+  readonly most: number
+  /** Sound machines that may go down. */
+  readonly free: number
+  readonly spread: readonly Domain[]
+  readonly isRecovery: boolean
+  readonly taken: ReadonlySet<string>
 }
 
 export interface AskInput {
@@ -235,8 +234,9 @@ export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave
   const before = seen.permits.get(wave.permit ?? '')
   const again = askAgainAt(before)
   if (again !== undefined && now < again) return { ...nothing(undefined), wave }
-  const free = without(survey, input.taken)
-  const open = new Map([...free.sound, ...free.broken].map((r) => [r.name, r]))
+  const wanted = new Set(wave.machines)
+  const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
+  const open = new Map(left.map((r) => [r.name, r]))
   const targets = wave.machines.flatMap((name) => open.get(name) ?? [])
   // What cannot be asked for any more is picked anew with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), wave: undefined }

@@ -3,6 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { placeOf } from '#nodeops/spread.ts'
 import { hardwareClass } from '#nodeops/hardware-class.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { Target } from './revisions.ts'
@@ -15,11 +16,14 @@ export type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
 
 export interface Reading {
   readonly machine: Machine
+  readonly node: Node | undefined
   readonly name: string
   readonly uid: string
   readonly health: Health
   readonly why: string
   readonly class: string
+  /** All its domains in one text. */
+  readonly place: string
   /** Every component that runs, with its version, in one line each: equal on most machines. */
   readonly runs: string
   /** Set when nothing but this component is wrong: a new version of it may be what heals the machine. */
@@ -43,48 +47,60 @@ const JOINING: ReadonlySet<string | undefined> = new Set([
   'Installing',
 ])
 
+/** Read thousands at a time after a start: one pass over what the machine says, and one object. */
 export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
-  const told: (Told | undefined)[] = Array.from({ length: indexOf.size })
-  const reported: (Reported | undefined)[] = Array.from({ length: indexOf.size })
+  const { spec, status, metadata } = machine
+  const told = byIndex<Told>(spec.components, indexOf)
+  const reported = byIndex<Reported>(status?.components, indexOf)
   let isBusy = false
+  let runs = ''
   let broken: Reported | undefined
   let brokenCount = 0
-  for (const t of machine.spec.components ?? []) {
-    const i = indexOf.get(t.name)
-    if (i !== undefined) told[i] = t
+  for (const t of spec.components ?? []) {
     if (t.switch !== undefined) isBusy = true
   }
-  for (const r of machine.status?.components ?? []) {
-    const i = indexOf.get(r.name)
-    if (i !== undefined) reported[i] = r
+  for (const r of status?.components ?? []) {
     if (isSwitching(r.state)) isBusy = true
-    if (isBad(r.state, machine.status?.phase)) {
+    if (r.version !== undefined) runs += `${r.name} ${r.version}\n`
+    if (isBad(r.state, status?.phase)) {
       broken = r
       brokenCount++
     }
   }
   const { health, why } = healthOf(machine, node)
-  const isOnlyComponents = health === 'Up' || (machine.status?.phase === 'Failed' && health === 'Broken')
-  const base = {
+  const isOnlyComponents = health === 'Up' || (status?.phase === 'Failed' && health === 'Broken')
+  const kind = hardwareClass(machine, node)
+  const isBroken = broken !== undefined && health !== 'Joining' && isOnlyComponents
+  return {
     machine,
-    name: machine.metadata.name ?? '',
-    uid: machine.metadata.uid ?? '',
-    class: hardwareClass(machine, node),
-    runs: runsOf(machine),
+    node,
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    health: isBroken ? 'Broken' : health,
+    why: isBroken ? `component ${broken?.name} is ${broken?.state}` : why,
+    class: kind,
+    place: placeOf(machine, kind),
+    runs,
+    brokenBy: isBroken && brokenCount === 1 ? broken?.name : undefined,
     isBusy,
     told,
     reported,
   }
-  if (broken === undefined || health === 'Joining' || !isOnlyComponents)
-    return { ...base, health, why, brokenBy: undefined }
-  const brokenBy = brokenCount === 1 ? broken.name : undefined
-  return { ...base, health: 'Broken', why: `component ${broken.name} is ${broken.state}`, brokenBy }
 }
 
-const runsOf = ({ status }: Machine): string =>
-  (status?.components ?? [])
-    .flatMap(({ name, version }) => (version === undefined ? [] : [`${name} ${version}`]))
-    .join('\n')
+/** Most machines have exactly the components of their set, in the order of names: then the list is the one that they have. */
+function byIndex<T extends { readonly name: string }>(
+  list: readonly T[] = [],
+  indexOf: ReadonlyMap<string, number>,
+): readonly (T | undefined)[] {
+  if (list.length === indexOf.size && list.every((one, i) => indexOf.get(one.name) === i)) return list
+  const out = Array<T | undefined>(indexOf.size).fill(undefined)
+  for (const one of list) {
+    const i = indexOf.get(one.name)
+    if (i !== undefined) out[i] = one
+  }
+  return out
+}
 
 /** RolledBack alone is not bad: the version before runs. It explains a machine that is Failed. */
 const isBad = (state: ComponentState, phase: string | undefined): boolean =>
