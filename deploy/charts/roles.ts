@@ -142,7 +142,8 @@ const controllers: RoleEntry = {
     core(['pods'], [...LOOK, 'delete']),
     core(['pods/eviction'], ['create']),
     core(['namespaces'], LOOK),
-    apps(['daemonsets'], LOOK),
+    // Which template is the newest is told by the revisions of the workload.
+    apps(['daemonsets', 'controllerrevisions'], LOOK),
     on('policy')(['poddisruptionbudgets'], LOOK),
     certificates(['certificatesigningrequests'], LOOK),
     certificates(['certificatesigningrequests/approval'], CHANGE),
