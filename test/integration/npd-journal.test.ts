@@ -1,0 +1,99 @@
+// A journal written by a real systemd-journald, in a mount namespace of its own, followed by the agent's monitors and counted by its log counter.
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { getuid } from 'node:process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { JournalReader, type JournalEntry } from '#agent/detect/npd/journal.ts'
+import { countLines, countOptions, type CountOptions } from '#agent/detect/npd/log-count.ts'
+import { systemClock } from '#lib/clock.ts'
+import { eventually } from './agent-bench.ts'
+
+const JOURNALD = '/lib/systemd/systemd-journald'
+const canRun = getuid?.() === 0 && existsSync(JOURNALD)
+const CANNOT = 'needs root and systemd-journald'
+
+let daemon: ChildProcess | undefined
+const inside = (path: string): string => `/proc/${daemon?.pid ?? 0}/root${path}`
+const journal = (): string => inside('/run/log/journal')
+
+beforeAll(async () => {
+  if (!canRun) return
+  const start = `mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal /run/log/journal && exec ${JOURNALD}`
+  daemon = spawn('unshare', ['--mount', '/bin/sh', '-c', start], { stdio: 'ignore' })
+  const socket = (): boolean => existsSync(inside('/run/systemd/journal/dev-log'))
+  await eventually('the journal', socket, Boolean)
+  await eventually(
+    'its first entry',
+    () => write('start', 'here'),
+    () => existsSync(journal()),
+  )
+})
+
+afterAll(async () => {
+  if (daemon === undefined) return
+  daemon.kill('SIGKILL')
+  await once(daemon, 'exit')
+})
+
+const write = (identifier: string, message: string): void => {
+  const socket = inside('/run/systemd/journal/dev-log')
+  execFileSync('logger', ['--socket', socket, '--tag', identifier, '--', message])
+}
+
+const follow = (after: string | undefined, entries: JournalEntry[]): JournalReader => {
+  const reader = new JournalReader({
+    path: journal(),
+    identifiers: ['dockerd'],
+    clock: systemClock,
+    sinceMs: Date.now() - 60_000,
+    after,
+    onEntry: (e) => entries.push(e),
+    onProblem: () => undefined,
+  })
+  reader.start()
+  return reader
+}
+
+test('entries of the identifier come as they are written, and after a restart those since', async (context) => {
+  if (!canRun) return context.skip(CANNOT)
+  const entries: JournalEntry[] = []
+  const said = (): readonly string[] => entries.map((e) => e.message)
+  write('dockerd', 'before anybody looked')
+  const first = follow(undefined, entries)
+  await eventually('the entry from before', said, (m) => m.length === 1)
+  write('other', 'somebody else')
+  write('dockerd', 'one')
+  await eventually('an entry', said, (m) => m.at(-1) === 'one')
+  const { cursor } = first
+  first.close()
+  write('dockerd', 'while nobody looked')
+  const second = follow(cursor, entries)
+  write('dockerd', 'two')
+  await eventually('the last entry', said, (m) => m.at(-1) === 'two')
+  second.close()
+  expect(said()).toEqual(['before anybody looked', 'one', 'while nobody looked', 'two'])
+  return undefined
+})
+
+test('lines of a journal are counted', async (context) => {
+  if (!canRun) return context.skip(CANNOT)
+  for (const text of ['Started x.', 'Started x.', 'Stopping x...', 'Started x.', 'unrelated']) write('systemd', text)
+  const options = (count: number): CountOptions =>
+    countOptions([
+      '--journald-source=systemd',
+      `--log-path=${journal()}`,
+      `--count=${count}`,
+      '--pattern=Started x.',
+      '--revert-pattern=Stopping x...',
+    ]) as CountOptions
+  const ask = (count: number) => countLines(options(count), Date.now() - 60_000, 10_000)
+  await eventually(
+    'the lines',
+    () => ask(2),
+    (r) => r.status === 'NonOk',
+  )
+  expect(await ask(2)).toEqual({ status: 'NonOk', message: 'Found 2 matching logs, which meets the threshold of 2' })
+  expect(await ask(3)).toEqual({ status: 'Ok', message: '' })
+  return undefined
+})
