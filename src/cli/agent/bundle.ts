@@ -1,8 +1,10 @@
 // Makes what a host needs to run an agent: two files of plain JavaScript and the unit. The bundler is a tool of whoever makes a release; no agent needs it.
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
 
 export interface BundleOptions {
@@ -50,9 +52,28 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
   const itsNode = join(prefix, 'bin/node')
   if (node !== undefined) {
     mkdirSync(join(out, 'bin'), { recursive: true })
-    cpSync(node, join(out, 'bin/node'), { dereference: true })
+    copyFileSync(node, join(out, 'bin/node'))
+    mkdirSync(join(out, 'lib'), { recursive: true })
+    for (const library of rareLibraries(node)) copyFileSync(library, join(out, 'lib', basename(library)))
   }
   const unit = agentUnit({ node: itsNode, folder: prefix, root: AGENT_FOLDER })
   writeFileSync(join(out, 'kubenode-agent.service'), unit)
+  writeFileSync(join(out, 'join.sh'), joinScript(), { mode: 0o755 })
   return made
+}
+
+/** Small systems lack them; the C library itself is always that of the host. */
+const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/
+
+/** Paths of the libraries that come with a Node: it must start on a host with nothing but a C library. */
+function rareLibraries(node: string): readonly string[] {
+  try {
+    const said = execFileSync('ldd', [node], { encoding: 'utf8' })
+    return [...said.matchAll(/^\s*(\S+) => (\/\S+)/gm)].flatMap(([, name, path]) =>
+      name !== undefined && path !== undefined && RARE.test(name) ? [path] : [],
+    )
+  } catch {
+    // Linked statically, or not for this system.
+    return []
+  }
 }

@@ -1,7 +1,17 @@
 // Makes this host a node in one line: puts the agent into place, leaves it the join bundle, and starts it. The agent itself does the joining and may be cut
 // off at any moment; running the line again goes on.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { argv, execPath, geteuid, stderr } from 'node:process'
@@ -65,9 +75,10 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
 function copyPrograms(from: string, prefix: string, node: string): void {
   mkdirSync(join(prefix, 'bin'), { recursive: true })
   for (const name of ['agent.mjs', 'supervisor.mjs']) cpSync(join(from, name), join(prefix, name))
+  if (existsSync(join(from, 'lib'))) cpSync(join(from, 'lib'), join(prefix, 'lib'), { recursive: true })
   const own = join(prefix, 'bin/node')
   // A running program cannot be written over, but another can take its name.
-  cpSync(node, `${own}.partial`, { dereference: true })
+  copyFileSync(node, `${own}.partial`)
   chmodSync(`${own}.partial`, 0o755)
   renameSync(`${own}.partial`, own)
 }

@@ -23,6 +23,7 @@ StartLimitIntervalSec=0
 Type=simple
 ExecStart=${node} --max-old-space-size=24 --max-semi-space-size=1 ${folder}/supervisor.mjs ${folder}/agent.mjs --host --root ${root}
 Environment=NODE_COMPILE_CACHE=${root}/cache
+Environment=LD_LIBRARY_PATH=${folder}/lib
 Restart=always
 RestartSec=2
 # Joining was refused, the identity is a copy, another agent runs: a person has to look.

@@ -1,0 +1,172 @@
+// One machine with a real systemd as its first process, over a shared Debian tree; what is written in it is its own and goes with it.
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { geteuid, kill } from 'node:process'
+import { systemClock } from '#lib/clock.ts'
+
+/** Where the nspawn provider keeps the trees that it makes once by debootstrap. */
+const TREES = '/var/lib/kubenode/trees'
+/** Not /tmp: an overlay cannot lie on another one. */
+const PLACE = '/var/tmp'
+/** Of the first hierarchy of control groups; those with one hierarchy need nothing. */
+const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'systemd']
+const CGROUP = '/sys/fs/cgroup'
+const REBOOTS = 133
+
+export const tree = (): string | undefined =>
+  (existsSync(TREES) ? readdirSync(TREES) : [])
+    .filter((name) => !name.includes('.building'))
+    .map((name) => join(TREES, name))
+    .find((path) => existsSync(join(path, 'usr/lib/systemd/systemd')))
+
+/** Why there can be none here; undefined when there can. */
+export function noMachines(): string | undefined {
+  if (geteuid?.() !== 0) return 'machines need root'
+  if (spawnSync('systemd-nspawn', ['--version'], { stdio: 'ignore' }).error !== undefined)
+    return 'systemd-nspawn is not installed'
+  if (tree() === undefined) return `there is no Debian tree in ${TREES} yet`
+  return undefined
+}
+
+export class HostMachine {
+  readonly folder = mkdtempSync(join(PLACE, 'kn-agent-host-'))
+  readonly root = join(this.folder, 'root')
+  readonly #binds: readonly string[]
+  #child: ChildProcess | undefined
+  #isOver = false
+
+  /** `binds`: folders of ours that the machine reads, as `ours:theirs`. */
+  constructor(binds: readonly string[]) {
+    this.#binds = binds
+    for (const name of ['upper', 'work', 'root']) mkdirSync(join(this.folder, name))
+    const layers = `lowerdir=${tree()},upperdir=${join(this.folder, 'upper')},workdir=${join(this.folder, 'work')}`
+    execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', layers, this.root])
+    for (const path of ['etc/machine-id', 'etc/hostname']) rmSync(join(this.root, path), { force: true })
+    writeFileSync(join(this.root, 'etc/hostname'), 'agent-host\n')
+    writeFileSync(join(this.root, 'etc/machine-id'), `${crypto.randomUUID().replaceAll('-', '')}\n`)
+  }
+
+  get #name(): string {
+    return this.folder.split('/').at(-1) ?? ''
+  }
+
+  async boot(): Promise<void> {
+    const log = openSync(join(this.folder, 'console.log'), 'a')
+    // The shell enters its own control groups first; what it becomes inherits them.
+    const groups = CONTROLLERS.filter((c) => existsSync(join(CGROUP, c))).map((c) => this.#group(c))
+    const enter = groups.map((g) => `echo $$ > ${g}/cgroup.procs`).join('; ')
+    const nspawn = [
+      'systemd-nspawn',
+      '-D',
+      this.root,
+      `--machine=${this.#name.slice(-20)}`,
+      '--register=no',
+      '--keep-unit',
+      '--boot',
+      '--console=pipe',
+      // It shares our network, so that it reaches our server, and must not change it.
+      '--capability=all',
+      '--drop-capability=CAP_NET_ADMIN',
+      '--system-call-filter=@keyring bpf',
+      ...this.#binds.map((b) => `--bind-ro=${b}`),
+    ]
+    const child = spawn('sh', ['-c', `${enter}; exec "$@"`, 'sh', ...nspawn], { stdio: ['ignore', log, log] })
+    this.#child = child
+    child.once('exit', (code) => {
+      if (code === REBOOTS && !this.#isOver) void this.boot()
+    })
+    for (let n = 0; n < 300; n++) {
+      const state = this.#leader() === undefined ? '' : this.run('systemctl', 'is-system-running').out.trim()
+      if (state === 'running' || state === 'degraded') return this.#openGroups()
+      await systemClock.sleep(100)
+    }
+    throw new Error(
+      `the machine does not come up: ${readFileSync(join(this.folder, 'console.log'), 'utf8').slice(-2_000)}`,
+    )
+  }
+
+  run(...command: readonly string[]): { readonly code: number; readonly out: string } {
+    const leader = this.#leader()
+    if (leader === undefined) return { code: -1, out: 'it is not running' }
+    const { status, stdout, stderr } = spawnSync('nsenter', ['-t', String(leader), '-a', ...command], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
+    })
+    return { code: status ?? -1, out: `${stdout}${stderr}` }
+  }
+
+  async remove(): Promise<void> {
+    this.#isOver = true
+    const child = this.#child
+    if (child?.exitCode === null) {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      // With its first process everything in it ends; without nspawn alone nothing would.
+      const leader = this.#leader()
+      if (leader === undefined) child.kill('SIGKILL')
+      else kill(leader, 'SIGKILL')
+      await ended
+    }
+    for (
+      let n = 0;
+      n < 50 && spawnSync('umount', ['-R', this.root]).status !== 0 && existsSync(join(this.root, 'etc'));
+      n++
+    )
+      await systemClock.sleep(100)
+    rmSync(this.folder, { recursive: true, force: true })
+    for (const c of CONTROLLERS) removeGroups(join(CGROUP, c, this.#name))
+  }
+
+  /** The first process of the machine, as we see it. */
+  #leader(): number | undefined {
+    const nspawn = this.#child?.pid
+    if (nspawn === undefined || this.#child?.exitCode !== null) return undefined
+    const children = readdirSync('/proc').filter((p) => /^\d+$/.test(p) && parentOf(p) === nspawn)
+    return children.length === 0 ? undefined : Number(children[0])
+  }
+
+  #group(controller: string): string {
+    const folder = join(CGROUP, controller, this.#name)
+    mkdirSync(folder, { recursive: true })
+    if (controller === 'cpuset')
+      for (const file of ['cpuset.cpus', 'cpuset.mems'])
+        writeFileSync(join(folder, file), readFileSync(join(CGROUP, 'cpuset', file)))
+    return folder
+  }
+
+  /** Runtimes of containers make control groups of their own. */
+  #openGroups(): void {
+    for (const c of CONTROLLERS.slice(0, -1)) this.run('mount', '-o', 'remount,bind,rw', join(CGROUP, c))
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+function removeGroups(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeGroups(join(folder, entry.name))
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Something in it ends just now; an empty group costs nothing.
+  }
+}
