@@ -56,7 +56,9 @@ function soak(wave: Wave, reading: StepReading): Wave {
   const until = Date.parse(wave.soakUntil ?? '')
   // A clock that went back would otherwise stretch the soak by as much.
   if (!(until - now <= soakMs + 1_000)) return soak({ ...wave, soakUntil: wholeSecond(now + soakMs) }, reading)
-  const next = rules.nextPhase(wave.phase, 'pass', { soakOver: now >= until, inspectionsHold: true })
+  // No soak was asked for: waiting for the end of the second would be most of what such a step takes.
+  const soakOver = soakMs === 0 || now >= until
+  const next = rules.nextPhase(wave.phase, 'pass', { soakOver, inspectionsHold: true })
   if (next === undefined) return { ...wave, waitingFor: waitingSince(wave.waitingFor, soaking(wave), now) }
   const { waitingFor: _, ...passed } = wave
   return { ...passed, phase: next }
