@@ -5,6 +5,7 @@ import { invalid, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Schema } from '#schema/schema.ts'
 import type { BuiltinSchema, Draft, ScalePaths } from '../builtin/kind.ts'
+import { formatJson } from '../codec/json.ts'
 import { DecodeError, readTypedField } from '../codec/typed.ts'
 import {
   applyDefaults,
@@ -250,7 +251,7 @@ function cellOf([value]: readonly unknown[], type: string, now: number): string 
     case 'boolean':
       return typeof value === 'boolean' ? value : null
     default:
-      return typeof value === 'string' ? value : JSON.stringify(value)
+      return typeof value === 'string' ? value : formatJson(value)
   }
 }
 

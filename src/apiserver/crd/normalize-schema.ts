@@ -1,5 +1,7 @@
 // A posted OpenAPI schema as the Go struct JSONSchemaProps keeps it: unknown keywords go and are told, empty ones vanish.
+import { goJsonKind } from '#lib/go-text.ts'
 import { isObject } from '#lib/json.ts'
+import { DecodeError } from '../codec/typed.ts'
 import type { Fields } from './definition.ts'
 
 type Keep =
@@ -61,10 +63,15 @@ const KEYWORDS: Readonly<Record<string, Keep | undefined>> = {
 }
 
 export function normalizeSchema(schema: unknown, path: string, unknown: string[]): unknown {
-  if (!isObject(schema)) return schema
+  // a null is an empty schema in Go; what is no schema at all cannot be read
+  if (schema === null) return {}
+  if (!isObject(schema))
+    throw new DecodeError(
+      `json: cannot unmarshal ${goJsonKind(schema)} into Go struct field JSONSchemaProps.${path} of type v1.JSONSchemaProps`,
+    )
   const out: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(schema)) {
-    const keep = KEYWORDS[key]
+    const keep = Object.hasOwn(KEYWORDS, key) ? KEYWORDS[key] : undefined
     const at = `${path}.${key}`
     if (keep === undefined) unknown.push(at)
     else if (value !== null && value !== undefined) {
@@ -79,7 +86,8 @@ function keptValue(keep: Keep, value: unknown, path: string, unknown: string[]):
   const all = (list: readonly unknown[]) => list.map((s, i) => normalizeSchema(s, `${path}[${i}]`, unknown))
   switch (keep) {
     case 'schema':
-      return normalizeSchema(value, path, unknown)
+      // additional properties may be allowed or not without a schema
+      return typeof value === 'boolean' ? value : normalizeSchema(value, path, unknown)
     case 'schemaOrList':
       return Array.isArray(value) ? all(value) : normalizeSchema(value, path, unknown)
     case 'schemas':

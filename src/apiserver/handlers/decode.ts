@@ -2,6 +2,7 @@
 import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
+import { formatJson } from '../codec/json.ts'
 import { DecodeError } from '../codec/typed.ts'
 import type { ReadObject } from '../http/body.ts'
 import type { FieldValidation } from '../http/query.ts'
@@ -85,7 +86,7 @@ function checkCustomKind(served: Served, given: { readonly [field: string]: unkn
   const { kind, apiVersion } = given
   const wanted = apiVersionOf(served.type)
   if (typeof kind !== 'string' || kind === '') {
-    const body = JSON.stringify(given)
+    const body = formatJson(given)
     const shown = body.length <= SHOWN_CHARACTERS ? body : `${body.slice(0, SHOWN_CHARACTERS)} ...`
     throw badRequest(
       `the object provided is unrecognized (must be of type ${served.type.kind}): Object 'Kind' is missing in '${body}' (${shown})`,

@@ -2,7 +2,9 @@
 // A watcher is a place in the history. It is sent what its reader takes; a reader that falls behind is caught up from the history
 // when it reads again, and when the history no longer reaches back it is told so (410). So a slow reader costs a bounded piece of
 // memory, and never misses a change without knowing.
+import type { Timer } from '#lib/clock.ts'
 import { listOptions, type ListOptions } from '../http/query.ts'
+import { warningHeader } from '../http/warning-header.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -12,10 +14,21 @@ import type { Collection } from '../storage/collection.ts'
 import type { ChangeType, Stored, StoreEvent } from '../storage/stored.ts'
 import type { Call } from './context.ts'
 import { JSON_TYPE, viewOf } from './encode.ts'
-import { atRevision, bookmarkLine, chunkOf, errorLine, lineOf, tableLine } from './watch-line.ts'
+import {
+  atRevision,
+  bookmarkLine,
+  chunkOf,
+  errorLine,
+  joinedChunk,
+  lineOf,
+  lineParts,
+  tableLine,
+} from './watch-line.ts'
 
 /** Bytes on their way to one reader; they are shared by all who watch the same. Beyond it the rest stays in the history. */
 const MAX_UNSENT_BYTES = 1024 * 1024
+/** Of the present state, written in one piece. */
+const TOGETHER_BYTES = 64 * 1024
 /** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
 const STALLED_MS = 60_000
 /** Bookmarks tell idle watchers where they are. */
@@ -50,6 +63,7 @@ class Watcher {
   #sent = 0
   /** Nothing is left to be caught up: changes are written as they happen. */
   #isLive = false
+  #stalled: Timer | undefined
   #headSent = false
   #ended = false
   /** Column definitions are sent with the first table only. */
@@ -91,6 +105,7 @@ class Watcher {
       this.#sent = parts.store.revision
     }
     this.#stop.push(this.#collection.watch(this.#scope, (e) => this.#happened(e)))
+    this.#stop.push(() => this.#stalled?.cancel())
     this.#limitTime()
     response.on('close', () => this.#end())
     response.on('error', () => this.#end())
@@ -110,7 +125,7 @@ class Watcher {
 
   #head(): void {
     const { response, warnings } = this.#call
-    for (const w of warnings) response.appendHeader('warning', `299 - ${JSON.stringify(w)}`)
+    for (const w of warnings) response.appendHeader('warning', warningHeader(w))
     response.writeHead(200, {
       'content-type': JSON_TYPE,
       'cache-control': 'no-cache, private',
@@ -123,17 +138,22 @@ class Watcher {
   #present(): readonly Stored[] {
     const { namespace, name } = this.#scope
     const one = namespace !== undefined && name !== undefined
-    if (one) return [this.#collection.get(namespace, name)].filter((s) => s !== undefined)
+    const present = one ? [this.#collection.get(namespace, name)] : this.#collection.list(namespace)
     const matches = this.#matches
-    return Array.from(this.#collection.list(namespace)).filter((s) => matches === undefined || matches(s))
+    return Array.from(present).filter((s): s is Stored => s !== undefined && (matches === undefined || matches(s)))
   }
 
   /** Writes until nothing is left or the reader has enough for now. */
   #catchUp(): void {
     while (this.#initialNext < this.#initial.length) {
-      const s = this.#initial[this.#initialNext++]
-      const isShown = s !== undefined && (this.#matches === undefined || this.#matches(s))
-      if (isShown && !this.#write(this.#line('ADDED', s, undefined))) return
+      const lines: Buffer[] = []
+      for (let bytes = 0; bytes < TOGETHER_BYTES && this.#initialNext < this.#initial.length; this.#initialNext++) {
+        const s = this.#initial[this.#initialNext]
+        const parts = s === undefined ? [] : this.#parts('ADDED', s)
+        for (const part of parts) bytes += part.length
+        lines.push(...parts)
+      }
+      if (!this.#writeTogether(lines)) return
     }
     this.#initial = []
     if (this.#endsInitial) {
@@ -199,6 +219,13 @@ class Watcher {
     return table
   }
 
+  /** A line of its own, in parts: where it is what is stored, nothing is copied before it is written. */
+  #parts(type: ChangeType, object: Stored): readonly Buffer[] {
+    return this.#call.accept.as === 'Table'
+      ? [this.#line(type, object, undefined)]
+      : lineParts(this.#call, type, object)
+  }
+
   /** False: the line is on its way, and no more is to be written before the reader has taken some. */
   #write(line: Buffer): boolean {
     const { response } = this.#call
@@ -207,6 +234,23 @@ class Watcher {
     // framed once for all watchers of the line: each of them would otherwise write three pieces
     if (socket === null) response.write(line)
     else socket.write(chunkOf(line))
+    return this.#hasRoom()
+  }
+
+  /** Many lines that nobody shares, in one piece. */
+  #writeTogether(parts: readonly Buffer[]): boolean {
+    const { response } = this.#call
+    if (this.#ended || response.writableEnded || response.destroyed) return false
+    // an empty chunk would end the answer
+    if (parts.length === 0) return true
+    if (response.socket === null) response.write(Buffer.concat(parts))
+    else response.socket.write(joinedChunk(parts))
+    return this.#hasRoom()
+  }
+
+  #hasRoom(): boolean {
+    const { response } = this.#call
+    const { socket } = response
     if ((socket ?? response).writableLength <= MAX_UNSENT_BYTES) return true
     this.#waitForReader()
     return false
@@ -215,7 +259,7 @@ class Watcher {
   #waitForReader(): void {
     const { response, parts } = this.#call
     const stalled = parts.clock.after(STALLED_MS, () => response.destroy())
-    this.#stop.push(() => stalled.cancel())
+    this.#stalled = stalled
     const writer = response.socket ?? response
     writer.once('drain', () => {
       stalled.cancel()

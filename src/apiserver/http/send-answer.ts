@@ -5,6 +5,7 @@ import { encodeJson } from '../codec/json.ts'
 import type { Answer } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
 import type { Refusal } from '../status/refusal.ts'
+import { warningHeader } from './warning-header.ts'
 
 /** One write of a long answer: large enough that the cost of a write does not show, small beside what a connection holds anyway. */
 const PIECE_BYTES = 256 * 1024
@@ -68,10 +69,4 @@ function sendPieces(response: ServerResponse, parts: readonly Buffer[], clock: C
     })
   }
   more()
-}
-
-/** Quoted text without control characters, in latin1 as headers are. */
-function warningHeader(text: string): string {
-  const quoted = text.replace(/[\\"]/g, (c) => `\\${c}`)
-  return `299 - "${quoted.replace(/[\n\r\t]/g, ' ').replace(/[^\u0020-\u00ff]/g, '?')}"`
 }
