@@ -1,0 +1,169 @@
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import { KINDS } from '#api/kinds.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { seededRandom } from '#lib/random.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { planImport, planUndo } from './import.ts'
+import { type TokenSecret, joinCommand, validity } from './join-command.ts'
+import { runImport } from './run-import.ts'
+
+const NOW = Date.UTC(2026, 0, 5)
+const node = (name: string, labels: Record<string, string> = {}): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels },
+})
+const machine = (name: string, spec: object, annotations: Record<string, string> = {}): Machine => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name, uid: `uid-${name}`, annotations },
+  spec: { channel: 'Agent', ...spec },
+})
+const imported = { [ANNOTATIONS.imported]: 'true' }
+
+describe('an import', () => {
+  test('observes Nodes in the order of their names, with their domains, and leaves what is there', () => {
+    const labels = { [LABELS.zone]: 'a', [LABELS.rack]: 'r1', [LABELS.pool]: 'db', other: 'x' }
+    const steps = planImport({
+      names: ['n-2', 'n-1', 'n-1', 'managed', 'nowhere'],
+      nodes: [node('n-1', labels), node('n-2'), node('managed')],
+      machines: [machine('managed', {}, { [ANNOTATIONS.commit]: 'c0ffee'.repeat(7) })],
+    })
+    expect(steps.map((s) => `${s.kind} ${s.name}`)).toEqual([
+      'There managed',
+      'Create n-1',
+      'Create n-2',
+      'Missing nowhere',
+    ])
+    expect(steps[0]).toMatchObject({ says: 'machine/managed manages it, since commit c0ffeec0ffee' })
+    expect(steps[1]).toMatchObject({
+      machine: {
+        metadata: { name: 'n-1', annotations: imported, labels: { [LABELS.pool]: 'db' } },
+        spec: { channel: 'Observe', provider: { name: 'static' }, pool: 'db', zone: 'a', rack: 'r1' },
+      },
+    })
+  })
+
+  test('knows a machine by the Node that it became', () => {
+    const known = { ...machine('m', {}), status: { nodeRef: { name: 'n-1', uid: 'u' } } } as Machine
+    expect(planImport({ names: ['n-1'], nodes: [node('n-1')], machines: [known] })[0]?.kind).toBe('There')
+  })
+
+  test('is undone only where it made the machine, and that is still only observed', () => {
+    const machines = [
+      machine('mine', { channel: 'Observe' }, imported),
+      machine('theirs', { channel: 'Observe' }),
+      machine('managed', {}, imported),
+      machine('declared', { channel: 'Observe' }, { ...imported, [ANNOTATIONS.commit]: 'c' }),
+    ]
+    const names = ['mine', 'theirs', 'managed', 'declared', 'gone']
+    expect(planUndo(names, machines).map((s) => `${s.kind} ${s.name}`)).toEqual([
+      'Keep declared',
+      'Gone gone',
+      'Keep managed',
+      'Delete mine',
+      'Keep theirs',
+    ])
+  })
+})
+
+function world() {
+  const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
+  const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds })
+  const said: string[] = []
+  const io = { out: (s: string) => void said.push(s), err: (s: string) => void said.push(s), env: {} }
+  return { fake, client: fake.client({ actor: 'cli' }), said, io: io as unknown as Parameters<typeof runImport>[1] }
+}
+
+describe('carrying an import out', () => {
+  test('twice makes each machine once; a dry run makes none; an undo takes them back; no Node is written', async () => {
+    const { fake, client, said, io } = world()
+    for (const n of ['a', 'b', 'c']) fake.plant(nodeType, node(n, { role: n === 'c' ? 'x' : 'w' }))
+    const before = JSON.stringify(fake.all(nodeType))
+    const wish = { client, names: [], selector: 'role=w' }
+    await runImport({ ...wish, dryRun: true }, io)
+    expect(fake.all(machineType)).toEqual([])
+    expect(said.at(-1)).toBe('2 would be done, 0 as they were, 0 not possible\n')
+    expect(await runImport(wish, io)).toEqual({ failed: 0 })
+    expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['a', 'b'])
+    await runImport({ client, names: [], all: true }, io)
+    expect(said.at(-1)).toBe('1 done, 2 as they were, 0 not possible\n')
+    expect(await runImport({ client, names: ['nowhere'] }, io)).toEqual({ failed: 1 })
+    await runImport({ client, names: ['a', 'b'], undo: true }, io)
+    expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['c'])
+    expect(JSON.stringify(fake.all(nodeType))).toBe(before)
+  })
+
+  test('for git prints what it would make, and makes nothing', async () => {
+    const { fake, client, said, io } = world()
+    fake.plant(nodeType, node('a'))
+    await runImport({ client, names: ['a'], output: 'yaml' }, io)
+    expect(said.join('')).toContain('channel: Observe')
+    expect(fake.all(machineType)).toEqual([])
+  })
+})
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const token = (machineName: string, expiresAt: number, extra: Record<string, string> = {}): TokenSecret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {
+    name: 'bootstrap-token-abcdef',
+    labels: { [LABELS.joinToken]: 'true' },
+    annotations: { [ANNOTATIONS.machine]: machineName },
+    ownerReferences: [
+      { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', name: machineName, uid: `uid-${machineName}` },
+    ],
+  },
+  data: {
+    'token-id': base64('abcdef'),
+    'token-secret': base64('0123456789abcdef'),
+    expiration: base64(new Date(expiresAt).toISOString()),
+    'join-bundle': base64('{"server":"https://s","machine":"m"}'),
+    ...extra,
+  },
+})
+const existing = machine('m', { provider: { name: 'static' } })
+
+describe('the join command', () => {
+  test('hands the whole bundle over standard input, where no list of processes shows the token', () => {
+    const command = joinCommand(existing, [token('other', NOW + 9e5), token('m', NOW + 600_000)], NOW)
+    expect(command.line).not.toContain('abcdef.')
+    const [, encoded = ''] = /^printf %s (\S+) \| kubenode agent join -$/.exec(command.line) ?? []
+    expect(JSON.parse(Buffer.from(encoded, 'base64').toString())).toEqual({
+      server: 'https://s',
+      machine: 'm',
+      token: 'abcdef.0123456789abcdef',
+    })
+    expect(validity(command)).toBe('good for 10m and for this machine alone; run it on the host as root')
+  })
+
+  test.each<[string, Machine, readonly TokenSecret[], string]>([
+    ['an observed machine', machine('m', { channel: 'Observe' }), [], 'its channel is Observe'],
+    ['a machine without a provider', machine('m', {}), [], 'for an existing host that is static'],
+    ['one whose token ran out', existing, [token('m', NOW - 1)], 'try again'],
+    [
+      'one that another provider makes',
+      existing,
+      [token('m', NOW + 9e5, { 'join-bundle': '' })].map(withoutBundle),
+      'by itself',
+    ],
+    ['one that has joined', { ...existing, status: { agent: { version: '1.0.0' } } }, [], 'joined already'],
+  ])('says why there is none for %s', (_, m, tokens, why) => {
+    expect(() => joinCommand(m, tokens, NOW)).toThrow(why)
+  })
+
+  test('a token of another machine of this name is not shown', () => {
+    const other = { ...existing, metadata: { ...existing.metadata, uid: 'another' } }
+    expect(() => joinCommand(other, [token('m', NOW + 9e5)], NOW)).toThrow('KN1360')
+  })
+})
+
+function withoutBundle(t: TokenSecret): TokenSecret {
+  const { 'join-bundle': _, ...data } = t.data ?? {}
+  return { ...t, data }
+}
