@@ -17,6 +17,7 @@ export interface WriterDeps<T> {
   readonly heartbeatMs?: number
 }
 
+const LATER = 0.1
 const RETRY_FIRST_MS = 500
 const RETRY_MOST_MS = 60_000
 
@@ -53,7 +54,9 @@ export class StatusWriter<T> {
   async #run(): Promise<void> {
     this.#isBusy = true
     this.#timer?.cancel()
-    let waitMs = this.#deps.heartbeatMs
+    const { heartbeatMs, random } = this.#deps
+    // Later by some of it, or ten thousand agents that one server lost would beat together for ever.
+    let waitMs = heartbeatMs === undefined ? undefined : heartbeatMs * (1 + random.next() * LATER)
     // Whoever touches twice in one turn of the loop causes one write.
     await Promise.resolve()
     while (this.#isDirty && !this.#isClosed) {

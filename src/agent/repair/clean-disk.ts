@@ -1,6 +1,7 @@
 // Frees space: old regular files below listed folders, oldest first, until enough is free. Never a file that somebody has open, never through a link,
 // never more than a bounded number.
 import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { outputOf } from '../detect/npd/service-state.ts'
@@ -19,6 +20,9 @@ const MAX_REMOVED = 10_000
 const AT_ONCE = 100
 const MAX_PROCESSES = 10_000
 const IMAGES_MS = 120_000
+/** Files that were not changed for days are seldom opened in the next seconds. */
+const OPEN_FRESH_MS = 5_000
+const TURN = 100
 
 type Wanted = NonNullable<JobOperation['cleanDisk']>
 
@@ -42,14 +46,20 @@ export async function cleanDisk(
   const images = wanted.images && dir.root === '/' ? await removeImages() : ''
   let bytes = 0
   let files = 0
+  let open: ReadonlySet<string> | undefined
+  let lookedAt = 0
   const before = clock.now() - parseDuration(wanted.olderThan)
   for (const root of roots) {
-    const old = findFiles(root, LIMITS, (s) => s.mtimeMs < before).toSorted((a, b) => a.modifiedMs - b.modifiedMs)
+    const found = await findFiles(root, LIMITS, (s) => s.mtimeMs < before)
+    const old = found.toSorted((a, b) => a.modifiedMs - b.modifiedMs)
     for (let n = 0; n < old.length && files < MAX_REMOVED; n += AT_ONCE) {
       if (freePercent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
-      // Looked up anew each time: what was opened since must stay.
-      const open = openFiles()
+      // Looked up anew now and then: what was opened since must stay.
+      if (open === undefined || clock.monotonic() - lookedAt > OPEN_FRESH_MS) {
+        lookedAt = clock.monotonic()
+        open = await openFiles()
+      }
       for (const file of old.slice(n, n + AT_ONCE)) {
         if (open.has(`${file.device}:${file.inode}`) || !removeFound(root, file)) continue
         bytes += file.bytes
@@ -86,10 +96,11 @@ async function removeImages(): Promise<string> {
 }
 
 /** What any process that we may look at has open, by the file itself: names differ between containers. */
-export function openFiles(): ReadonlySet<string> {
+export async function openFiles(): Promise<ReadonlySet<string>> {
   const open = new Set<string>()
   const pids = readdirSync('/proc').filter((p) => p >= '0' && p <= '9~')
-  for (const pid of pids.slice(0, MAX_PROCESSES)) {
+  for (const [n, pid] of pids.slice(0, MAX_PROCESSES).entries()) {
+    if (n % TURN === TURN - 1) await setImmediate()
     try {
       for (const fd of readdirSync(`/proc/${pid}/fd`)) {
         const stat = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })

@@ -1,5 +1,6 @@
 // Walks and removes below a folder by open descriptors, one name at a time: no link is followed, whoever exchanges folders meanwhile. Linux gives the
 // names of open folders under /proc/self/fd, which is what there is in place of openat and unlinkat.
+import { setImmediate } from 'node:timers/promises'
 import { closeSync, constants, lstatSync, openSync, opendirSync, unlinkSync, type Stats } from 'node:fs'
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
@@ -37,12 +38,19 @@ export interface WalkLimits {
   readonly depth: number
 }
 
+/** Others have a turn after so many: leases are renewed while a disk is looked through. */
+const TURN = 500
+
 /** Regular files on the root's own file system for which `wanted` holds. */
-export function findFiles(root: string, limits: WalkLimits, wanted: (stat: Stats) => boolean): readonly FoundFile[] {
+export async function findFiles(
+  root: string,
+  limits: WalkLimits,
+  wanted: (stat: Stats) => boolean,
+): Promise<readonly FoundFile[]> {
   const found: FoundFile[] = []
   let seen = 0
   let device: number | undefined
-  const visit = (names: readonly string[]): void => {
+  const visit = async (names: readonly string[]): Promise<void> => {
     const fd = openFolder(root, names)
     if (fd === undefined) return
     try {
@@ -53,10 +61,10 @@ export function findFiles(root: string, limits: WalkLimits, wanted: (stat: Stats
       const folder = opendirSync(`/proc/self/fd/${fd}`)
       try {
         for (let entry = folder.readSync(); entry !== null && seen < limits.entries; entry = folder.readSync()) {
-          seen++
+          if (++seen % TURN === 0) await setImmediate()
           const stat = lstatSync(inFolder(fd, entry.name), { throwIfNoEntry: false })
           if (stat === undefined) continue
-          if (stat.isDirectory() && names.length < limits.depth) visit([...names, entry.name])
+          if (stat.isDirectory() && names.length < limits.depth) await visit([...names, entry.name])
           else if (stat.isFile() && stat.dev === device && wanted(stat))
             found.push({
               names: [...names, entry.name],
@@ -73,7 +81,7 @@ export function findFiles(root: string, limits: WalkLimits, wanted: (stat: Stats
       closeSync(fd)
     }
   }
-  visit([])
+  await visit([])
   return found
 }
 

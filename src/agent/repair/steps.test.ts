@@ -84,20 +84,20 @@ describe('S21 disks are cleaned within bounds', () => {
     expect(existsSync(outside)).toBe(true)
   })
 
-  test('a folder that becomes a link after it was looked at removes nothing elsewhere', () => {
+  test('a folder that becomes a link after it was looked at removes nothing elsewhere', async () => {
     const outside = oldFile('etc/name')
     oldFile('tmp/a/name')
     const root = join(dir.root, 'tmp')
-    const [found] = findFiles(root, { entries: 100, depth: 4 }, () => true)
+    const [found] = await findFiles(root, { entries: 100, depth: 4 }, () => true)
     renameSync(join(root, 'a'), join(root, 'b'))
     symlinkSync(join(dir.root, 'etc'), join(root, 'a'))
     expect(found === undefined ? undefined : removeFound(root, found)).toBe(false)
     expect([existsSync(outside), existsSync(join(root, 'b/name'))]).toEqual([true, true])
   })
 
-  test('no more entries are looked at than allowed', () => {
+  test('no more entries are looked at than allowed', async () => {
     for (let n = 0; n < 20; n++) oldFile(`tmp/${n}`)
-    expect(findFiles(join(dir.root, 'tmp'), { entries: 5, depth: 4 }, () => true)).toHaveLength(5)
+    expect(await findFiles(join(dir.root, 'tmp'), { entries: 5, depth: 4 }, () => true)).toHaveLength(5)
   })
 })
 

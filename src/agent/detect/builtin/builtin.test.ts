@@ -4,7 +4,7 @@ import { judgeSkew, skewMs } from './clock-skew.ts'
 import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
 import { judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask } from './hung-tasks.ts'
-import { judgeReadOnly, parseMounts } from './read-only.ts'
+import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
 import { DETECTOR_DEFAULTS } from './settings.ts'
 
 const shown = (r: { readonly type: string; readonly status: string; readonly message: string } | undefined): string =>
@@ -84,6 +84,13 @@ describe('read-only file systems', () => {
     const third = look(line('8:1', '/', 'ext4', 'ro', 'ro'), [...second.writable])
     expect([first, second, third].map((l) => l.reading.status)).toEqual(['False', 'True', 'True'])
   })
+})
+
+test('what an agent before us called read-only is so still, and nothing else', () => {
+  const mounts = parseMounts('1 0 8:1 / / ro - ext4 /dev/a ro\n1 0 8:2 / /usr ro - ext4 /dev/b ro')
+  const before = namedBefore(mounts, '/ (ext4) is read-only')
+  expect(judgeReadOnly(mounts, before, []).reading.message).toBe('/ (ext4) is read-only')
+  expect(judgeReadOnly(mounts, namedBefore(mounts, ''), []).reading.status).toBe('False')
 })
 
 describe('the clock', () => {

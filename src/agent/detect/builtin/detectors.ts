@@ -16,7 +16,7 @@ import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
 import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
-import { judgeReadOnly, parseMounts } from './read-only.ts'
+import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
 import type { DetectorName, DetectorSettings } from './settings.ts'
 
 export interface DetectorsDeps {
@@ -31,6 +31,12 @@ export interface DetectorsDeps {
 }
 
 type Look = () => Promise<readonly Reading[]>
+
+interface ServiceSettings {
+  readonly timeoutMs: number
+  readonly cooldownMs: number
+  readonly restart: boolean
+}
 
 interface Detector {
   readonly name: DetectorName
@@ -47,6 +53,9 @@ export class Detectors {
   readonly #timers = new Map<DetectorName, { cancel(): void }>()
   readonly #failures = new Map<DetectorName, number>()
   #crashes = NO_CRASHES
+  #startedAt = 0
+  /** Found by an agent before us. */
+  #kept: ReadonlySet<string> = new Set()
   #isClosed = false
 
   constructor(deps: DetectorsDeps) {
@@ -59,6 +68,9 @@ export class Detectors {
   }
 
   start(): void {
+    const { clock, conditions } = this.#deps
+    this.#startedAt = clock.monotonic()
+    this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => conditions.problem(t)?.isTrue === true))
     for (const detector of this.#all()) void this.#run(detector)
   }
 
@@ -96,7 +108,15 @@ export class Detectors {
     const { conditions } = this.#deps
     // A detector whose condition was never true adds none: thirty of them on each of ten thousand nodes are what nobody reads.
     if (rest.status === 'False' && conditions.problem(type) === undefined) return
-    conditions.find(type, { ...rest, isKept: false })
+    conditions.find(type, { ...rest, isKept: true })
+  }
+
+  /** What an agent before us found is not over because we have not watched for long enough. */
+  #unlessTooSoon(reading: Reading, neededMs: number): readonly Reading[] {
+    const { clock, conditions } = this.#deps
+    const isTrue = conditions.problem(reading.type)?.isTrue === true
+    const isTooSoon = clock.monotonic() - this.#startedAt < neededMs
+    return reading.status === 'False' && isTrue && isTooSoon && this.#kept.has(reading.type) ? [] : [reading]
   }
 
   #all(): readonly Detector[] {
@@ -132,10 +152,13 @@ export class Detectors {
   }
 
   #readOnly(): Look {
-    const { mustWrite } = this.#deps.settings.readOnly
-    let writable: ReadonlySet<string> = new Set()
+    const { settings, conditions } = this.#deps
+    const kept = conditions.problem('FilesystemReadOnly')
+    let writable: ReadonlySet<string> | undefined
     return async () => {
-      const look = judgeReadOnly(parseMounts(await readFile('/proc/self/mountinfo', 'utf8')), writable, mustWrite)
+      const mounts = parseMounts(await readFile('/proc/self/mountinfo', 'utf8'))
+      writable ??= namedBefore(mounts, kept?.isTrue === true ? kept.message : '')
+      const look = judgeReadOnly(mounts, writable, settings.readOnly.mustWrite)
       writable = look.writable
       return [look.reading]
     }
@@ -155,8 +178,9 @@ export class Detectors {
   }
 
   async #crashLoops(): Promise<readonly Reading[]> {
-    this.noteComponents(this.#deps.components())
-    return [judgeCrashes(this.#crashes, this.#deps.settings.crashLoops.crashes)]
+    const { components, settings } = this.#deps
+    this.noteComponents(components())
+    return this.#unlessTooSoon(judgeCrashes(this.#crashes, settings.crashLoops.crashes), settings.crashLoops.windowMs)
   }
 
   async #certificates(): Promise<readonly Reading[]> {
@@ -176,7 +200,7 @@ export class Detectors {
     return async () => {
       const now = clock.monotonic()
       sleepers = followSleepers(sleepers, sleepingTasks(), now)
-      return [judgeHung(sleepers, now, settings.hungTasks.afterMs)]
+      return this.#unlessTooSoon(judgeHung(sleepers, now, settings.hungTasks.afterMs), settings.hungTasks.afterMs)
     }
   }
 
@@ -198,13 +222,13 @@ export class Detectors {
     service: string,
     type: string,
     healthy: string,
-    { timeoutMs, cooldownMs }: { readonly timeoutMs: number; readonly cooldownMs: number },
+    { timeoutMs, cooldownMs, restart }: ServiceSettings,
   ): Look {
     const socket = service === 'crio' ? '/var/run/crio/crio.sock' : `/var/run/${service}/${service}.sock`
     const options: HealthOptions = {
       component,
       service,
-      mayRepair: true,
+      mayRepair: restart,
       timeoutMs,
       cooldownMs,
       socket: service === 'docker' ? '/var/run/docker.sock' : socket,

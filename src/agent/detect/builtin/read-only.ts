@@ -33,6 +33,10 @@ export function parseMounts(text: string): readonly Mount[] {
 
 const STOPPED = ['emergency_ro', 'shutdown']
 
+/** Devices that an agent before us called read-only, by what its condition says. */
+export const namedBefore = (mounts: readonly Mount[], message: string): ReadonlySet<string> =>
+  new Set(mounts.filter((m) => message.includes(`${m.mountPoint} (${m.type})`)).map((m) => m.device))
+
 export interface ReadOnlyLook {
   readonly reading: Reading
   /** Devices that were seen writable in this boot. */

@@ -28,14 +28,15 @@ export const DETECTOR_DEFAULTS = {
     /** Whoever renews certificates does it at four fifths of their life; one in its last tenth was forgotten. */
     minLeftPercent: 10,
   },
-  hungTasks: { isOn: true, everyMs: 30_000, afterMs: 120_000 },
-  /** Looked at where their unit is. */
-  kubelet: { isOn: true, everyMs: 10_000, timeoutMs: 10_000, cooldownMs: 60_000 },
+  hungTasks: { isOn: true, everyMs: 60_000, afterMs: 120_000 },
+  /** Looked at where their unit is. Started again from here only where the agent does not supervise them as components, which restarts what crashed or froze. */
+  kubelet: { isOn: true, everyMs: 10_000, timeoutMs: 10_000, cooldownMs: 60_000, restart: false },
   runtime: {
     isOn: true,
     everyMs: 10_000,
     timeoutMs: 60_000,
     cooldownMs: 120_000,
+    restart: false,
     services: ['containerd', 'crio', 'docker'] as readonly string[],
   },
 }
