@@ -1,0 +1,243 @@
+// An existing node on an embedded server over HTTPS, with the rights and admission policies that are shipped: observed, joined with its own token,
+// lost and heard again, and handed back as it was. Time passes faster for the controllers than for the clock on the wall.
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newKey, requestCertificate } from '#agent/join/request.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { machineModule } from '#controllers/machine/reconcile.ts'
+import type { ControllerContext } from '#controllers/module.ts'
+import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { install } from '#local/install.ts'
+import { type Node, nodeType, podType } from '#nodeops/objects.ts'
+import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
+import { fastClock } from '#test/support/fast-clock.ts'
+import { joinCommand } from '../../src/cli/machines/join-command.ts'
+import { runImport } from '../../src/cli/machines/run-import.ts'
+
+const NODE = 'db-1'
+const FASTER = 20
+/** Twice as often as the controllers expect it, by their time. */
+const BEAT_MS = 5_000 / FASTER
+
+let server: RunningServer
+let admin: KubeClient
+const stops: (() => unknown)[] = []
+const beating = new Set<string>()
+
+const connection = () => ({ server: server.url, ca: { data: server.ca } })
+const asAdmin = () => ({
+  ...connection(),
+  clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+})
+const as = (user: string): KubeClient =>
+  new HttpKubeClient({ ...asAdmin(), impersonate: { user, groups: ['system:authenticated'] } })
+
+async function startControllers(): Promise<void> {
+  const clock = fastClock(FASTER)
+  const client = as('kubenode:controllers')
+  const tools = { clock, random: systemRandom, log: silentLogger }
+  const informers = createInformers({ client, ...tools, startSpreadMs: 0 })
+  const provider = new StaticProvider({ notes: notesInMemory(), clock })
+  const context: ControllerContext = {
+    client,
+    informers,
+    ...tools,
+    metrics: createMetrics(),
+    events: { record: () => undefined, flush: async () => undefined },
+    config: {
+      cluster: 'test',
+      providers: { static: provider },
+      join: {
+        server: server.url,
+        caData: Buffer.from(server.ca).toString('base64'),
+        artifactBase: '',
+        trust: { sequence: 1, threshold: 1, keys: [] },
+      },
+    },
+  }
+  for (const c of machineModule.setup(context).controllers) {
+    c.start()
+    stops.unshift(() => c.stop(1_000))
+  }
+  informers.start()
+  await informers.synced()
+  stops.push(() => informers.stop())
+}
+
+/** Renews a Lease while its name is in the set. */
+function keepBeating(client: KubeClient, namespace: string, name: string): void {
+  beating.add(name)
+  const timer = setInterval(() => {
+    if (!beating.has(name)) return
+    const value = {
+      spec: { holderIdentity: NODE, leaseDurationSeconds: 40, renewTime: microTimestamp(systemClock.now()) },
+    }
+    void client.patch(leaseType, { namespace, name }, { type: 'merge', value }).catch(() => undefined)
+  }, BEAT_MS)
+  stops.unshift(() => clearInterval(timer))
+}
+
+const leaseOf = (namespace: string, name: string) => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { namespace, name },
+  spec: { holderIdentity: NODE, leaseDurationSeconds: 40, renewTime: microTimestamp(systemClock.now()) },
+})
+
+/** A Node with a kubelet, and a pod on it, as a cluster has that we never saw before. */
+async function existingNode(): Promise<void> {
+  const labels = { 'kubernetes.io/arch': 'amd64', [LABELS.zone]: 'a' }
+  await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE, labels } })
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: timestamp(0) }
+  const nodeInfo = { kubeletVersion: 'v1.34.2', containerRuntimeVersion: 'containerd://2.1.4', bootID: 'boot-1' }
+  const value = { status: { conditions: [ready], nodeInfo } }
+  await admin.patch(nodeType, { name: NODE }, { type: 'merge', value }, { subresource: 'status' })
+  await admin.create(leaseType, leaseOf('kube-node-lease', NODE))
+  keepBeating(admin, 'kube-node-lease', NODE)
+  const pod = { name: 'web', namespace: 'default' }
+  const spec = { nodeName: NODE, terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] }
+  await admin.create(podType, { apiVersion: 'v1', kind: 'Pod', metadata: pod, spec })
+}
+
+const machine = () => admin.get(machineType, { name: NODE })
+const node = () => admin.get(nodeType, { name: NODE })
+
+async function until<T>(what: string, read: () => Promise<T | undefined | false>): Promise<T> {
+  for (const began = systemClock.monotonic(); systemClock.monotonic() - began < 40_000;) {
+    const value = await read()
+    if (value !== undefined && value !== false) return value
+    await systemClock.sleep(50)
+  }
+  throw new Error(`never: ${what}; the machine is ${JSON.stringify((await machine())?.status)}`)
+}
+const untilMachine = (what: string, holds: (m: Machine) => boolean | undefined): Promise<Machine> =>
+  until(what, async () => {
+    const m = await machine()
+    return m !== undefined && holds(m) === true && m
+  })
+
+const secrets: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+
+beforeAll(async () => {
+  server = await startEmbedded()
+  admin = new HttpKubeClient(asAdmin())
+  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await existingNode()
+  await startControllers()
+}, 60_000)
+
+afterAll(async () => {
+  for (const stop of stops) await stop()
+  await server?.stop()
+})
+
+test('an existing node is observed without a write to it, by an import that can be run again', async () => {
+  const before = (await node())?.metadata.resourceVersion
+  const said: string[] = []
+  const io = { out: (s: string) => void said.push(s), err: (s: string) => void said.push(s) }
+  const wish = { client: admin, names: [NODE] }
+  await runImport(wish, io as Parameters<typeof runImport>[1])
+  await runImport(wish, io as Parameters<typeof runImport>[1])
+  expect(said.filter((s) => s.startsWith(NODE))).toEqual([
+    `${NODE}: machine/${NODE} observes it\n`,
+    `${NODE}: machine/${NODE} observes it\n`,
+  ])
+  const seen = await untilMachine('mirrored', (m) => m.status?.phase === 'Ready')
+  expect(seen.spec).toMatchObject({ channel: 'Observe', zone: 'a' })
+  expect(seen.status?.components).toMatchObject([
+    { name: 'containerd', version: '2.1.4' },
+    { name: 'kubelet', version: '1.34.2' },
+  ])
+  expect((await node())?.metadata.resourceVersion).toBe(before)
+})
+
+let agent: KubeClient
+
+test('it is managed once it is told so: its join command leads to a certificate of its own, and its agent to Ready', async () => {
+  await admin.patch(
+    machineType,
+    { name: NODE },
+    { type: 'merge', value: { spec: { channel: 'Agent', labels: { mine: 'yes' } } } },
+  )
+  const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
+  const { items } = await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })
+  const { line } = joinCommand(waiting, items, systemClock.now())
+  const bundle = JSON.parse(Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()) as Record<string, string>
+  const ca = { data: Buffer.from(bundle['caData'] ?? '', 'base64').toString() }
+  const bootstrap = new HttpKubeClient({ server: bundle['server'] ?? '', ca, token: { data: bundle['token'] ?? '' } })
+  const key = await newKey()
+  const deps = { client: bootstrap, clock: systemClock, signal: AbortSignal.timeout(30_000) }
+  const certificate = await requestCertificate(deps, { machine: NODE, node: NODE }, key)
+  bootstrap.close()
+  agent = new HttpKubeClient({
+    ...connection(),
+    clientCertificate: { cert: { data: certificate }, key: { data: key } },
+  })
+  await agent.create(leaseType, leaseOf(SYSTEM_NAMESPACE, agentLeaseName(NODE)))
+  keepBeating(agent, SYSTEM_NAMESPACE, agentLeaseName(NODE))
+  const status = { agent: { version: '0.1.0' }, bootID: 'boot-1' }
+  const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: NODE }, status }
+  await agent.apply(machineType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
+  await untilMachine(
+    'Ready',
+    (m) => m.status?.phase === 'Ready' && m.status.conditions?.some((c) => c.type === 'Joined' && c.status === 'True'),
+  )
+  const labelled = await until('labelled', async () => {
+    const n = await node()
+    return n?.metadata.labels?.['mine'] === 'yes' && n
+  })
+  expect(oursOn(labelled)).toEqual([])
+  expect((await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })).items).toEqual([])
+}, 60_000)
+
+test('it is Lost once agent and kubelet are both silent, and back when they are heard', async () => {
+  beating.clear()
+  const lost = await untilMachine('Lost', (m) => m.status?.phase === 'Lost')
+  expect(lost.status?.conditions?.find((c) => c.type === 'AgentReachable')?.status).toBe('False')
+  beating.add(NODE).add(agentLeaseName(NODE))
+  await untilMachine(
+    'back',
+    (m) => m.status?.phase === 'Ready' && m.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True'),
+  )
+}, 60_000)
+
+test('it is emptied under a permit and handed back as it was when its machine is deleted', async () => {
+  await admin.delete(machineType, { name: NODE })
+  const permit = await until('asks', async () => (await admin.list(operationPermit)).items[0])
+  await systemClock.sleep(500)
+  expect(await admin.get(podType, { name: 'web', namespace: 'default' })).toBeDefined()
+  await grant(permit)
+  await until('gone', async () => (await machine()) === undefined)
+  expect(await admin.get(podType, { name: 'web', namespace: 'default' })).toBeUndefined()
+  const after = await node()
+  expect(after?.metadata.labels).toEqual({ 'kubernetes.io/arch': 'amd64', [LABELS.zone]: 'a' })
+  expect(oursOn(after)).toEqual([])
+  expect(await admin.get(leaseType, { namespace: 'kube-node-lease', name: NODE })).toBeDefined()
+}, 60_000)
+
+/** The server has taints of its own for a Node that is new. */
+const oursOn = (n: Node | undefined) => (n?.spec?.taints ?? []).filter((t) => t.key.startsWith('kubenode.io/'))
+
+/** What the Defender does, as the Defender. */
+async function grant(permit: OperationPermit): Promise<void> {
+  const verdicts = permit.spec.targets.map((t) => ({ target: t.uid, gate: 'All', verdict: 'Granted' }))
+  const status = { phase: 'Granted', decidedAt: timestamp(systemClock.now()), verdicts }
+  const { name = '' } = permit.metadata
+  await as('kubenode:defender').patch(
+    operationPermit,
+    { name },
+    { type: 'merge', value: { status } as never },
+    { subresource: 'status' },
+  )
+}
