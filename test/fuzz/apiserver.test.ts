@@ -136,7 +136,7 @@ const kindOfPath = (path: string) => ({
 
 const LIMITS = {
   numRuns: RUNS,
-  interruptAfterTimeLimit: FULL ? 280_000 : 8_000,
+  interruptAfterTimeLimit: FULL ? 100_000 : 8_000,
   markInterruptAsFailure: false,
 } as const
 

@@ -1,6 +1,7 @@
 // The options of a deletion, from its body or else its query, checked in the words of a kube-apiserver.
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, notSupported, type FieldError } from '#schema/field-error.ts'
+import { formatJson } from '../codec/json.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { badRequest, invalid } from '../status/refusal.ts'
 import type { Call } from './context.ts'
@@ -55,7 +56,7 @@ function fromBody(body: { readonly [field: string]: unknown }): RawOptions {
   const { kind, apiVersion } = body
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
     throw badRequest(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
+      `no kind ${formatJson(kind)} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
     )
   const preconditions = isObject(body['preconditions']) ? body['preconditions'] : {}
   const dryRun = body['dryRun']
