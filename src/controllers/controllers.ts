@@ -4,6 +4,7 @@ import { componentSetModule } from './componentset/reconcile.ts'
 import { machineModule } from './machine/reconcile.ts'
 import { machineSetModule } from './machineset/reconcile.ts'
 import type { ControllerModule } from './module.ts'
+import { stateModule } from './state/state.ts'
 import { remedyModule } from './remedy/reconcile.ts'
 import { remedyJobModule } from './remedyjob/reconcile.ts'
 
@@ -14,4 +15,5 @@ export const CONTROLLERS: readonly ControllerModule[] = [
   canaryModule,
   remedyModule,
   remedyJobModule,
+  stateModule,
 ]

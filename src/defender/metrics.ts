@@ -48,6 +48,11 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     labelNames: ['policy'],
     registers,
   })
+  const blames = new Gauge({
+    name: 'kubenode_blames',
+    help: 'Versions, configurations, kernels, racks and zones that are blamed for failures.',
+    registers,
+  })
   return {
     decided: ({ targets }) => {
       for (const { verdict } of targets) verdicts.inc({ verdict: verdict.verdict, gate: verdict.gate })
@@ -68,6 +73,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
           const left = budgetLimit(max, levels.total(policy, per, 'machines', '')) - used
           budget.set({ policy: label(policy.name), of }, Math.max(0, left))
         }
+      blames.set(ledger?.blames?.length ?? 0)
       breaker.reset()
       for (const { policy, state } of ledger?.breakers ?? [])
         breaker.set({ policy: label(policy) }, BREAKER_STATES.indexOf(state))

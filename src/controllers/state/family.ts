@@ -1,0 +1,42 @@
+// One figure that is read off the objects at the moment somebody asks: its name, what it means, and a value for each combination of labels.
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export interface Family {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly samples: readonly Sample[]
+}
+
+/** Distinct combinations of one family; the largest stay, the rest is summed up as `other`. */
+const MOST_SAMPLES = 500
+const OTHER = 'other'
+
+/** How often each combination of labels occurs. */
+export function tally<T>(
+  items: Iterable<T>,
+  labelsOf: (item: T) => Readonly<Record<string, string>>,
+): readonly Sample[] {
+  const counts = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()
+  for (const item of items) {
+    const labels = labelsOf(item)
+    const key = Object.values(labels).join('\n')
+    const known = counts.get(key)
+    if (known === undefined) counts.set(key, { labels, value: 1 })
+    else known.value++
+  }
+  return bounded([...counts.values()])
+}
+
+function bounded(samples: readonly Sample[]): readonly Sample[] {
+  if (samples.length <= MOST_SAMPLES) return samples
+  const sorted = samples.toSorted((a, b) => b.value - a.value)
+  const rest = sorted.slice(MOST_SAMPLES - 1)
+  const [first] = rest
+  if (first === undefined) return sorted
+  const labels = Object.fromEntries(Object.keys(first.labels).map((k) => [k, OTHER]))
+  return [...sorted.slice(0, MOST_SAMPLES - 1), { labels, value: rest.reduce((sum, s) => sum + s.value, 0) }]
+}

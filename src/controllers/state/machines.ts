@@ -1,0 +1,57 @@
+// What machines are like: by phase, by what they wait for, silent agents, and every component by version and state.
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { type Family, tally } from './family.ts'
+
+const NONE = 'none'
+
+export function machineFamilies(machines: readonly Machine[], sets: readonly MachineSet[]): readonly Family[] {
+  const silent = machines.filter(
+    (m) => (findCondition(m.status?.conditions, 'AgentReachable')?.status ?? 'True') !== 'True',
+  )
+  const waiting = machines.filter((m) => m.status?.waitingFor !== undefined)
+  return [
+    {
+      name: 'kubenode_machines',
+      help: 'Machines by phase.',
+      labels: ['phase'],
+      samples: tally(machines, (m) => ({ phase: m.status?.phase ?? NONE })),
+    },
+    {
+      name: 'kubenode_machines_waiting',
+      help: 'Machines by what they wait for.',
+      labels: ['predicate'],
+      samples: tally(waiting, (m) => ({ predicate: m.status?.waitingFor?.predicate ?? NONE })),
+    },
+    {
+      name: 'kubenode_machines_agent_silent',
+      help: 'Machines whose agent is not heard of.',
+      labels: [],
+      samples: [{ labels: {}, value: silent.length }],
+    },
+    {
+      name: 'kubenode_machine_components',
+      help: 'Components on machines by version and state.',
+      labels: ['component', 'version', 'state'],
+      samples: tally(
+        machines.flatMap((m) => m.status?.components ?? []),
+        ({ name, version, state }) => ({ component: name, version: version ?? NONE, state }),
+      ),
+    },
+    {
+      name: 'kubenode_machineset_replicas',
+      help: 'Machines of a MachineSet: wanted, there, ready.',
+      labels: ['machineset', 'which'],
+      samples: sets.flatMap(({ metadata, spec, status }) =>
+        (
+          [
+            ['wanted', spec.replicas],
+            ['current', status?.replicas],
+            ['ready', status?.readyReplicas],
+          ] as const
+        ).map(([which, value]) => ({ labels: { machineset: metadata.name ?? '', which }, value: value ?? 0 })),
+      ),
+    },
+  ]
+}

@@ -1,0 +1,86 @@
+// How far rollouts are: machines of each set, coverage, consistency, the age of the oldest open wave, and what a set waits for.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type Family, type Sample, tally } from './family.ts'
+
+/** Of waves whose work is over; every other one is open. */
+type WavePhase = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]['phase']
+const OVER: ReadonlySet<WavePhase> = new Set<WavePhase>(['Passed', 'Failed', 'Aborted'])
+const COUNTS = ['total', 'updated', 'healthy', 'skipped', 'failed'] as const
+
+export function rolloutFamilies(
+  sets: readonly MachineComponentSet[],
+  canaries: readonly ComponentCanary[],
+  now: number,
+): readonly Family[] {
+  const each = (samples: (set: string, s: MachineComponentSet) => readonly Sample[]) =>
+    sets.flatMap((s) => samples(s.metadata.name ?? '', s))
+  return [
+    {
+      name: 'kubenode_set_machines',
+      help: 'Machines of a MachineComponentSet: all, on the update revision, healthy there, skipped, failed.',
+      labels: ['set', 'which'],
+      samples: each((set, { status }) =>
+        COUNTS.map((which) => ({ labels: { set, which }, value: status?.counts?.[which] ?? 0 })),
+      ),
+    },
+    {
+      name: 'kubenode_set_coverage',
+      help: 'Share of the hardware classes of a set on which the update revision is healthy somewhere.',
+      labels: ['set'],
+      samples: each((set, { status }) => {
+        const classes = status?.coverage ?? []
+        const covered = classes.filter((c) => c.healthy > 0).length
+        return classes.length === 0 ? [] : [{ labels: { set }, value: covered / classes.length }]
+      }),
+    },
+    {
+      name: 'kubenode_set_consistency',
+      help: 'Share of the machines that count that run exactly the declared version of a component.',
+      labels: ['set', 'component'],
+      samples: each((set, { status }) =>
+        (status?.consistency ?? []).flatMap(({ component, consistent, total }) =>
+          total === 0 ? [] : [{ labels: { set, component }, value: consistent / total }],
+        ),
+      ),
+    },
+    {
+      name: 'kubenode_set_wave_age_seconds',
+      help: 'How long the oldest open slice of a component has been open.',
+      labels: ['set', 'component'],
+      samples: each((set, s) => waveAges(set, s, now)),
+    },
+    {
+      name: 'kubenode_set_waiting',
+      help: '1 for what a set waits for.',
+      labels: ['set', 'predicate'],
+      samples: each((set, { status }) => {
+        const predicate = status?.waitingFor?.predicate
+        return predicate === undefined ? [] : [{ labels: { set, predicate }, value: 1 }]
+      }),
+    },
+    {
+      name: 'kubenode_set_blocked_revisions',
+      help: 'Revisions of a set that failed and are not tried again.',
+      labels: ['set'],
+      samples: each((set, { status }) => [{ labels: { set }, value: status?.revisions?.blocked?.length ?? 0 }]),
+    },
+    {
+      name: 'kubenode_canaries',
+      help: 'Canaries by phase.',
+      labels: ['phase'],
+      samples: tally(canaries, (c) => ({ phase: c.status?.phase ?? 'none' })),
+    },
+  ]
+}
+
+/** A wave that has not begun has no age. */
+function waveAges(set: string, { status }: MachineComponentSet, now: number): readonly Sample[] {
+  const oldest = new Map<string, number>()
+  for (const { component, phase, startedAt } of status?.waves ?? []) {
+    const began = Date.parse(startedAt ?? '')
+    if (OVER.has(phase) || Number.isNaN(began)) continue
+    oldest.set(component, Math.max(oldest.get(component) ?? 0, (now - began) / 1_000, 0))
+  }
+  return [...oldest].map(([component, value]) => ({ labels: { set, component }, value }))
+}

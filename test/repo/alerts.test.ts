@@ -1,0 +1,70 @@
+// The alert rules: Prometheus understands them, they fire on what they are for, ask about figures that the code tells, and lead to a runbook.
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FOLDER = join(ROOT, 'deploy/alerts')
+const RULES = 'kubenode.rules.yaml'
+const TESTS = 'kubenode.rules.test.yaml'
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+const read = (file: string): unknown => parse(readFileSync(join(FOLDER, file), 'utf8'))
+const { groups } = read(RULES) as { readonly groups: readonly { readonly rules: readonly Rule[] }[] }
+const rules = groups.flatMap((g) => g.rules)
+
+/** Every figure that the code names; of histograms also their parts. */
+const told = new Set(
+  globSync('src/**/*.ts', { cwd: ROOT, exclude: (path) => path.endsWith('.test.ts') }).flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/'(kubenode_[a-z_]+)'/g)].map((m) => m[1] ?? ''),
+  ),
+)
+
+describe.each(rules.map((r) => [r.alert, r] as const))('alert %s', (_, { expr, labels, annotations }) => {
+  test('asks about figures that the code tells', () => {
+    const asked = expr.match(/kubenode_[a-z_]+/g) ?? []
+    expect(asked.length).toBeGreaterThan(0)
+    expect(asked.filter((name) => !told.has(name.replace(/_(bucket|sum|count)$/, '')))).toEqual([])
+  })
+  test('says what is the matter, where to look, how urgent it is, and which runbook helps', () => {
+    expect(['page', 'ticket']).toContain(labels['severity'])
+    expect(annotations['summary'] ?? '').not.toBe('')
+    expect(annotations['look'] ?? '').not.toBe('')
+    expect(existsSync(join(ROOT, annotations['runbook'] ?? ''))).toBe(true)
+  })
+})
+
+test('what should never go unnoticed has a rule and a test of it', () => {
+  const tested = new Set(JSON.stringify(read(TESTS)).match(/KubeNode[A-Za-z]+/g))
+  const needed = [
+    'KubeNodeRolloutStuck',
+    'KubeNodeRevisionBlocked',
+    'KubeNodeMachineLost',
+    'KubeNodeManyAgentsSilent',
+    'KubeNodeNothingPermitted',
+    'KubeNodeBreakerOpen',
+    'KubeNodeLadderExhausted',
+    'KubeNodePermitsDenied',
+  ]
+  expect(needed.filter((n) => !tested.has(n) || !rules.some((r) => r.alert === n))).toEqual([])
+})
+
+const isPromtoolHere = spawnSync('promtool', ['--version']).status === 0
+
+for (const [what, args] of [
+  ['understands the rules', ['check', 'rules', RULES]],
+  ['sees each rule fire on what it is for, and stay silent beside it', ['test', 'rules', TESTS]],
+] as const)
+  test(`promtool ${what}`, (context) => {
+    if (!isPromtoolHere) return context.skip('promtool is not installed (Debian: prometheus)')
+    const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' })
+    expect(`${stdout}${stderr}`).toContain('SUCCESS')
+    expect(status).toBe(0)
+  })
