@@ -1,9 +1,9 @@
 // Brings one artifact to the node: whole and with the promised digest, or not at all.
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { PARTIAL, makeFolderDurably } from '../files/durable.ts'
-import type { Files } from '../files/port.ts'
+import type { FileWriter, Files } from '../files/port.ts'
 import { artifactFile, artifactsFolder, type NodeDir } from '../node-dir.ts'
 import type { Fetcher } from './fetch.ts'
 
@@ -60,13 +60,11 @@ async function fetchTo(
 ): Promise<void> {
   const partial = `${path}${PARTIAL}`
   await makeFolderDurably(files, artifactsFolder(dir))
-  await files.remove(partial)
   await files.remove(path)
-  const hash = createHash('sha256')
-  let got = 0
-  const writer = await files.create(partial, 0o600)
+  const { hash, bytes: from, writer } = await goOn(files, partial, size)
+  let got = from
   try {
-    for await (const chunk of fetcher.open(place, size, signal)) {
+    for await (const chunk of fetcher.open(place, size, signal, from)) {
       hash.update(chunk)
       got += chunk.length
       await writer.write(chunk)
@@ -77,14 +75,31 @@ async function fetchTo(
   }
   const digest = hash.digest('hex')
   if (got !== size || digest !== sha256) {
-    await files.remove(partial)
+    // What is too short is gone on with; what is wrong may be so from its first byte.
+    if (got >= size) await files.remove(partial)
     throw new KubeNodeError(
       'KN8012',
       `cannot use ${place}: ${got} bytes with digest ${digest.slice(0, 12)}… came instead of ${size} with ${sha256.slice(0, 12)}…; put the artifact that was signed there`,
       // A cut connection looks like a short file; the digest of a whole one will not change.
-      { retry: got < size ? 'later' : 'never' },
+      { retry: got < size || from > 0 ? 'later' : 'never' },
     )
   }
   await files.rename(partial, path)
   await files.syncFolder(artifactsFolder(dir))
+}
+
+/** Goes on where an earlier try ended. The digest of the whole says in the end whether the pieces belong together. */
+async function goOn(
+  files: Files,
+  partial: string,
+  size: number,
+): Promise<{ readonly hash: Hash; readonly bytes: number; readonly writer: FileWriter }> {
+  const hash = createHash('sha256')
+  const stat = await files.stat(partial)
+  if (files.append !== undefined && stat?.kind === 'File' && stat.size > 0 && stat.size < size) {
+    for await (const chunk of files.stream(partial)) hash.update(chunk)
+    return { hash, bytes: stat.size, writer: await files.append(partial) }
+  }
+  await files.remove(partial)
+  return { hash, bytes: 0, writer: await files.create(partial, 0o600) }
 }

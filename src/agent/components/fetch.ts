@@ -8,8 +8,11 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 
 export interface Fetcher {
-  /** `place` is absolute, or below the artifact base. The stream ends with an error when more than `maxBytes` come. */
-  open(place: string, maxBytes: number, signal: AbortSignal): AsyncIterable<Buffer>
+  /**
+   * `place` is absolute, or below the artifact base. The stream ends with an error when more than `maxBytes` come. It begins at byte `from`, whether or
+   * not the server can do that.
+   */
+  open(place: string, maxBytes: number, signal: AbortSignal, from?: number): AsyncIterable<Buffer>
 }
 
 export interface FetcherOptions {
@@ -42,15 +45,19 @@ export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: F
     )
   }
   return {
-    async *open(place, maxBytes, signal) {
+    async *open(place, maxBytes, signal, from = 0) {
       const url = resolve(place)
-      let got = 0
+      let got = from
+      let toSkip = 0
       try {
-        const body = url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal }) : await get(url)
+        const body =
+          url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal, start: from }) : await get(url)
         for await (const chunk of body as AsyncIterable<Buffer>) {
-          got += chunk.length
+          const part = chunk.subarray(toSkip)
+          toSkip = Math.max(0, toSkip - chunk.length)
+          got += part.length
           if (got > maxBytes) throw failed(place, `more than ${maxBytes} bytes came`)
-          yield chunk
+          if (part.length > 0) yield part
         }
       } catch (e) {
         if (signal.aborted) throw signal.reason
@@ -59,11 +66,21 @@ export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: F
 
       async function get(at: URL): Promise<http.IncomingMessage> {
         let next = at
+        let range = from
         for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-          const response = await send(next, signal, idleMs)
+          const response = await send(next, { signal, idleMs, from: range })
           const { statusCode = 0, headers } = response
-          if (statusCode === 200) return response
+          if (statusCode === 206 && beginsAt(headers['content-range']) === from) return response
+          if (statusCode === 200) {
+            toSkip = from
+            return response
+          }
           response.destroy()
+          // What lies there now is shorter than what we have: from the beginning, and the digest will tell.
+          if (statusCode === 416 && range > 0) {
+            range = 0
+            continue
+          }
           if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined)
             throw failed(place, `the answer was HTTP ${statusCode}`)
           next = resolve(new URL(headers.location, next).href)
@@ -77,10 +94,23 @@ export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: F
 const isBelow = (url: URL, root: URL): boolean =>
   url.protocol === root.protocol && url.host === root.host && url.pathname.startsWith(root.pathname)
 
-function send(url: URL, signal: AbortSignal, idleMs: number): Promise<http.IncomingMessage> {
+/** `bytes 100-199/200` begins at 100. */
+const beginsAt = (range: string | undefined): number | undefined => {
+  const found = /^bytes (\d+)-/.exec(range ?? '')
+  return found === null ? undefined : Number(found[1])
+}
+
+function send(
+  url: URL,
+  { signal, idleMs, from }: { readonly signal: AbortSignal; readonly idleMs: number; readonly from: number },
+): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : nodeHttp
-    const request = client.get(url, { signal, headers: { 'accept-encoding': 'identity' } }, resolve)
+    const request = client.get(
+      url,
+      { signal, headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) } },
+      resolve,
+    )
     request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)))
     request.on('error', reject)
   })

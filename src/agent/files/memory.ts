@@ -126,6 +126,16 @@ export class MemoryFiles implements Files {
       durable: Buffer.alloc(0),
     }
     parent.entries.set(name, node)
+    return this.#writer(node)
+  }
+
+  async append(path: string): Promise<FileWriter> {
+    const node = this.#follow(path)
+    if (node?.kind !== 'File') throw refused('append to', path, 'it is no file')
+    return this.#writer(node)
+  }
+
+  #writer(node: FileNode): FileWriter {
     return {
       write: async (chunk) => {
         this.#change()

@@ -30,6 +30,8 @@ export interface Files {
   makeFolder(path: string): Promise<void>
   /** A new file; what is there already is refused. */
   create(path: string, mode: number): Promise<FileWriter>
+  /** Goes on writing at the end of a file that is there. Absent where that cannot be: then it is written anew. */
+  append?(path: string): Promise<FileWriter>
   link(path: string, target: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   /** With everything below it; links are removed, not followed. */

@@ -1,7 +1,7 @@
 // The file system port on a real file system.
 import { constants, createReadStream } from 'node:fs'
-import { lstat, mkdir, open, readFile, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
-import type { Files, FileStat } from './port.ts'
+import { lstat, mkdir, open, readFile, readdir, readlink, rename, rm, symlink, type FileHandle } from 'node:fs/promises'
+import type { Files, FileStat, FileWriter } from './port.ts'
 
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
 const isAbsent = (e: unknown): boolean => e instanceof Error && 'code' in e && ABSENT.has(String(e.code))
@@ -16,6 +16,14 @@ async function present<T, U>(reading: Promise<T>, otherwise: U): Promise<T | U> 
 }
 
 const CREATE_ONLY = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+const writerTo = (handle: FileHandle): FileWriter => ({
+  write: async (chunk) => {
+    for (let at = 0; at < chunk.length;) at += (await handle.write(chunk, at)).bytesWritten
+  },
+  sync: () => handle.sync(),
+  close: () => handle.close(),
+})
 
 export const realFiles: Files = {
   read: (path) => present(readFile(path), undefined),
@@ -44,14 +52,10 @@ export const realFiles: Files = {
     const handle = await open(path, CREATE_ONLY, mode)
     // The umask of whoever started us must not decide what a component's files may do.
     await handle.chmod(mode)
-    return {
-      write: async (chunk) => {
-        for (let at = 0; at < chunk.length;) at += (await handle.write(chunk, at)).bytesWritten
-      },
-      sync: () => handle.sync(),
-      close: () => handle.close(),
-    }
+    return writerTo(handle)
   },
+
+  append: async (path) => writerTo(await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
 
   link: (path, target) => symlink(target, path),
   rename: (from, to) => rename(from, to),

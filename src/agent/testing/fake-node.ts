@@ -117,8 +117,9 @@ export class FakeNode {
       fetchNewest: async () => o.publisher.trust(),
     })
     const fetcher = {
-      async *open(place: string) {
-        yield o.serve?.(place) ?? o.releases.find((r) => r.url === place)?.artifact ?? Buffer.alloc(0)
+      async *open(place: string, _most: number, _signal: AbortSignal, from = 0) {
+        const all = o.serve?.(place) ?? o.releases.find((r) => r.url === place)?.artifact ?? Buffer.alloc(0)
+        yield all.subarray(from)
       },
     }
     this.processes.onChange(() => this.worker.wake())

@@ -1,0 +1,196 @@
+// Downloads from servers of every kind of badness: what comes out is the artifact, whole, or an error that says what to do.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { MemoryFiles } from '../files/memory.ts'
+import { artifactFile, nodeDir } from '../node-dir.ts'
+import { bringArtifact, type Artifact } from './artifact.ts'
+import { createFetcher } from './fetch.ts'
+
+const whole = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 251))
+const other = Buffer.alloc(whole.length, 7)
+const sha256 = createHash('sha256').update(whole).digest('hex')
+const dir = nodeDir('/n')
+
+type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void
+let server: http.Server | undefined
+const asked: string[] = []
+
+afterEach(async () => {
+  server?.closeAllConnections()
+  server?.close()
+  server = undefined
+  asked.length = 0
+})
+
+async function serve(handler: Handler): Promise<string> {
+  server = http.createServer((request, response) => {
+    asked.push(`${request.url ?? ''}${request.headers.range === undefined ? '' : ` ${request.headers.range}`}`)
+    handler(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/artifacts/`
+}
+
+const artifact = (more: Partial<Artifact> = {}): Artifact => ({
+  os: 'linux',
+  arch: 'any',
+  url: 'a',
+  sha256,
+  size: whole.length,
+  ...more,
+})
+
+interface Result {
+  readonly got: boolean
+  readonly says: string
+  readonly retry: string | undefined
+}
+
+async function bring(
+  handler: Handler,
+  {
+    files = new MemoryFiles(),
+    more = {},
+    times = 1,
+  }: { files?: MemoryFiles; more?: Partial<Artifact>; times?: number } = {},
+): Promise<Result> {
+  const base = await serve(handler)
+  const fetcher = createFetcher({ base, idleMs: 200 })
+  let result: Result = { got: false, says: '', retry: undefined }
+  for (let n = 0; n < times && !result.got; n++) {
+    try {
+      const path = await bringArtifact({ files, dir, fetcher }, artifact(more), new AbortController().signal)
+      result = {
+        got: (await files.read(path))?.equals(whole) === true && path === artifactFile(dir, sha256),
+        says: '',
+        retry: undefined,
+      }
+    } catch (e) {
+      result = { got: false, says: messageOf(e), retry: isKubeNodeError(e) ? e.retry : undefined }
+    }
+  }
+  return result
+}
+
+/** As servers do it that know ranges. */
+const ranged: Handler = (request, response) => {
+  const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
+  if (from === 0) return void response.end(whole)
+  response.writeHead(206, { 'content-range': `bytes ${from}-${whole.length - 1}/${whole.length}` })
+  return void response.end(whole.subarray(from))
+}
+
+const cutOnce = (then: Handler): Handler => {
+  let isFirst = true
+  return (request, response) => {
+    if (!isFirst) return then(request, response)
+    isFirst = false
+    response.writeHead(200, { 'content-length': whole.length })
+    response.write(whole.subarray(0, 60_000), () => response.destroy())
+  }
+}
+
+const BAD: readonly [what: string, handler: Handler, says: RegExp, retry: string][] = [
+  ['is empty', (_q, r) => r.end(), /0 bytes with digest/, 'later'],
+  [
+    'says more than comes',
+    (_q, r) => void r.writeHead(200, { 'content-length': 200_000 }).end(whole),
+    /aborted|closed|socket/,
+    'later',
+  ],
+  [
+    'never ends',
+    (_q, r) => {
+      r.on('error', () => undefined)
+      const more = (): void => void (r.write(other) ? setImmediate(more) : r.once('drain', more))
+      more()
+    },
+    /more than 100000 bytes came/,
+    'later',
+  ],
+  ['falls silent', (_q, r) => void r.write(whole.subarray(0, 10)), /no byte within|timeout|hang up|aborted/, 'later'],
+  ['serves something else', (_q, r) => r.end(other), /100000 bytes with digest .* came instead/, 'never'],
+  [
+    'leads in a circle',
+    (q, r) => void r.writeHead(302, { location: q.url ?? '' }).end(),
+    /redirected more than 3 times/,
+    'later',
+  ],
+  [
+    'leads out of the base',
+    (_q, r) => void r.writeHead(302, { location: 'http://127.0.0.1:9/evil' }).end(),
+    /neither below the artifact base/,
+    'never',
+  ],
+  [
+    'leads to a file of the host',
+    (_q, r) => void r.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    /neither below the artifact base/,
+    'never',
+  ],
+  ['has lost it', (_q, r) => void r.writeHead(404).end(), /HTTP 404/, 'later'],
+  ['is broken', (_q, r) => void r.writeHead(500).end(), /HTTP 500/, 'later'],
+]
+
+describe('F32 a place that', () => {
+  test.each(BAD)('%s gives nothing', async (_what, handler, says, retry) => {
+    const found = await bring(handler)
+    expect(found).toEqual({ got: false, says: expect.stringMatching(says), retry })
+  })
+
+  test('breaks off is asked for the rest only', async () => {
+    expect((await bring(cutOnce(ranged), { times: 2 })).got).toBe(true)
+    expect(asked).toEqual(['/artifacts/a', '/artifacts/a bytes=60000-'])
+  })
+
+  test('breaks off and knows no ranges is read from the beginning', async () => {
+    expect(
+      (
+        await bring(
+          cutOnce((_q, r) => r.end(whole)),
+          { times: 2 },
+        )
+      ).got,
+    ).toBe(true)
+  })
+
+  test('answers with another range than was asked for is not believed', async () => {
+    const wrong: Handler = (_q, r) => void r.writeHead(206, { 'content-range': 'bytes 0-99999/100000' }).end(whole)
+    expect((await bring(cutOnce(wrong), { times: 2 })).got).toBe(false)
+  })
+
+  test('has another file after it broke off costs one more try', async () => {
+    let n = 0
+    const changed: Handler = (q, r) =>
+      n++ === 0
+        ? void r.writeHead(206, { 'content-range': 'bytes 60000-99999/100000' }).end(other.subarray(60_000))
+        : ranged(q, r)
+    expect((await bring(cutOnce(changed), { times: 3 })).got).toBe(true)
+    expect(asked).toEqual(['/artifacts/a', '/artifacts/a bytes=60000-', '/artifacts/a'])
+  })
+
+  test('has a shorter file after it broke off is read from the beginning', async () => {
+    const short: Handler = (q, r) => (q.headers.range === undefined ? r.end(whole) : void r.writeHead(416).end())
+    expect((await bring(cutOnce(short), { times: 2 })).got).toBe(true)
+  })
+
+  test('serves an old version is passed over for a mirror', async () => {
+    const found = await bring((q, r) => void r.end(q.url?.endsWith('good') === true ? whole : other), {
+      more: { mirrors: ['bad', 'good'] },
+    })
+    expect([found.got, asked]).toEqual([true, ['/artifacts/a', '/artifacts/bad', '/artifacts/good']])
+  })
+
+  test('need not be asked for what is here already, unless somebody changed it', async () => {
+    const files = new MemoryFiles()
+    await bring(ranged, { files })
+    expect((await bring((_q, r) => void r.writeHead(500).end(), { files })).got).toBe(true)
+    await files.remove(artifactFile(dir, sha256))
+    expect((await bring((_q, r) => void r.writeHead(500).end(), { files })).got).toBe(false)
+  })
+})
