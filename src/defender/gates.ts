@@ -2,6 +2,7 @@
 // permit shows everything that stands in its way. What cannot be known lets nothing pass.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { approvalNeed } from './approvals.ts'
+import { REPAIRER } from './blame/failing.ts'
 import { blameGate } from './blame/gate.ts'
 import { breakerAt, halfOpensIn, newBreaker } from './breaker.ts'
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
@@ -201,6 +202,11 @@ function breakerGate(question: Question, ground: Ground): readonly GateVerdict[]
         }),
       ]
     }
+    // What was asked while it was open was asked about a fleet of that time: whoever still wants it looks again and asks anew.
+    if (isStaleRepair(question.permit)) {
+      const seen = 'asked while the breaker was open; ask again if it is still wanted'
+      return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
+    }
     const tried = trialsInFlight(policy, entry.since, ground)
     const saying = { policy, seen: `${tried} being tried`, limit: `${entry.trial} at once` }
     return [
@@ -210,6 +216,11 @@ function breakerGate(question: Question, ground: Ground): readonly GateVerdict[]
     ]
   })
 }
+
+/** Told by its own status, not by times: those are of two clocks. */
+const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
+  spec.requester.kind === REPAIRER &&
+  status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true
 
 /** Operations granted since it is half open that are still at work. Those from before say nothing about the present. */
 function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: Ground): number {

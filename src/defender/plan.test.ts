@@ -440,6 +440,30 @@ describe('the breaker', () => {
     expect(trial.after.ledger?.breakers?.map((b) => b.state)).toEqual(['Open'])
   })
 
+  test('drops repairs that were asked while it was open, and tries those that are asked now', () => {
+    const { after } = run(['Failed', 'Failed'], undefined, START_MS)
+    const requester = { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'job' }
+    const [waiting] = told(ask({ permits: [one({ requester })], ...policy(BREAKER) }, after.ledger, START_MS + 60_000))
+    const fresh = aPermit({ name: 'b', targets: ['m-1'], requester })
+    const later = ask(
+      { permits: [waiting as OperationPermit, fresh], ...policy(BREAKER) },
+      after.ledger,
+      START_MS + 700_000,
+    )
+    expect(outcome(later)).toEqual({ 'a/m-0': 'Denied Breaker BreakerHalfOpen', 'b/m-1': 'Granted' })
+    expect(phases(later)).toEqual(['Denied', 'Granted'])
+  })
+
+  test('keeps slices of rollouts that waited: they are asked about the present anyway', () => {
+    const { after } = run(['Failed', 'Failed'], undefined, START_MS)
+    const [waiting] = told(ask({ permits: [one()], ...policy(BREAKER) }, after.ledger, START_MS + 60_000))
+    expect(
+      outcome(ask({ permits: [waiting as OperationPermit], ...policy(BREAKER) }, after.ledger, START_MS + 700_000)),
+    ).toEqual({
+      'a/m-0': 'Granted',
+    })
+  })
+
   test('lets a recovery pass that was checked, and only that', () => {
     const { after } = run(['Failed', 'Failed'], undefined, START_MS)
     const claim = one({ recovery: true })
