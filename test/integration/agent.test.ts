@@ -78,7 +78,7 @@ describe('an agent from its token to its repairs', () => {
     expect([...users]).toEqual(['system:bootstrap:abcdef', `kubenode:agent:${MACHINE}`])
   })
 
-  test('a second agent on the node ends with a numbered line', async () => {
+  test('F40 a second agent on the node ends with a numbered line', async () => {
     const second = bench.run()
     const [code] = (await once(second, 'exit')) as [number]
     expect([code, bench.logOf(second)]).toEqual([78, expect.stringMatching(/^KN8001: cannot start a second agent/)])
@@ -189,7 +189,7 @@ describe('an agent from its token to its repairs', () => {
     )
   })
 
-  test('a reboot is asked of the provider, and reported once by the next boot', async () => {
+  test('F36 a reboot is asked of the provider, and reported once by the next boot', async () => {
     await bench.permit('p4', 'Reboot', 'Granted')
     await bench.job('j2', [{ reboot: { timeout: '1m' } }], 'p4')
     await bench.listJobs(['j2'])

@@ -116,7 +116,7 @@ function processesAfter(mode: CrashMode, before: FakeProcesses): FakeProcesses {
 
 describe.each(STORIES.map((s) => [s.name, s] as const))('%s', (_name, story) => {
   test.each(['Kill', 'Power', 'Reordered'] as const)(
-    'survives the end at every change of the disk: %s',
+    'F29 F30 survives the end at every change of the disk: %s',
     async (mode) => {
       let crashes = 0
       const before = await prepared(story.from)

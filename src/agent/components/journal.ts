@@ -1,11 +1,13 @@
 // Changes of a component's record. Each is written down before the agent goes on; what may follow what is the protocol's table.
+import { basename } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nextComponentState, type SwitchEvent, type SwitchFacts } from '#api/protocol/switch.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { recordFile, type NodeDir } from '../node-dir.ts'
-import { parseRecord, type ComponentRecord } from './record.ts'
+import { currentLink, recordFile, type NodeDir } from '../node-dir.ts'
+import { SLOT_ID, parseRecord, type ComponentRecord } from './record.ts'
+import { slotByFolder } from './slot.ts'
 
 /** `undefined` takes a field away. */
 export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRecord[K] | undefined }
@@ -38,8 +40,32 @@ export class Journal {
   async load(): Promise<void> {
     const { files, dir } = this.#deps
     const path = recordFile(dir, this.#component)
-    const found = await readState(files, path, parseRecord)
-    this.#record = found?.component === this.#component ? found : undefined
+    const mine = (value: unknown): ComponentRecord | undefined => {
+      const record = parseRecord(value)
+      return record?.component === this.#component ? record : undefined
+    }
+    this.#record = (await readState(files, path, mine)) ?? (await this.#rebuilt())
+  }
+
+  /** A record that was damaged, or that a newer agent wrote, tells nothing; the link still says what is in use, and the probes whether it works. */
+  async #rebuilt(): Promise<ComponentRecord | undefined> {
+    const { files, dir, clock } = this.#deps
+    const id = basename((await files.readLink(currentLink(dir, this.#component))) ?? '')
+    const current = SLOT_ID.test(id) ? await slotByFolder(this.#deps, this.#component, id) : undefined
+    if (current === undefined) return undefined
+    const { version, config } = current
+    const target = { version, attempt: 1, ...(config === undefined ? {} : { config }) }
+    const message = 'its record was lost and is made again from what is in use'
+    return {
+      format: 1,
+      component: this.#component,
+      state: 'Degraded',
+      since: clock.now(),
+      message,
+      target,
+      current,
+      pins: [],
+    }
   }
 
   /** Goes to the state that the table names; throws when the table has no such step, which is a bug of the plan. */

@@ -71,11 +71,10 @@ export function parseRecord(value: unknown): ComponentRecord | undefined {
 const isTarget = (v: unknown): boolean =>
   isObject(v) && typeof v['version'] === 'string' && Number.isSafeInteger(v['attempt'])
 /** Slot ids become parts of paths. */
+export const SLOT_ID = /^[0-9a-f]{16}-\d{1,6}$/
+
 const isSlot = (v: unknown): boolean =>
-  isObject(v) &&
-  typeof v['id'] === 'string' &&
-  /^[0-9a-f]{16}-\d{1,6}$/.test(v['id']) &&
-  typeof v['digest'] === 'string'
+  isObject(v) && typeof v['id'] === 'string' && SLOT_ID.test(v['id']) && typeof v['digest'] === 'string'
 const isOpen = (v: unknown): boolean =>
   isObject(v) &&
   isSlot(v['to']) &&

@@ -46,6 +46,16 @@ export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot
     isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
   )
 
+/** A whole slot by its folder alone, for a journal that was lost. */
+export async function slotByFolder({ files, dir }: SlotDeps, component: string, id: string): Promise<Slot | undefined> {
+  return readState(files, join(slotFolder(dir, component, id), MARK), (v) => {
+    if (!isObject(v) || !isObject(v['spec']) || typeof v['digest'] !== 'string') return undefined
+    const { version } = v['spec']
+    const config = typeof v['config'] === 'string' ? { config: v['config'] } : {}
+    return typeof version === 'string' ? { id, digest: v['digest'], version, ...config } : undefined
+  })
+}
+
 /** Idempotent: a whole slot is left alone, one that is not is made anew. `generation` above 0 is another copy of the same. */
 export async function fillSlot(deps: SlotDeps, target: Target, content: SlotContent, generation = 0): Promise<Slot> {
   const { files, dir } = deps
@@ -73,7 +83,7 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   await out.syncFolders()
   await writeDurably(files, join(folder, MANIFEST), JSON.stringify(await manifestOf(files, folder, out.placed)))
   await files.syncFolder(slotsFolder(dir, spec.component))
-  await writeDurably(files, join(folder, MARK), JSON.stringify({ spec, config: config?.name }))
+  await writeDurably(files, join(folder, MARK), JSON.stringify({ spec, config: config?.name, digest }))
   return slot
 }
 

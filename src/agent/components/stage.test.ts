@@ -87,7 +87,7 @@ const ATTACKS: readonly [
   ],
 ]
 
-test.each(ATTACKS)('%s is not installed', async (_what, releases, more, state, says) => {
+test.each(ATTACKS)('S5 F32 %s is not installed', async (_what, releases, more, state, says) => {
   const found = await outcome(releases, more)
   expect([found.state, found.content]).toEqual([state, undefined])
   expect(found.message).toMatch(says)
@@ -107,7 +107,7 @@ describe('the trust document', () => {
     return reading.kind === 'Trusted' ? reading.document.sequence : reading.reason
   }
 
-  test('goes forward, and an older one is not taken, also after a restart', async () => {
+  test('S5 goes forward, and an older one is not taken, also after a restart', async () => {
     const files = new MemoryFiles()
     expect(await sequenceOf(store(files, publisher.trust({ sequence: 2 })))).toBe(2)
     expect(await sequenceOf(store(files, publisher.trust({ sequence: 5 })))).toBe(5)
@@ -115,11 +115,11 @@ describe('the trust document', () => {
     expect(await sequenceOf(store(files, undefined))).toBe(5)
   })
 
-  test('of a stranger is refused', async () => {
+  test('S5 of a stranger is refused', async () => {
     expect(await sequenceOf(store(new MemoryFiles(), newPublisher().trust()))).toMatch(/0 of 1 needed signatures/)
   })
 
-  test('that expired is refused', async () => {
+  test('S5 that expired is refused', async () => {
     expect(await sequenceOf(store(new MemoryFiles(), publisher.trust(), Date.UTC(2101, 0)))).toMatch(/expired/)
   })
 })

@@ -94,11 +94,11 @@ const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegEx
   ['more entries than allowed', Array.from({ length: 51 }, (_, n) => file(`f${n}`)), /more than 50 entries/],
 ]
 
-test.each(HOSTILE)('%s is refused', async (_what, entries, says) => {
+test.each(HOSTILE)('S9 %s is refused', async (_what, entries, says) => {
   expect(await refusal(tarOf(entries))).toMatch(says)
 })
 
-describe('an archive that is not whole is refused', () => {
+describe('S9 an archive that is not whole is refused', () => {
   const whole = tarOf([file('a', { content: 'y'.repeat(600) }), file('b')])
 
   test('cut at any block', async () => {

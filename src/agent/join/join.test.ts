@@ -101,14 +101,14 @@ describe('joining', () => {
     expect(statSync(keyFile(dir)).mode & 0o777).toBe(0o600)
   })
 
-  test('that is denied ends with what to check', async () => {
+  test('S2 that is denied ends with what to check', async () => {
     const joining = joinCluster(deps()).catch(messageOf)
     await setStatus({ conditions: [{ type: 'Denied', status: 'True', message: 'unknown machine' }] })
     expect(await joining).toMatch(/^KN8006: .*unknown machine/)
     expect(existsSync(certificateFile(dir))).toBe(false)
   })
 
-  test('with a certificate for another key is refused', async () => {
+  test('S2 with a certificate for another key is refused', async () => {
     const joining = joinCluster(deps()).catch(messageOf)
     const { cert } = await (await newAuthority()).client('kubenode:agent:m-1')
     await setStatus({ certificate: Buffer.from(cert).toString('base64') })
@@ -116,7 +116,7 @@ describe('joining', () => {
     expect(existsSync(joinFile(dir))).toBe(true)
   })
 
-  test('on a copy of another host is refused', async () => {
+  test('F34 on a copy of another host is refused', async () => {
     const stop = new AbortController()
     const first = joinCluster(deps({ signal: stop.signal })).catch(messageOf)
     for (let n = 0; n < 500 && (await requests()).length === 0; n++) await systemClock.sleep(5)
@@ -132,7 +132,7 @@ describe('joining', () => {
     await expect(joinCluster(deps())).rejects.toThrow(/^KN8008: .*kubenode agent join/)
   })
 
-  test('the lock of a node is held once, and free again after its end', async () => {
+  test('F40 the lock of a node is held once, and free again after its end', async () => {
     const lock = await takeNodeLock(dir.state)
     await expect(takeNodeLock(dir.state)).rejects.toThrow(/^KN8001: cannot start a second agent/)
     await lock.release()
@@ -147,7 +147,7 @@ test('a request is named by machine and key', async () => {
   expect(requestName(`${'a'.repeat(39)}-b`, key)).toMatch(/^kubenode-agent-a{39}-[0-9a-f]{16}$/)
 })
 
-test('a certificate is renewed between 70 and 80 percent of its life', async () => {
+test('S2 a certificate is renewed between 70 and 80 percent of its life', async () => {
   const { cert } = await (await newAuthority()).client('x')
   const day = 86_400_000
   const now = Date.now()

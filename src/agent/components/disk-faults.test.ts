@@ -1,0 +1,196 @@
+// A disk that is full, read-only or broken for a while, and state files that nobody of us wrote.
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { MemoryFiles } from '../files/memory.ts'
+import type { FileWriter } from '../files/port.ts'
+import { writeDurably } from '../files/durable.ts'
+import { recordFile } from '../node-dir.ts'
+import { FakeNode, FakeProcesses } from '../testing/fake-node.ts'
+import { newPublisher, release } from '../testing/release.ts'
+
+const publisher = newPublisher()
+const spec = {
+  service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' },
+  probes: [{ name: 'p', tcp: { port: 1 }, interval: '1s', timeout: '1s', settle: '2s' }],
+}
+const releases = ['1.0.0', '1.1.0'].map((version) => release(publisher, { version, spec }))
+
+/** Every change is refused from the n-th on, until somebody mends it. */
+class FaultyFiles extends MemoryFiles {
+  #left = Number.POSITIVE_INFINITY
+  #code = ''
+
+  breakAfter(changes: number, code: string): void {
+    this.#left = changes
+    this.#code = code
+  }
+
+  mend(): void {
+    this.#left = Number.POSITIVE_INFINITY
+  }
+
+  get isBroken(): boolean {
+    return this.#left < 0
+  }
+
+  #check(): void {
+    if (--this.#left < 0) throw Object.assign(new Error(`${this.#code}: the disk says no`), { code: this.#code })
+  }
+
+  override async create(path: string, mode: number): Promise<FileWriter> {
+    this.#check()
+    const writer = await super.create(path, mode)
+    return {
+      ...writer,
+      write: async (chunk) => {
+        this.#check()
+        await writer.write(chunk)
+      },
+      sync: async () => {
+        this.#check()
+        await writer.sync()
+      },
+    }
+  }
+
+  override async rename(from: string, to: string): Promise<void> {
+    this.#check()
+    await super.rename(from, to)
+  }
+
+  override async link(path: string, target: string): Promise<void> {
+    this.#check()
+    await super.link(path, target)
+  }
+
+  override async makeFolder(path: string): Promise<void> {
+    this.#check()
+    await super.makeFolder(path)
+  }
+}
+
+const switched = { version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } }
+
+async function installed(files: MemoryFiles, processes = new FakeProcesses()) {
+  const clock = new VirtualClock()
+  const node = new FakeNode({ publisher, releases, clock, disk: files, processes })
+  await node.start()
+  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  await clock.advance(10_000)
+  expect(node.worker.record?.state).toBe('Healthy')
+  return { clock, node, processes }
+}
+
+describe.each(['ENOSPC', 'EROFS', 'EIO', 'EDQUOT'])('F31 a disk that says %s', (code) => {
+  test('at any change of an upgrade leaves the old version or the new one running, and once it is mended the upgrade ends', async () => {
+    let broke = 0
+    for (let at = 0; ; at++) {
+      const files = new FaultyFiles()
+      const { clock, node, processes } = await installed(files)
+      files.breakAfter(at, code)
+      node.worker.setOrder(switched)
+      await clock.advance(30_000)
+      const wasBroken = files.isBroken
+      expect(['beacon 1.0.0', 'beacon 1.1.0'], `broken at change ${at}`).toContain(await node.contentInUse())
+      files.mend()
+      await clock.advance(600_000)
+      const { record } = node.worker
+      const content = await node.contentInUse()
+      // A switch that the disk cut off is given up, one that had not begun goes on.
+      expect(
+        [
+          ['beacon 1.1.0', 'Healthy', undefined],
+          ['beacon 1.0.0', 'RolledBack', undefined],
+        ],
+        `broken at change ${at}`,
+      ).toContainEqual([content, record?.state, record?.open])
+      expect([at, processes.running.get('beacon')?.slot]).toEqual([at, record?.current?.id])
+      await node.worker.close()
+      if (!wasBroken) break
+      broke++
+    }
+    expect(broke).toBeGreaterThan(10)
+  })
+})
+
+describe('F34 a record that', () => {
+  test.each([
+    ['is no JSON', 'garbage\0'],
+    ['is cut off', '{"format":1,"component":"beacon","sta'],
+    ['a newer agent wrote', JSON.stringify({ format: 2, component: 'beacon', phases: [] })],
+    [
+      'belongs to another component',
+      JSON.stringify({
+        format: 1,
+        component: 'other',
+        state: 'Healthy',
+        since: 0,
+        target: { version: '1', attempt: 1 },
+        pins: [],
+      }),
+    ],
+    [
+      'says that it is being switched, and to what is missing',
+      JSON.stringify({
+        format: 1,
+        component: 'beacon',
+        state: 'Probing',
+        since: 0,
+        target: { version: '1', attempt: 1 },
+        pins: [],
+      }),
+    ],
+    [
+      'leads out of its folder',
+      JSON.stringify({
+        format: 1,
+        component: 'beacon',
+        state: 'Healthy',
+        since: 0,
+        target: { version: '1', attempt: 1 },
+        current: { id: '../../../etc', digest: 'x', version: '1' },
+        pins: [],
+      }),
+    ],
+  ])('%s is set aside: what runs goes on running, and is taken up again as it is', async (_what, text) => {
+    const files = new MemoryFiles()
+    const { node: before, processes } = await installed(files)
+    await before.worker.close()
+    await writeDurably(files, recordFile(before.dir, 'beacon'), text)
+    const starts = processes.starts.length
+    const clock = new VirtualClock()
+    // The node takes pods by now: nothing may be installed anew without an order.
+    const node = new FakeNode({ publisher, releases, clock, disk: files, processes, pending: () => false })
+    await node.start()
+    node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+    await clock.advance(60_000)
+    const { record } = node.worker
+    expect([record?.state, record?.current?.version, await node.contentInUse(), processes.starts.length]).toEqual([
+      'Healthy',
+      '1.0.0',
+      'beacon 1.0.0',
+      starts,
+    ])
+    expect(await files.list(`${node.dir.state}/components/beacon`)).toContain('record.json.broken')
+    await node.worker.close()
+  })
+})
+
+test('F35 a day without the API server: what runs goes on, nothing grows, and the next order is obeyed', async () => {
+  const files = new MemoryFiles()
+  const { clock, node, processes } = await installed(files)
+  node.apiIsAway = true
+  node.worker.setOrder({ version: '1.1.0', attempt: 2 })
+  await clock.advance(60_000)
+  const [changes, starts] = [files.changes, processes.starts.length]
+  await clock.advance(24 * 3_600_000)
+  expect([await node.contentInUse(), processes.starts.length]).toEqual(['beacon 1.0.0', starts])
+  // One line in the journal for each try that the backoff allows, each in the place of the one before.
+  expect(files.changes - changes).toBeLessThan(24 * 12 * 12)
+  expect((await files.list(`${node.dir.state}/components/beacon/slots`)).length).toBe(1)
+  node.apiIsAway = false
+  node.worker.setOrder(switched)
+  await clock.advance(600_000)
+  expect([await node.contentInUse(), node.worker.record?.state]).toEqual(['beacon 1.1.0', 'Healthy'])
+  await node.worker.close()
+})
