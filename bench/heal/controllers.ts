@@ -1,0 +1,77 @@
+// The two controllers as they run in production, over HTTP, with their writes counted and their plans watched.
+import type { ControllerContext } from '#controllers/module.ts'
+import { freshJobs } from '#controllers/remedy/job-ledger.ts'
+import { type RemedyPlan, plan } from '#controllers/remedy/plan.ts'
+import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
+import type { Seen } from '#controllers/remedy/seen.ts'
+import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+
+const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'patch', 'apply', 'delete'])
+
+export interface RunningControllers {
+  readonly writes: () => number
+  /** When the caches were complete, on the clock of `performance.now`. */
+  readonly syncedAt: number
+  stop(): Promise<void>
+}
+
+export async function startControllers(
+  connection: ConnectionConfig,
+  planned: (seen: Seen, plan: RemedyPlan) => void = () => undefined,
+): Promise<RunningControllers> {
+  const plain = new HttpKubeClient({
+    ...connection,
+    impersonate: { user: 'kubenode:controllers', groups: ['system:authenticated'] },
+  })
+  let writes = 0
+  const client = new Proxy<KubeClient>(plain, {
+    get(target, name) {
+      if (WRITES.has(name)) writes++
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const tools = { clock: systemClock, random: systemRandom, log: silentLogger, metrics: createMetrics() }
+  const informers = createInformers({ client: plain, ...tools, startSpreadMs: 0 })
+  const context: ControllerContext = {
+    client,
+    informers,
+    ...tools,
+    events: { record: () => undefined, flush: async () => undefined },
+    config: {
+      cluster: 'bench',
+      providers: {},
+      join: { server: connection.server, caData: '', artifactBase: '', trust: { sequence: 1, threshold: 1, keys: [] } },
+    },
+  }
+  const watched = remedyModuleOf({
+    freshJobs,
+    plan: (seen, now) => {
+      const made = plan(seen, now)
+      planned(seen, made)
+      return made
+    },
+  })
+  const controllers = [watched, remedyJobModule].flatMap((m) => m.setup(context).controllers)
+  informers.start()
+  await informers.synced()
+  const syncedAt = performance.now()
+  for (const c of controllers) c.start()
+  return {
+    writes: () => writes,
+    syncedAt,
+    stop: async () => {
+      await Promise.all(controllers.map((c) => c.stop(5_000)))
+      await informers.stop()
+      plain.close()
+    },
+  }
+}

@@ -1,0 +1,134 @@
+// The world of the heal benchmark: an embedded server as a process, nodes without kubelets that never fall silent, and what people and agents would do to them.
+import { join } from 'node:path'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { LABELS } from '#api/names.ts'
+import { systemClock, timestamp } from '#lib/clock.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { install } from '#local/install.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { type Started, startEmbedded } from '../apiserver/servers.ts'
+
+export const CONDITIONS = 50
+export const conditionOf = (n: number): string => `Trouble${n % CONDITIONS}`
+export const nodeName = (n: number): string => `node-${String(n).padStart(5, '0')}`
+/** Fifty nodes a rack; neighbours by name stand in different ones. */
+const PER_RACK = 50
+const rackOf = (n: number, nodes: number): string => `rack-${n % Math.max(1, Math.floor(nodes / PER_RACK))}`
+/** No kubelet speaks here, and nobody shall think that they all fell silent. */
+const NEVER = '2099-01-01T00:00:00Z'
+const WRITES_AT_ONCE = 64
+
+export interface BenchWorld {
+  readonly client: HttpKubeClient
+  readonly connection: ConnectionConfig
+  readonly nodes: number
+  stop(): Promise<void>
+}
+
+export async function startWorld(nodes: number): Promise<BenchWorld> {
+  const server: Started = await startEmbedded()
+  const { host, port, ca, cert, key } = server.target
+  const connection: ConnectionConfig = {
+    server: `https://${host}:${port}`,
+    ca: { data: ca },
+    clientCertificate: { cert: { data: cert }, key: { data: key } },
+  }
+  const client = new HttpKubeClient(connection, { userAgent: 'bench' })
+  await install(client, join(import.meta.dirname, '../../deploy'), systemClock)
+  await forEach(nodes, async (n) => void (await client.create(nodeType, nodeOf(n, nodes))))
+  return {
+    client,
+    connection,
+    nodes,
+    stop: async () => {
+      client.close()
+      await server.stop()
+    },
+  }
+}
+
+/** Some three kilobytes, as kubelets make them. */
+function nodeOf(n: number, nodes: number): Node {
+  const at = timestamp(systemClock.now())
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    lastHeartbeatTime: NEVER,
+    lastTransitionTime: at,
+  }
+  const images = Array.from({ length: 12 }, (_, i) => ({
+    names: [`registry.example.org/library/image-${i}@sha256:${String(i).repeat(64).slice(0, 64)}`],
+    sizeBytes: 100_000_000 + i,
+  }))
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: nodeName(n), labels: { [LABELS.rack]: rackOf(n, nodes), pool: `pool-${n % 4}` } },
+    status: { conditions: [ready], images, nodeInfo: { kernelVersion: '5.10.134', kubeletVersion: 'v1.36.0' } },
+  } as unknown as Node
+}
+
+export const ours = (type: ResourceType, name: string, spec: object): KubeObject => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: type.kind,
+  metadata: { name },
+  ...{ spec },
+})
+
+export async function addMachine({ client, nodes }: BenchWorld, n: number): Promise<void> {
+  const name = nodeName(n)
+  const node = await client.get(nodeType, { name })
+  await client.create(machine, ours(machine, name, { rack: rackOf(n, nodes) }) as never)
+  const at = timestamp(systemClock.now())
+  const is = (type: string) => ({ type, status: 'True', reason: 'Reported', message: '', lastTransitionTime: at })
+  const status = {
+    phase: 'Ready',
+    nodeRef: { name, uid: node?.metadata.uid ?? '' },
+    conditions: [is('Ready'), is('AgentReachable')],
+  }
+  await client.patch(machine, { name }, { type: 'merge', value: { status } as never }, { subresource: 'status' })
+}
+
+export async function setCondition(
+  { client }: BenchWorld,
+  n: number,
+  type: string,
+  status: 'True' | 'False',
+): Promise<void> {
+  const at = timestamp(systemClock.now())
+  const value = {
+    status: {
+      conditions: [{ type, status, reason: 'Reported', message: '', lastTransitionTime: at, lastHeartbeatTime: at }],
+    },
+  }
+  await client.patch(
+    nodeType,
+    { name: nodeName(n) },
+    { type: 'strategic', value: value as never },
+    { subresource: 'status' },
+  )
+}
+
+/** For 0 to count - 1, or each of a list; many at a time. */
+export async function forEach(what: number | readonly number[], run: (n: number) => Promise<void>): Promise<void> {
+  const list = typeof what === 'number' ? Array.from({ length: what }, (_, n) => n) : [...what]
+  let at = 0
+  const next = async (): Promise<void> => {
+    for (let n = list[at++]; n !== undefined; n = list[at++]) await run(n)
+  }
+  await Promise.all(Array.from({ length: WRITES_AT_ONCE }, next))
+}
+
+export async function until(isSo: () => boolean, withinMs: number, everyMs = 5): Promise<boolean> {
+  const end = performance.now() + withinMs
+  while (!isSo()) {
+    if (performance.now() > end) return false
+    await systemClock.sleep(everyMs)
+  }
+  return true
+}
