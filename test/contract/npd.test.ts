@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { JournalHub } from '#agent/detect/npd/journal-hub.ts'
 import { openFeed } from '#agent/detect/npd/log-feed.ts'
 import { LogMonitor } from '#agent/detect/npd/log-monitor.ts'
 import type { MonitorEvent } from '#agent/detect/npd/judge.ts'
@@ -59,6 +60,7 @@ async function play(config: LogMonitorConfig, lines: readonly string[]): Promise
     path,
     bootId: 'b',
     clock: systemClock,
+    journal: (at) => new JournalHub(at, systemClock),
     position: undefined,
     pollMs: 10,
     mayMatter: (line) => monitor.mayMatter(line),

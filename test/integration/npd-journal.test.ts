@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { getuid } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { JournalHub, type JournalPosition } from '#agent/detect/npd/journal-hub.ts'
 import { JournalReader, type JournalEntry } from '#agent/detect/npd/journal.ts'
 import { countLines, countOptions, type CountOptions } from '#agent/detect/npd/log-count.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -73,6 +74,49 @@ test('entries of the identifier come as they are written, and after a restart th
   await eventually('the last entry', said, (m) => m.at(-1) === 'two')
   second.close()
   expect(said()).toEqual(['before anybody looked', 'one', 'while nobody looked', 'two'])
+  return undefined
+})
+
+test('one reader serves all, each with its own identifier and from its own place', async (context) => {
+  if (!canRun) return context.skip(CANNOT)
+  write('a', 'a1')
+  write('b', 'b1')
+  const said: string[] = []
+  const open = (after: JournalPosition | undefined, sinceMs: number): JournalHub => {
+    const hub = new JournalHub(journal(), systemClock)
+    for (const identifier of ['a', 'b'])
+      hub.join({
+        identifier,
+        sinceMs,
+        after: identifier === 'a' ? after : undefined,
+        onEntry: (e) => said.push(e.message),
+        onProblem: () => undefined,
+      })
+    hub.start()
+    return hub
+  }
+  const first = open(undefined, Date.now() - 60_000)
+  await eventually(
+    'both',
+    () => [...said],
+    (s) => s.length === 2,
+  )
+  await eventually(
+    'the place',
+    () => first.position,
+    (p) => p !== undefined,
+  )
+  first.close()
+  write('a', 'a2')
+  // a reads on; b is new and looks back.
+  const second = open(first.position, Date.now() - 60_000)
+  await eventually(
+    'the rest',
+    () => [...said],
+    (s) => s.includes('a2') && s.length === 4,
+  )
+  second.close()
+  expect([...said].sort()).toEqual(['a1', 'a2', 'b1', 'b1'])
   return undefined
 })
 

@@ -129,6 +129,15 @@ describe('a condition that a log made true', () => {
     expect(third.events).toEqual([])
   })
 
+  test('goes when the configuration does not name it any more', async () => {
+    writeFileSync(log, '')
+    const first = await agent([entry()])
+    appendFileSync(log, line('died a'))
+    await until(() => shown(first), 'true AppDied: died a')
+    await first.stop()
+    expect(shown(await agent([]))).toBeUndefined()
+  })
+
   test('keeps its first reason; the other is told once', async () => {
     const one = await agent([entry()])
     writeFileSync(log, ['died a', 'fell b', 'died c', 'fell d'].map((t) => line(t)).join(''))

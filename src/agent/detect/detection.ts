@@ -64,6 +64,7 @@ export class Detection {
   /** After the board took up what was kept. */
   async start(): Promise<void> {
     await this.monitors.start()
+    this.#deps.board.retain(new Set([...this.monitors.conditionTypes, ...this.detectors.conditionTypes]))
     this.detectors.start()
     void this.#lookAtNode()
   }

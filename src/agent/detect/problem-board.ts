@@ -112,6 +112,13 @@ export class ProblemBoard {
     return this.#problems.get(type)
   }
 
+  /** What an agent before us kept and nobody speaks for any more, since the configuration changed, goes. */
+  retain(types: ReadonlySet<string>): void {
+    const own = new Set(this.#deps.sources.flatMap((s) => s.rules.map((r) => r.condition)))
+    const left = [...this.#problems].filter(([type, p]) => !p.isKept || types.has(type) || own.has(type))
+    if (left.length < this.#problems.size) this.#set(new Map(left))
+  }
+
   /** Conditions that end by silence. */
   expire(expiries: readonly Expiry[]): void {
     this.#expiries = [...this.#expiries, ...expiries]

@@ -48,6 +48,17 @@ const MAX_PROCESSES = 5_000
 const CALL_MS = 5_000
 const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
 
+const CONDITIONS: Readonly<Record<DetectorName, readonly string[]>> = {
+  disk: ['DiskSpaceLow', 'InodesLow'],
+  readOnly: ['FilesystemReadOnly'],
+  clock: ['ClockSkewed'],
+  crashLoops: ['ComponentCrashLooping'],
+  certificates: ['CertificateExpiring'],
+  hungTasks: ['TasksHung'],
+  kubelet: ['KubeletUnhealthy'],
+  runtime: ['ContainerRuntimeUnhealthy'],
+}
+
 export class Detectors {
   readonly #deps: DetectorsDeps
   readonly #timers = new Map<DetectorName, { cancel(): void }>()
@@ -65,6 +76,11 @@ export class Detectors {
   /** Looks that failed, by detector. */
   get failures(): ReadonlyMap<DetectorName, number> {
     return this.#failures
+  }
+
+  /** Of the detectors that are on. */
+  get conditionTypes(): readonly string[] {
+    return this.#all().flatMap(({ name }) => CONDITIONS[name])
   }
 
   start(): void {

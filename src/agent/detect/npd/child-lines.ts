@@ -1,4 +1,5 @@
-// Runs a program for as long as somebody listens and hands over its lines; one that ends is started again, after a pause that grows while it says nothing.
+// Runs a program for as long as somebody listens and hands over its lines. One that ends is started again: at once when it had something to say, otherwise
+// after a pause that grows, and then it is a problem.
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Clock } from '#lib/clock.ts'
 import { cutLines, NO_LINE, type LineState } from '../line-reader.ts'
@@ -14,7 +15,11 @@ export interface ChildLinesOptions {
   readonly onProblem: (problem: string | undefined) => void
 }
 
+/** Of one that spoke: what it reads may be overwritten meanwhile. */
+const SHORT_PAUSE_MS = 50
 const FIRST_PAUSE_MS = 1_000
+/** A program that runs for so long without a word works: there is nothing to say. */
+const WORKS_AFTER_MS = 5_000
 const MOST_PAUSE_MS = 60_000
 const NO_ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
@@ -26,6 +31,8 @@ export class ChildLines {
   #timer: { cancel(): void } | undefined
   #isClosed = false
   #isBad = false
+  #hasSpoken = false
+  #works: { cancel(): void } | undefined
 
   constructor(options: ChildLinesOptions) {
     this.#o = options
@@ -37,6 +44,9 @@ export class ChildLines {
     const child = spawn(program, args, { stdio: [this.#o.stdin ?? 'ignore', 'pipe', 'ignore'], env: NO_ENVIRONMENT })
     this.#child = child
     this.#line = NO_LINE
+    this.#hasSpoken = false
+    this.#works?.cancel()
+    this.#works = this.#o.clock.after(WORKS_AFTER_MS, () => this.#isWell())
     child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk))
     // A program that cannot be started has an error and no exit.
     child.once('error', (e) => this.#again(`cannot run ${program}: ${e.message}`))
@@ -46,14 +56,14 @@ export class ChildLines {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
+    this.#works?.cancel()
     this.#child?.kill('SIGKILL')
   }
 
   #read(chunk: Buffer): void {
     if (this.#isClosed) return
-    this.#pauseMs = FIRST_PAUSE_MS
-    if (this.#isBad) this.#o.onProblem(undefined)
-    this.#isBad = false
+    this.#hasSpoken = true
+    this.#isWell()
     const { lines, state } = cutLines(this.#line, chunk)
     this.#line = state
     for (const line of lines) this.#o.onLine(line)
@@ -61,12 +71,21 @@ export class ChildLines {
 
   #again(problem: string): void {
     if (this.#isClosed || this.#timer !== undefined) return
-    this.#isBad = true
-    this.#o.onProblem(problem)
-    this.#timer = this.#o.clock.after(this.#pauseMs, () => {
+    this.#works?.cancel()
+    const pauseMs = this.#hasSpoken ? SHORT_PAUSE_MS : this.#pauseMs
+    this.#timer = this.#o.clock.after(pauseMs, () => {
       this.#timer = undefined
       this.start()
     })
+    if (this.#hasSpoken) return
     this.#pauseMs = Math.min(MOST_PAUSE_MS, this.#pauseMs * 2)
+    this.#isBad = true
+    this.#o.onProblem(problem)
+  }
+
+  #isWell(): void {
+    this.#pauseMs = FIRST_PAUSE_MS
+    if (this.#isBad) this.#o.onProblem(undefined)
+    this.#isBad = false
   }
 }

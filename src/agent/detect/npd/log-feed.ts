@@ -7,7 +7,7 @@ import { assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { Tail, type Cursor } from '../tail.ts'
 import { fileLineReader } from './file-line.ts'
-import { JournalReader } from './journal.ts'
+import type { JournalHub } from './journal-hub.ts'
 import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
 import type { LogMonitorConfig } from './monitor-config.ts'
 
@@ -15,7 +15,7 @@ import type { LogMonitorConfig } from './monitor-config.ts'
 export type Position =
   | ({ readonly kind: 'file' } & Cursor)
   | { readonly kind: 'kmsg'; readonly bootId: string; readonly sequence: number }
-  | { readonly kind: 'journal'; readonly cursor: string }
+  | { readonly kind: 'journal'; readonly cursor: string; readonly atMs: number }
 
 export interface Feed {
   readonly position: Position | undefined
@@ -29,6 +29,8 @@ export interface FeedOptions {
   readonly path: string
   readonly bootId: string
   readonly clock: Clock
+  /** The journal at that path, shared by all who read it. */
+  readonly journal: (path: string) => JournalHub
   readonly position: Position | undefined
   /** False spares the line from being taken apart. */
   readonly mayMatter: (line: string) => boolean
@@ -135,13 +137,11 @@ function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]):
 
 function journalFeed(o: FeedOptions, identifier: string): Feed {
   const { config, path, clock, position } = o
-  const sinceMs = clock.now() - Math.min(config.lookbackMs, Math.max(0, upMs() - config.delayMs))
-  const reader = new JournalReader({
-    path,
-    identifiers: [identifier],
-    clock,
-    sinceMs,
-    after: position?.kind === 'journal' ? position.cursor : undefined,
+  const hub = o.journal(path)
+  hub.join({
+    identifier,
+    sinceMs: clock.now() - Math.min(config.lookbackMs, Math.max(0, upMs() - config.delayMs)),
+    after: position?.kind === 'journal' ? position : undefined,
     onEntry: ({ message }) => {
       if (!isSkipped(config, message)) o.onMessage(message)
     },
@@ -149,10 +149,10 @@ function journalFeed(o: FeedOptions, identifier: string): Feed {
   })
   return {
     get position(): Position | undefined {
-      return reader.cursor === undefined ? undefined : { kind: 'journal', cursor: reader.cursor }
+      return hub.position === undefined ? undefined : { kind: 'journal', ...hub.position }
     },
-    start: () => reader.start(),
-    close: () => reader.close(),
+    start: () => hub.start(),
+    close: () => hub.close(),
   }
 }
 
@@ -160,6 +160,6 @@ export function parsePosition(v: unknown): Position | undefined {
   if (!isObject(v)) return undefined
   const isFile = v['kind'] === 'file' && Number.isSafeInteger(v['inode']) && Number.isSafeInteger(v['offset'])
   const isKmsg = v['kind'] === 'kmsg' && typeof v['bootId'] === 'string' && Number.isSafeInteger(v['sequence'])
-  const isJournal = v['kind'] === 'journal' && typeof v['cursor'] === 'string'
+  const isJournal = v['kind'] === 'journal' && typeof v['cursor'] === 'string' && typeof v['atMs'] === 'number'
   return isFile || isKmsg || isJournal ? (v as unknown as Position) : undefined
 }

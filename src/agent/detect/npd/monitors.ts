@@ -14,6 +14,7 @@ import type { MonitorEntry } from '../detect-config.ts'
 import type { Expiry, Finding } from '../problems.ts'
 import { HealthCheck, realHealthPorts } from './health-check.ts'
 import { healthOptions } from './health-options.ts'
+import { JournalHub } from './journal-hub.ts'
 import type { PluginResult } from './judge.ts'
 import { countLines, countOptions } from './log-count.ts'
 import { openFeed, parsePosition, type Feed, type Position } from './log-feed.ts'
@@ -57,6 +58,8 @@ export class Monitors {
   readonly #open: Open[] = []
   readonly #plugins: PluginMonitor[] = []
   readonly #stats: StatsMonitorConfig[] = []
+  readonly #journals = new Map<string, JournalHub>()
+  readonly #types = new Set<string>()
   readonly #problems = new Map<string, readonly string[]>()
   #timer: { cancel(): void } | undefined
   #saved = ''
@@ -70,6 +73,11 @@ export class Monitors {
 
   get stats(): readonly StatsMonitorConfig[] {
     return this.#stats
+  }
+
+  /** Conditions that the files list, and the one about the files. */
+  get conditionTypes(): readonly string[] {
+    return [...this.#types, DETECTION_INCOMPLETE]
   }
 
   /** What cannot be used, by the name of its file. */
@@ -108,14 +116,15 @@ export class Monitors {
     if (monitor === undefined) return
     const folder = path === undefined ? onNode(dir, '/') : dirname(path)
     this.#take(monitor, name, folder, positions)
-    if (monitor.kind !== 'Stats')
-      this.#deps.conditions.expire(
-        monitor.conditions.map(({ type, reason, message }) => ({
-          condition: type,
-          clearAfterMs: entry.clearAfterMs.get(type),
-          healthy: { reason, message },
-        })),
-      )
+    if (monitor.kind === 'Stats') return
+    for (const { type } of monitor.conditions) this.#types.add(type)
+    this.#deps.conditions.expire(
+      monitor.conditions.map(({ type, reason, message }) => ({
+        condition: type,
+        clearAfterMs: entry.clearAfterMs.get(type),
+        healthy: { reason, message },
+      })),
+    )
   }
 
   #take(monitor: MonitorConfig, name: string, folder: string, positions: Readonly<Record<string, Position>>): void {
@@ -138,6 +147,7 @@ export class Monitors {
       path: monitor.path === '' ? '' : onNode(dir, monitor.path),
       bootId: this.#deps.bootId,
       clock,
+      journal: (path) => this.#journalAt(path),
       position: positions[name],
       mayMatter: (line) => log.mayMatter(line),
       onMessage: (message) => log.take(message),
@@ -147,6 +157,12 @@ export class Monitors {
       onProblem: (problem) => this.#sourceProblem(name, problem),
     })
     this.#open.push({ name, feed })
+  }
+
+  #journalAt(path: string): JournalHub {
+    const hub = this.#journals.get(path) ?? new JournalHub(path, this.#deps.clock)
+    this.#journals.set(path, hub)
+    return hub
   }
 
   /** What a rule runs: the helpers of node-problem-detector are done here, everything else is a program. */

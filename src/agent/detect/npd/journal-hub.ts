@@ -1,0 +1,73 @@
+// One journal, read once for all monitors that look at it: each gets the entries of its identifier, none twice and none from before its time.
+import type { Clock } from '#lib/clock.ts'
+import { JournalReader, type JournalEntry } from './journal.ts'
+
+export interface JournalPosition {
+  readonly cursor: string
+  readonly atMs: number
+}
+
+export interface JournalMember {
+  readonly identifier: string
+  /** Where it has no position: entries from then on. */
+  readonly sinceMs: number
+  readonly after: JournalPosition | undefined
+  readonly onEntry: (entry: JournalEntry) => void
+  readonly onProblem: (problem: string | undefined) => void
+}
+
+export class JournalHub {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #members: JournalMember[] = []
+  #reader: JournalReader | undefined
+  #position: JournalPosition | undefined
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path
+    this.#clock = clock
+  }
+
+  get position(): JournalPosition | undefined {
+    return this.#position
+  }
+
+  /** Before the start. */
+  join(member: JournalMember): void {
+    this.#members.push(member)
+  }
+
+  start(): void {
+    if (this.#reader !== undefined) return
+    const members = this.#members
+    const first = members[0]?.after
+    // They read on together; one that is new, or was left behind, makes them begin by time.
+    const common = members.every((m) => m.after?.cursor === first?.cursor) ? first : undefined
+    this.#position = common
+    this.#reader = new JournalReader({
+      path: this.#path,
+      identifiers: [...new Set(members.map((m) => m.identifier))],
+      clock: this.#clock,
+      sinceMs: Math.min(...members.map((m) => m.after?.atMs ?? m.sinceMs)),
+      after: common?.cursor,
+      onEntry: (entry) => this.#take(entry, common !== undefined),
+      onProblem: (problem) => {
+        for (const m of members) m.onProblem(problem)
+      },
+    })
+    this.#reader.start()
+  }
+
+  close(): void {
+    this.#reader?.close()
+  }
+
+  #take(entry: JournalEntry, isAfterAll: boolean): void {
+    this.#position = { cursor: entry.cursor, atMs: entry.atMs }
+    for (const { identifier, after, sinceMs, onEntry } of this.#members) {
+      if (identifier !== entry.identifier) continue
+      const isNew = isAfterAll || (after === undefined ? entry.atMs >= sinceMs : entry.atMs > after.atMs)
+      if (isNew) onEntry(entry)
+    }
+  }
+}
