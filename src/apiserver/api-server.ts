@@ -85,6 +85,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const webhooks = new WebhookAdmission({
     store,
     registry,
+    authorizer,
     log,
     ...(resolveService === undefined ? {} : { resolveService }),
   })
@@ -98,7 +99,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     admission: new AdmissionChain([
       escalationGuard(authorizer),
       webhooks.mutatingLink,
-      new PolicyAdmission(store, registry),
+      new PolicyAdmission({ store, registry, authorizer, log }),
       webhooks.validatingLink,
     ]),
     clock,

@@ -21,6 +21,8 @@ export {
   AdmissionEvaluation,
   compileAdmission,
   matchConditions,
+  withoutAuthorizer,
   type AdmissionScope,
   type MatchCondition,
 } from '#schema/cel/admission.ts'
+export { authorizerValue, type AccessQuestion, type MayThey } from '#schema/cel/library-authorizer.ts'

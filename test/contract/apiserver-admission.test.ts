@@ -31,6 +31,50 @@ const policy = (name: string, spec: object) =>
   })
 
 describe('a policy in CEL', () => {
+  test('may ask what the sender, or an account, may do besides', async () => {
+    await policy('asks', {
+      matchConditions: [{ name: 'only', expression: "object.metadata.name.startsWith('asks')" }],
+      validations: [
+        {
+          expression: "authorizer.requestResource.check('frobnicate').allowed()",
+          message: 'you may not frobnicate',
+        },
+        {
+          expression:
+            "!authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').namespace('default').check('get').allowed()",
+        },
+      ],
+    })
+    await binding('asks', ['Deny'])
+    expect((await call('POST', MAPS, { metadata: { name: 'asks-admin' } })).code).toBe(201)
+    await call('POST', `${RBAC}/roles`, {
+      metadata: { name: 'makes-maps' },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['create'] }],
+    })
+    await call('POST', `${RBAC}/rolebindings`, {
+      metadata: { name: 'makes-maps' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'makes-maps' },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'maker' }],
+    })
+    const refused = await call('POST', MAPS, { metadata: { name: 'asks-maker' } }, { as: 'maker' })
+    expect([refused.code, String(refused.body['message']).endsWith('you may not frobnicate')]).toEqual([422, true])
+  })
+
+  test('with audit annotations that do not compile is refused, and one that fails refuses the write', async () => {
+    const wrong = await policy('annotates-wrong', { auditAnnotations: [{ key: 'k', valueExpression: '1' }] })
+    expect([wrong.code, String(wrong.body['message'])]).toEqual([
+      422,
+      expect.stringContaining('must evaluate to one of [string null_type] but got int'),
+    ])
+    await policy('annotates', {
+      matchConditions: [{ name: 'only', expression: "object.metadata.name.startsWith('annotated')" }],
+      auditAnnotations: [{ key: 'data', valueExpression: "'it holds ' + object.data.key" }],
+    })
+    await binding('annotates', ['Deny', 'Audit'])
+    expect((await call('POST', MAPS, { metadata: { name: 'annotated-a' }, data: { key: 'x' } })).code).toBe(201)
+    expect((await call('POST', MAPS, { metadata: { name: 'annotated-b' } })).code).toBe(422)
+  })
+
   test('refuses creations and changes in the words of the policy, and what matches no rule passes', async () => {
     await policy('short', {
       variables: [{ name: 'length', expression: 'size(object.metadata.name)' }],

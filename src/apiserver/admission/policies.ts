@@ -1,5 +1,7 @@
 // ValidatingAdmissionPolicies with their bindings, asked about every write once it is otherwise fine.
+import type { Logger } from '#lib/log.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
 import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
@@ -8,23 +10,40 @@ import { forbidden, Refusal } from '../status/refusal.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { compilePolicy, fields, word, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
 import { ADMISSION_GROUP, isExempt, matchesResources } from './match-resources.ts'
+import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 
 const POLICIES = `${ADMISSION_GROUP}/validatingadmissionpolicies`
 const BINDINGS = `${ADMISSION_GROUP}/validatingadmissionpolicybindings`
+
+const AUDITED_FAILURE = 'validation.policy.admission.k8s.io/validation_failure'
+/** As the real server cuts them. */
+const MAX_ANNOTATION = 10 * 1024
 
 interface Bound {
   readonly policy: CompiledPolicy
   readonly binding: KubeObject
 }
 
+export interface PolicyParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly authorizer: Authorizer
+  /** Where audit annotations go: there is no other audit. */
+  readonly log: Logger
+}
+
 export class PolicyAdmission implements AdmissionLink {
   readonly #store: Store
   readonly #registry: Registry
+  readonly #authorizer: Authorizer
+  readonly #log: Logger
   #bound: readonly Bound[] | undefined
 
-  constructor(store: Store, registry: Registry) {
+  constructor({ store, registry, authorizer, log }: PolicyParts) {
     this.#store = store
+    this.#authorizer = authorizer
+    this.#log = log
     this.#registry = registry
     const forget = () => {
       this.#bound = undefined
@@ -75,6 +94,7 @@ export class PolicyAdmission implements AdmissionLink {
       request: requestFacts(request),
       namespaceObject: this.#namespaceOf(request),
       params,
+      authorizer: authorizerFor(this.#authorizer, request),
     })
     const matched = matchConditions(policy.conditions, evaluation)
     if ('error' in matched)
@@ -82,6 +102,7 @@ export class PolicyAdmission implements AdmissionLink {
         ? undefined
         : this.#deny(bound, request, { reason: 'Invalid', message: matched.error })
     if (!matched.matches) return
+    this.#annotate(bound, request, evaluation)
     for (const v of policy.validations) {
       const result = evaluation.run(v.program)
       if (!result.ok) {
@@ -89,6 +110,36 @@ export class PolicyAdmission implements AdmissionLink {
       } else if (result.value !== true)
         this.#deny(bound, request, { reason: v.reason, message: messageOf(v, evaluation) })
     }
+  }
+
+  /** An annotation that fails counts as a failure of the policy; null is none. */
+  #annotate(bound: Bound, request: AdmissionRequest, evaluation: AdmissionEvaluation): void {
+    const { policy } = bound
+    for (const { key, program } of policy.annotations) {
+      const result = evaluation.run(program)
+      if (!result.ok) {
+        if (!policy.ignoresFailure) this.#deny(bound, request, { reason: 'Invalid', message: result.error })
+      } else if (typeof result.value === 'string' && result.value.trim() !== '')
+        this.#audit(bound, request, { [`${policy.name}/${key}`]: result.value.trim().slice(0, MAX_ANNOTATION) })
+    }
+  }
+
+  #audit({ policy, binding }: Bound, request: AdmissionRequest, annotations: Readonly<Record<string, string>>): void {
+    const { served, operation, namespace, name, user, dryRun } = request
+    const { group, plural } = served.type
+    this.#log.info('audit', {
+      reason: 'ValidatingAdmissionPolicy',
+      policy: policy.name,
+      binding: binding.metadata.name ?? '',
+      operation,
+      group,
+      resource: plural,
+      namespace,
+      name,
+      user: user.name,
+      dryRun,
+      annotations,
+    })
   }
 
   #namespaceOf({ namespace }: AdmissionRequest): KubeObject | null {
@@ -128,16 +179,18 @@ export class PolicyAdmission implements AdmissionLink {
       : { found }
   }
 
-  /** What the binding asks for: a refusal, a warning, or a line for the audit that we do not keep. */
+  /** What the binding asks for: a refusal, a warning, a line for the audit. */
   #deny(
-    { policy, binding }: Bound,
+    bound: Bound,
     request: AdmissionRequest,
     { reason, message }: { readonly reason: string; readonly message: string },
   ): void {
+    const { policy, binding } = bound
     const actions = fields(binding['spec'])['validationActions']
     const list = Array.isArray(actions) ? actions : []
     const which = `ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.metadata.name ?? ''}'`
     if (list.includes('Warn')) request.warn(`Validation failed for ${which}: ${message}`)
+    if (list.includes('Audit')) this.#audit(bound, request, { [AUDITED_FAILURE]: message })
     if (!list.includes('Deny')) return
     const text = `${which} denied request: ${message}`
     const { group, plural } = request.served.type

@@ -10,6 +10,8 @@ import { forbidden, internalError } from '../status/refusal.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { ADMISSION_GROUP, isExempt, isNamespaceSelected, isObjectSelected } from './match-resources.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
+import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 import { WebhookCaller, type ResolveService } from './webhook-call.ts'
 import { WEBHOOK_SCOPE, type CompiledWebhook } from './webhook-config.ts'
@@ -18,6 +20,7 @@ import { denial, reviewBody, verdictOf, type Verdict } from './webhook-review.ts
 import { WebhookSet, type Candidate } from './webhook-set.ts'
 
 export interface WebhookParts {
+  readonly authorizer: Authorizer
   readonly store: Store
   readonly registry: Registry
   readonly log: Logger
@@ -33,6 +36,7 @@ type Allowed = Extract<Verdict, { kind: 'Answered' }>
 
 export class WebhookAdmission {
   readonly #store: Store
+  readonly #authorizer: Authorizer
   readonly #log: Logger
   readonly #caller: WebhookCaller
   readonly #mutating: WebhookSet
@@ -40,8 +44,9 @@ export class WebhookAdmission {
   /** Webhooks that failed when last asked: said once, not on each write. */
   readonly #failing = new Set<string>()
 
-  constructor({ store, registry, log, resolveService = () => undefined }: WebhookParts) {
+  constructor({ store, registry, authorizer, log, resolveService = () => undefined }: WebhookParts) {
     this.#store = store
+    this.#authorizer = authorizer
     this.#log = log
     this.#caller = new WebhookCaller(resolveService)
     const onChange = () => {
@@ -124,6 +129,7 @@ export class WebhookAdmission {
       object: request.object ?? null,
       oldObject: request.old ?? null,
       request: requestFacts(request),
+      authorizer: authorizerFor(this.#authorizer, request),
     })
     const matched = matchConditions(webhook.conditions, evaluation)
     if ('matches' in matched) return matched.matches

@@ -1,4 +1,5 @@
 // The declared types of what admission expressions see: the request and the namespace; objects and parameters are dyn.
+import { AUTHORIZER } from './library-authorizer.ts'
 import type { CelEnv } from './cel.ts'
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP } from './types.ts'
 
@@ -69,6 +70,12 @@ export const NAMESPACE_TYPE = object('kubernetes.Namespace', {
 
 /** What every expression may read; `params` exists only where a policy has a kind of parameters. */
 export function admissionEnv(hasParams: boolean): CelEnv {
-  const variables = { object: DYN, oldObject: DYN, namespaceObject: NAMESPACE_TYPE, request: REQUEST_TYPE }
+  const variables = {
+    object: DYN,
+    oldObject: DYN,
+    namespaceObject: NAMESPACE_TYPE,
+    request: REQUEST_TYPE,
+    authorizer: AUTHORIZER,
+  }
   return { variables: hasParams ? { ...variables, params: DYN } : variables }
 }

@@ -54,9 +54,9 @@ describe('expressions of admission', () => {
     expect(result).toEqual({ ok: false, error: "expression 'object.spec.zz == 1' resulted in error: no such key: zz" })
   })
 
-  it('params, variables and authorizer are unknown where there are none', () => {
+  it('params and variables are unknown where there are none', () => {
     const scope = admissionScope({})
-    for (const name of ['params', 'variables', 'authorizer']) {
+    for (const name of ['params', 'variables']) {
       const compiled = compileAdmission(`${name}.x == 1`, scope, ['bool'], 'spec.validations[0].expression')
       expect(compiled).toMatchObject({ ok: false })
       if (!compiled.ok)

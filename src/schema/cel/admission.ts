@@ -47,6 +47,12 @@ export function admissionScope({
   return { env, variables: programs, problems }
 }
 
+/** For messages: they are made after the decision, and ask nobody. */
+export function withoutAuthorizer(scope: AdmissionScope): AdmissionScope {
+  const { authorizer: _, ...variables } = scope.env.variables
+  return { ...scope, env: { variables } }
+}
+
 export type Compiled =
   | { readonly ok: true; readonly program: CelProgram }
   | { readonly ok: false; readonly problem: FieldError }
@@ -74,6 +80,8 @@ export interface AdmissionInput {
   readonly request: unknown
   readonly namespaceObject?: unknown
   readonly params?: unknown
+  /** Made by `authorizerValue`; an expression that reads it fails without. */
+  readonly authorizer?: CelValue
 }
 
 export type AdmissionResult =
@@ -90,6 +98,7 @@ export class AdmissionEvaluation {
   constructor(scope: AdmissionScope, input: AdmissionInput, budget = RUNTIME_BUDGET) {
     const { object, oldObject, request, namespaceObject = null, params = null } = input
     this.#values = { object, oldObject, request, namespaceObject, params }
+    if (input.authorizer !== undefined) this.#values['authorizer'] = input.authorizer
     this.#lazy = new LazyVariables(scope, this.#values)
     this.#values['variables'] = this.#lazy
     this.#left = budget

@@ -1,12 +1,15 @@
 // Every function and every name of a type that an expression may use, in one table.
 import type { FunctionTable } from './check.ts'
 import type { Overload } from './functions.ts'
+import { AUTHORIZER_FUNCTIONS } from './library-authorizer.ts'
 import { CONVERSIONS } from './library-conversions.ts'
+import { FORMAT_FUNCTIONS, NAMED_FORMAT } from './library-format.ts'
 import { CIDR, IP, IP_FUNCTIONS } from './library-ip.ts'
 import { LIST_SHAPES } from './library-list-shapes.ts'
 import { LIST_FUNCTIONS } from './library-lists.ts'
 import { OPTIONAL_FUNCTIONS } from './library-optional.ts'
 import { QUANTITY, QUANTITY_FUNCTIONS } from './library-quantity.ts'
+import { SEMVER, SEMVER_FUNCTIONS } from './library-semver.ts'
 import { STRING_FUNCTIONS } from './library-strings.ts'
 import { TIME_FUNCTIONS } from './library-time.ts'
 import { URL_FUNCTIONS, URL_TYPE } from './library-url.ts'
@@ -25,6 +28,9 @@ const ALL: readonly Overload[] = [
   ...QUANTITY_FUNCTIONS,
   ...URL_FUNCTIONS,
   ...IP_FUNCTIONS,
+  ...SEMVER_FUNCTIONS,
+  ...FORMAT_FUNCTIONS,
+  ...AUTHORIZER_FUNCTIONS,
 ]
 
 export const FUNCTIONS: FunctionTable = Map.groupBy(ALL, (o) => o.name)
@@ -43,6 +49,8 @@ export const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>
   ['optional_type', optionalOf(DYN)],
   ['kubernetes.Quantity', QUANTITY],
   ['kubernetes.URL', URL_TYPE],
+  ['kubernetes.Semver', SEMVER],
+  ['kubernetes.NamedFormat', NAMED_FORMAT],
   ['net.IP', IP],
   ['net.CIDR', CIDR],
   ['google.protobuf.Duration', DURATION],
