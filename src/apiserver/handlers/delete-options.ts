@@ -56,7 +56,7 @@ function fromBody(body: { readonly [field: string]: unknown }): RawOptions {
   const { kind, apiVersion } = body
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
     throw badRequest(
-      `no kind ${formatJson(kind)} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
+      `no kind ${formatJson(kind)} is registered for version ${formatJson(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
     )
   const preconditions = isObject(body['preconditions']) ? body['preconditions'] : {}
   const dryRun = body['dryRun']
