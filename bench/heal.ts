@@ -13,6 +13,7 @@ import { silentLogger } from '#lib/log.ts'
 import { seededRandom, systemRandom } from '#lib/random.ts'
 import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
 import { type Informers, type SharedInformer, createInformers } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { startControllers } from './heal/controllers.ts'
 import {
   type BenchWorld,
@@ -362,8 +363,8 @@ async function playAgent({ world, jobs }: Watched, n: number, job: RemedyOperati
       apiVersion: API_GROUP_VERSION,
       kind: 'RemedyOperationJob',
       metadata: { name, uid },
-      ...{ status: { steps: [step] } },
-    },
+      status: { steps: [step] },
+    } as KubeObject,
     { fieldManager: 'kubenode-agent', force: true, subresource: 'status' },
   )
 }

@@ -73,11 +73,11 @@ function nodeOf(n: number, nodes: number): Node {
   } as unknown as Node
 }
 
-export const ours = (type: ResourceType, name: string, spec: object): KubeObject => ({
+export const ours = (type: ResourceType, name: string, spec: object): KubeObject & { readonly spec: object } => ({
   apiVersion: API_GROUP_VERSION,
   kind: type.kind,
   metadata: { name },
-  ...{ spec },
+  spec,
 })
 
 export async function addMachine({ client, nodes }: BenchWorld, n: number): Promise<void> {

@@ -1,4 +1,4 @@
-// `kubenode why-not node/X`: what holds its repair back and what lifts that; `kubenode retry | unprotect`: what a person may ask for.
+// `kubenode why-not node/X`: what holds its repair back and what lifts that; `kubenode repair`: what a person may ask for.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -8,9 +8,10 @@ import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
-const ABOUT: Readonly<Record<Asked, string>> = {
-  retry: 'have a node repaired from the first rung although its ladder is exhausted, it was aborted, or it cools down',
-  unprotect: 'lift the protection of a node or machine for a while',
+interface RepairOptions extends ServerOptions {
+  readonly reason: string
+  readonly for: string
+  readonly unprotect?: boolean
 }
 
 export function register(program: Command, io: Io): void {
@@ -34,27 +35,30 @@ export function register(program: Command, io: Io): void {
       else io.out(printable(`${blockerLines(seen).join('\n')}\n`))
     })
 
-  for (const verb of ['retry', 'unprotect'] as const)
-    withServer(program.command(verb))
-      .description(ABOUT[verb])
-      .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
-      .requiredOption('--reason <text>', 'why, for those who come after')
-      .option('--for <duration>', 'how long; it ends by itself', '1h')
-      .action(async (what: string, options: ServerOptions & { readonly reason: string; readonly for: string }) => {
-        const [{ ask, askHold }, { whoAmI }] = await Promise.all([
-          import('../why-not/ask.ts'),
-          import('../hold/freeze.ts'),
-        ])
-        const wish = { verb, what, reason: options.reason, for: options.for }
-        // What was mistyped is said before anybody is asked.
-        askHold({ ...wish, author: 'nobody' }, systemClock.now())
-        const client = await connect(options, io)
-        const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
-        const { metadata, spec } = await ask(client, askHold({ ...wish, author }, systemClock.now()))
-        io.out(
-          printable(
-            `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})\n`,
-          ),
-        )
-      })
+  withServer(program.command('repair'))
+    .description(
+      'have a node repaired from the first rung although its ladder is exhausted, it was aborted, or it cools down',
+    )
+    .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
+    .requiredOption('--reason <text>', 'why, for those who come after')
+    .option('--for <duration>', 'how long it is asked for; it ends by itself', '1h')
+    .option('--unprotect', 'lift the protection of it for so long, and nothing else')
+    .action(async (what: string, options: RepairOptions) => {
+      const [{ ask, askHold }, { whoAmI }] = await Promise.all([
+        import('../why-not/ask.ts'),
+        import('../hold/freeze.ts'),
+      ])
+      const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
+      const wish = { verb, what, reason: options.reason, for: options.for }
+      // What was mistyped is said before anybody is asked.
+      askHold({ ...wish, author: 'nobody' }, systemClock.now())
+      const client = await connect(options, io)
+      const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
+      const { metadata, spec } = await ask(client, askHold({ ...wish, author }, systemClock.now()))
+      io.out(
+        printable(
+          `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})\n`,
+        ),
+      )
+    })
 }

@@ -7,7 +7,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 
-export const ASKED = { retry: 'Retry', unprotect: 'Unprotect' } as const
+export const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
 export type Asked = keyof typeof ASKED
 
 const NOUNS = { node: 'Node', machine: 'Machine', remedier: 'NodeRemedier' } as const

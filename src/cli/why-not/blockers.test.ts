@@ -160,10 +160,11 @@ async function carryOut({ client, clock }: World, command: string): Promise<void
     else await client.patch(type, { name }, { type: 'merge', value: JSON.parse(text) })
     return
   }
-  const own = /^kubenode (retry|unprotect) (\S+) --reason "(.*)"$/.exec(command)
+  const own = /^kubenode repair (\S+) (--unprotect )?--reason "(.*)"$/.exec(command)
   if (own !== null) {
-    const [, verb, what = '', reason = ''] = own
-    await ask(client, askHold({ verb: verb as Asked, what, reason, for: '1h', author: 'ada' }, clock.now()))
+    const [, what = '', unprotect, reason = ''] = own
+    const verb: Asked = unprotect === undefined ? 'repair' : 'unprotect'
+    await ask(client, askHold({ verb, what, reason, for: '1h', author: 'ada' }, clock.now()))
     return
   }
   if (command !== 'kubenode thaw --all') throw new Error(`nobody can run ${command}`)

@@ -26,7 +26,7 @@ const patch = (plural: string, name: string, spec: object): string =>
   `kubectl patch ${plural}.kubenode.io ${name} --type merge -p '${JSON.stringify({ spec })}'`
 const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
   patch('noderemediers', remedier.metadata.name ?? '', spec)
-const retry = (node: string): string => `kubenode retry node/${node} --reason "looked at by a person"`
+const retry = (node: string): string => `kubenode repair node/${node} --reason "looked at by a person"`
 
 /** Twice as much is enough to go on, and little enough to notice. */
 const doubled = (n: number): number => 2 * n
@@ -111,7 +111,7 @@ const OF_GATES: Readonly<Record<string, GateRow>> = {
   Protect: (v, seen) => ({
     id: 'Protected',
     text: said(v),
-    command: `kubenode unprotect node/${seen.node} --reason "looked at by a person"`,
+    command: `kubenode repair node/${seen.node} --unprotect --reason "looked at by a person"`,
   }),
   Window: (v) => ({
     id: 'Window',
