@@ -44,7 +44,10 @@ export class Prober {
   }
 
   reading(): ProbeReading {
-    const now = this.#deps.clock.monotonic()
+    return this.#readingAt(this.#deps.clock.monotonic())
+  }
+
+  #readingAt(now: number): ProbeReading {
     if (this.#probes.length === 0)
       return { verdict: 'Passing', isSettled: now - this.#startedAt >= SETTLE_WITHOUT_PROBES_MS }
     return probeReading(this.#histories, now)
@@ -68,18 +71,24 @@ export class Prober {
     const { clock, random } = this.#deps
     const history = this.#histories.get(probe.name)
     if (this.#isClosed || history === undefined) return
-    const next = afterAnswer(history, answer, clock.monotonic())
+    // One look at the clock: what has just not settled by one and has by the next would be looked at again only with the next interval.
+    const now = clock.monotonic()
+    const next = afterAnswer(history, answer, now)
     this.#histories.set(probe.name, next)
     // Time alone may settle it: compared is what was told last, not what was true a moment ago.
-    const [before, after] = [this.#told, this.reading()]
+    const [before, after] = [this.#told, this.#readingAt(now)]
     this.#told = after
     if (before?.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()
-    this.#schedule(probe, this.#pauseMs(probe, next, random))
+    this.#schedule(probe, this.#pauseMs(probe, next, { random, now }))
   }
 
-  #pauseMs(probe: Probe, { settleMs, passingSince, last }: ProbeHistory, random: Random): number {
+  #pauseMs(
+    probe: Probe,
+    { settleMs, passingSince, last }: ProbeHistory,
+    { random, now }: { readonly random: Random; readonly now: number },
+  ): number {
     const intervalMs = parseDuration(probe.interval)
-    const heldMs = passingSince === undefined ? 0 : this.#deps.clock.monotonic() - passingSince
+    const heldMs = passingSince === undefined ? 0 : now - passingSince
     const isSteady = last?.kind === 'Pass' && heldMs >= settleMs
     if (isSteady) return random.jitter(intervalMs)
     const soonMs = Math.min(intervalMs, Math.max(FASTEST_MS, settleMs / 5))

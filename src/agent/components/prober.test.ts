@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import type { Timer } from '#lib/clock.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import type { Probe } from './probe.ts'
+import { Prober } from './prober.ts'
+
+const probe: Probe = {
+  name: 'http',
+  http: { port: 1, path: '/', tls: false },
+  interval: '1h',
+  timeout: '1s',
+  settle: '1s',
+}
+
+/** As on a machine: time passes between two looks at the clock, and timers come a little early. */
+class RealClock extends VirtualClock {
+  readonly #earlyMs: number
+  #looks = 0
+
+  constructor(earlyMs: number) {
+    super()
+    this.#earlyMs = earlyMs
+  }
+
+  override monotonic(): number {
+    return super.monotonic() + this.#looks++ * LOOK_MS
+  }
+
+  override after(ms: number, fn: () => void): Timer {
+    return super.after(ms - this.#earlyMs, fn)
+  }
+}
+
+const LOOK_MS = 0.1
+
+test.each([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])(
+  'a probe that holds settles, with timers %d ms early',
+  async (earlyMs) => {
+    const clock = new RealClock(earlyMs)
+    let isSettled = false
+    const prober: Prober = new Prober(
+      {
+        clock,
+        random: seededRandom(1),
+        look: () => Promise.resolve({ kind: 'Pass' }),
+        onChange: () => {
+          isSettled = prober.reading().isSettled
+        },
+      },
+      [probe],
+    )
+    await clock.advance(10_000)
+    expect(isSettled).toBe(true)
+    prober.close()
+  },
+)
