@@ -43,6 +43,7 @@ export interface HollowNodeOptions {
   readonly registerNode: boolean
 }
 
+const NODE_LEASES = 'kube-node-lease'
 const NODE_STATUS_MS = 300_000
 const ADOPT_AGAIN_MS = 2_000
 const GATHER_MS = 20
@@ -297,13 +298,15 @@ export class HollowNode {
     return nodeStatus(look, this.#o.clock.now(), { ready: true })
   }
 
+  /** Its own Lease, and that of its Node, without which nobody believes that the Node is Ready. */
   async #renew(leaseMs: number): Promise<void> {
-    const { client, clock, random, log } = this.#o
-    const name = agentLeaseName(this.machine)
-    const lease = { namespace: SYSTEM_NAMESPACE, name, holder: this.machine }
+    const { client, clock, random, log, registerNode } = this.#o
+    const { machine } = this
+    const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
+    const leases = registerNode ? [own, { namespace: NODE_LEASES, name: machine, holder: machine }] : [own]
     if (!this.#isSilent)
-      await renewLease({ client, clock, everyMs: leaseMs }, lease).catch((error: unknown) =>
-        log.warn('lease not renewed', { lease: name, error }),
+      await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease))).catch(
+        (error: unknown) => log.warn('lease not renewed', { machine, error }),
       )
     if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
   }

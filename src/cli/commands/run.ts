@@ -14,6 +14,7 @@ interface Options {
   readonly nodes?: string
   readonly hollowNodes?: string
   readonly hollowKubeconfig?: string
+  readonly hollowLease: string
   readonly staticNotes?: string
   readonly nspawnNodes?: string
   readonly trees: string
@@ -46,6 +47,7 @@ export function register(program: Command, io: Io): void {
       'folder for nodes of the hollow provider, which are agents without a machine, for scale',
     )
     .option('--hollow-kubeconfig <file>', 'who hollow agents are; they write for all their nodes')
+    .option('--hollow-lease <duration>', 'how often a hollow agent says that it lives', '10s')
     .option('--static-notes <dir>', 'folder for notes about existing hosts; kept in memory when left out')
     .option('--nspawn-nodes <dir>', 'folder for systemd machines of this host; needs root; none are made without it')
     .option('--trees <dir>', 'folder for the Debian trees of systemd machines', '/var/lib/kubenode/trees')
@@ -137,14 +139,14 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig }: Options, entry: string) {
+function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease: lease }: Options, entry: string) {
   if (dir === undefined) return {}
   if (kubeconfig === undefined)
     throw new KubeNodeError(
       'KN1306',
       `cannot run hollow nodes in ${dir}: nobody said who their agents are; add --hollow-kubeconfig`,
     )
-  return { hollow: { dir, kubeconfig, entry } }
+  return { hollow: { dir, kubeconfig, entry, lease } }
 }
 
 const MAX_PORT = 65_535

@@ -21,7 +21,12 @@ export interface RolesConfig {
   /** Folder of the nodes of the process provider; without it there is none. */
   readonly nodes?: string
   /** Hosts that are none, for scale: their folder, who their agents are to the server, and their program; without it there are none. */
-  readonly hollow?: { readonly dir: string; readonly kubeconfig: string; readonly entry: string }
+  readonly hollow?: {
+    readonly dir: string
+    readonly kubeconfig: string
+    readonly entry: string
+    readonly lease: string
+  }
   /** Folder where the static provider notes who has which host. */
   readonly staticNotes?: string
   /** Folders of systemd machines of this host, and of the trees that they are made from; needs root. */
@@ -101,7 +106,7 @@ async function hollowHosts({ hollow, agent }: RolesConfig, { clock, log }: RoleC
   const [node] = agent
   const provider = await createHollowProvider({
     dir: hollow.dir,
-    agents: (dir) => [node, hollow.entry, '--hosts', dir, '--kubeconfig', hollow.kubeconfig],
+    agents: (dir) => [node, hollow.entry, '--hosts', dir, '--kubeconfig', hollow.kubeconfig, '--lease', hollow.lease],
     clock,
     log,
   })

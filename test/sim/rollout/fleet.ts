@@ -8,6 +8,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { HollowFaults } from '#agent/hollow/faults.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { canaryModule } from '#controllers/canary/reconcile.ts'
 import { type Parts, setup as setupSets } from '#controllers/componentset/reconcile.ts'
@@ -15,8 +16,9 @@ import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { createCaches } from '#defender/caches.ts'
 import { DefenderLoop } from '#defender/loop.ts'
+import type { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
-import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { type Clock, microTimestamp, timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
@@ -27,9 +29,25 @@ import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
 import type { Actor } from '../process.ts'
 import type { World } from '../world.ts'
 
-export const MACHINES = 200
-/** A tenth of the machines may be down; less than the last step of a story wants. */
-export const LIMIT = 20
+export interface Scale {
+  readonly machines: number
+  /** So many are behind where a story begins: enough to go through every step, few enough that a thousand seeds end. */
+  readonly some: number
+  /** So many may be down; less than the last step of a story wants. */
+  readonly limit: number
+}
+
+export const FULL_SCALE: Scale = { machines: 200, some: 60, limit: 20 }
+/** For replays with real processes, many at once on one server. */
+export const SMALL_SCALE: Scale = { machines: 10, some: 6, limit: 3 }
+
+/** What a story needs of the world; the simulator's is one, a cluster of real processes is another. */
+export interface Stage {
+  readonly seed: number
+  readonly clock: Pick<Clock, 'now' | 'after'>
+  readonly fake: Pick<FakeKube, 'plant' | 'poke' | 'uproot' | 'peek'>
+}
+
 export const SET = 'base'
 export const GOOD = ['1.0.0', '1.1.0', '1.2.0'] as const
 export const BAD = '6.6.6'
@@ -67,13 +85,18 @@ class Hosts extends Map<string, MemoryHost> {
 
 /** What the agents of one run are up to; the stories change it. */
 export class Agents {
+  readonly scale: Scale
   /** With the host goes the agent. */
   readonly hosts = new Hosts((machine) => void this.fleet?.remove(machine))
   /** Whose reports are lies: they call healthy what they never switched. */
   readonly liars = new Set<string>()
   readonly slow = new Set<string>()
   readonly silent = new Set<string>()
-  fleet: HollowFleet | undefined
+  fleet: Pick<HollowFleet, 'node' | 'add' | 'remove'> | undefined
+
+  constructor(scale: Scale = FULL_SCALE) {
+    this.scale = scale
+  }
 
   silence(names: Iterable<string>): void {
     for (const name of names) {
@@ -96,26 +119,29 @@ export class Agents {
 
 const SLOW_MS = 4_000
 
+export const faultsOf = (agents: Agents): HollowFaults => ({
+  fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
+  stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
+  // All is well with what was asked for, it says, and does nothing.
+  say: (m, truth) => (agents.liars.has(m) ? { ...truth, state: 'Healthy' } : truth),
+})
+
 export const agentsActor = (agents: Agents): Actor => ({
   name: 'agents',
   isFaulty: false,
   start: ({ client, clock, random, log, signal }) => {
-    agents.fleet = new HollowFleet({
+    const fleet = new HollowFleet({
       client,
       clock,
       random,
       log,
       version: '0.0.0',
       registerNodes: false,
-      faults: {
-        fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
-        stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
-        // All is well with what was asked for, it says, and does nothing.
-        say: (m, truth) => (agents.liars.has(m) ? { ...truth, state: 'Healthy' } : truth),
-      },
+      faults: faultsOf(agents),
     })
-    void agents.fleet.run(signal)
-    for (let i = 0; i < MACHINES; i++) agents.fleet.add(nameOf(i), 'boot')
+    agents.fleet = fleet
+    void fleet.run(signal)
+    for (let i = 0; i < agents.scale.machines; i++) fleet.add(nameOf(i), 'boot')
   },
 })
 
@@ -168,7 +194,7 @@ export const defenderActor = (): Actor => ({
 export const nameOf = (i: number): string => `m-${String(i).padStart(3, '0')}`
 export const zoneOf = (i: number): string => `z-${i % 4}`
 
-const definition = (version: string) => ({
+export const definition = (version: string) => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'MachineComponent',
   metadata: { name: componentObjectName('beacon', version) },
@@ -176,6 +202,8 @@ const definition = (version: string) => ({
     component: 'beacon',
     version,
     type: 'Package',
+    artifacts: [{ os: 'linux', arch: 'any', url: `beacon-${version}.tar`, sha256: '0'.repeat(64), size: 1 }],
+    install: { unpack: { path: '/opt/beacon' } },
     disruption: 'Restart',
     service: { exec: '/opt/beacon/beacon', restart: 'Always', killMode: 'Process' },
     // At rest a probe costs a timer: once in a run of ours is enough.
@@ -192,6 +220,19 @@ const condition = (type: string, status: string, reason: string, message: string
 })
 
 /** All at the first version for long, as the controllers would have left them. */
+export const setSpec = (declared: string, { limit }: Scale) => ({
+  selector: { matchLabels: POOL },
+  components: [{ name: 'beacon', version: declared }],
+  rollout: {
+    steps: [1, 5, 20, 100],
+    maxUnavailable: limit,
+    soak: '1s',
+    progressDeadline: '30m',
+    onFailure: 'Pause',
+    spread: ['class', 'zone'],
+  },
+})
+
 export interface Start {
   /** What the set declares. */
   readonly declared?: string
@@ -204,7 +245,7 @@ export interface Start {
 export function plantFleet(
   world: World,
   agents: Agents,
-  { declared = '1.0.0', outdated = 0, members = MACHINES }: Start = {},
+  { declared = '1.0.0', outdated = 0, members = agents.scale.machines }: Start = {},
 ): void {
   const { fake, clock } = world
   for (const version of [...GOOD, BAD]) fake.plant(machineComponent, definition(version))
@@ -214,30 +255,19 @@ export function plantFleet(
     metadata: { name: 'open' },
     spec: {
       // The set's own limit is what binds: a mistake in it must not be caught by somebody else.
-      budgets: [{ max: 2 * LIMIT, of: 'concurrent', per: 'cluster' }],
+      budgets: [{ max: 2 * agents.scale.limit, of: 'concurrent', per: 'cluster' }],
       rates: [{ window: '1m', max: RATE, per: 'cluster' }],
       breaker: { failures: 10, of: 20, window: '10m', halfOpenAfter: '30s', widen: 3 },
       mode: 'Enforce',
     },
   })
-  for (let i = 0; i < MACHINES; i++)
+  for (let i = 0; i < agents.scale.machines; i++)
     plantMachine(world, agents, i, i < outdated ? '1.0.0' : declared, i < members ? POOL : OTHERS)
   fake.plant(machineComponentSet, {
     apiVersion: API_GROUP_VERSION,
     kind: 'MachineComponentSet',
     metadata: { name: SET },
-    spec: {
-      selector: { matchLabels: POOL },
-      components: [{ name: 'beacon', version: declared }],
-      rollout: {
-        steps: [1, 5, 20, 100],
-        maxUnavailable: LIMIT,
-        soak: '1s',
-        progressDeadline: '30m',
-        onFailure: 'Pause',
-        spread: ['class', 'zone'],
-      },
-    },
+    spec: setSpec(declared, agents.scale),
   })
   const beat = () => {
     for (const m of fake.all(machineType)) renew(world, agents, m.metadata.name ?? '')
@@ -304,10 +334,10 @@ export function plantMachine(world: World, agents: Agents, i: number, version: s
   agents.fleet?.add(name, 'boot')
 }
 
-export const declare = (world: World, version: string): void =>
+export const declare = (world: Stage, version: string): void =>
   void world.fake.poke(machineComponentSet, { name: SET }, { spec: { components: [{ name: 'beacon', version }] } })
 
-export function hold({ fake, clock }: World, name: string, effect: string, forMs: number): void {
+export function hold({ fake, clock }: Stage, name: string, effect: string, forMs: number): void {
   fake.plant(operationalHold, {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
@@ -322,9 +352,9 @@ export function hold({ fake, clock }: World, name: string, effect: string, forMs
   })
 }
 
-export const unhold = ({ fake }: World, name: string): void => fake.uproot(operationalHold, { name })
+export const unhold = ({ fake }: Stage, name: string): void => fake.uproot(operationalHold, { name })
 
-export function canary({ fake }: World, version: string, machines: readonly string[]): void {
+export function canary({ fake }: Stage, version: string, machines: readonly string[]): void {
   fake.plant(componentCanary, {
     apiVersion: API_GROUP_VERSION,
     kind: 'ComponentCanary',
@@ -339,7 +369,7 @@ export function canary({ fake }: World, version: string, machines: readonly stri
   })
 }
 
-export function nodeReady({ fake, clock }: World, name: string, isReady: boolean): void {
+export function nodeReady({ fake, clock }: Stage, name: string, isReady: boolean): void {
   const ready = condition('Ready', isReady ? 'True' : 'False', isReady ? 'Up' : 'Down', '', clock.now())
   fake.poke(nodeType, { name }, { status: { conditions: [ready] } }, 'status')
 }

@@ -10,7 +10,7 @@ import { permitAnswer } from '#nodeops/permits.ts'
 import type { Commit } from '#kube/fake/revisions.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
-import { BAD, LIMIT, POOL, RATE, SET } from './fleet.ts'
+import { BAD, POOL, RATE, SET } from './fleet.ts'
 
 const MACHINE = 'kubenode.io/machines'
 const PERMIT = 'kubenode.io/operationpermits'
@@ -31,12 +31,17 @@ export class Watcher {
   readonly #granted = new Map<string, readonly string[]>()
   readonly #grantTimes: number[] = []
   readonly #triedBad = new Set<string>()
+  readonly #limit: number
   #badFailedAt: number | undefined
   #pausedSince: number | undefined
 
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
   readonly all: Readonly<Record<string, Invariant>> = {
     'no more machines at work than the set allows': (c) => this.#level(c),
-    'no more slots than the set allows': (c, w) => this.#slots(c, w),
+    'no more slots than the set allows': (c) => this.#slots(c),
     'no more grants in a minute than the policy allows': (c, w) => this.#rate(c, w),
     'an order is given to what is staged, under a granted permit': (c, w) => this.#order(c, w),
     'a machine that is known to be broken is left alone': (c, w) => this.#disturbs(c, w),
@@ -52,10 +57,10 @@ export class Watcher {
     if (kind !== MACHINE) return undefined
     if (type !== 'DELETED' && isAtWork(object as Machine)) this.#busy.add(key)
     else this.#busy.delete(key)
-    return this.#busy.size > LIMIT ? `${this.#busy.size} machines are at work, ${LIMIT} may be` : undefined
+    return this.#busy.size > this.#limit ? `${this.#busy.size} machines are at work, ${this.#limit} may be` : undefined
   }
 
-  #slots({ kind, key, type, object }: Commit, world: World): string | undefined {
+  #slots({ kind, key, type, object }: Commit): string | undefined {
     if (kind !== PERMIT) return undefined
     const permit = object as OperationPermit
     const { targets, results = {} } = permit.spec
@@ -67,8 +72,7 @@ export class Watcher {
       )
     else this.#granted.delete(key)
     const slots = new Set([...this.#granted.values()].flat()).size
-    void world
-    return slots > LIMIT ? `${slots} machines have slots, ${LIMIT} may` : undefined
+    return slots > this.#limit ? `${slots} machines have slots, ${this.#limit} may` : undefined
   }
 
   #rate({ kind, object, previous }: Commit, world: World): string | undefined {

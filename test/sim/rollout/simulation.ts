@@ -1,11 +1,23 @@
 // A story as a simulation: its actors, its invariants, and what its end is compared by.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Invariant, type Run, type Simulation, describeRun, referenceRun, simulate } from '../harness.ts'
 import { type FaultKind, type SimFault, drawFaults } from '../sim-faults.ts'
 import type { World } from '../world.ts'
-import { Agents, type ControllerParts, agentsActor, controllersActor, defenderActor, kinds } from './fleet.ts'
+import {
+  Agents,
+  type ControllerParts,
+  FULL_SCALE,
+  type Scale,
+  agentsActor,
+  controllersActor,
+  defenderActor,
+  kinds,
+  plantFleet,
+  plantMachine,
+} from './fleet.ts'
 import { Watcher, ledgerOf, openPermits, setOf } from './invariants.ts'
 import { type Story, stories } from './stories.ts'
 import { Teller } from './teller.ts'
@@ -15,29 +27,46 @@ const FAULTY_MS = 20_000
 const SETTLE_MS = 300_000
 const REST_MS = 45_000
 
-/** What it all came to, whoever of the machines it was that came first. */
-function state(world: World): unknown {
-  const machines = (world.fake.all(machineType) as readonly Machine[]).map(({ spec, status }) => {
-    const [told] = spec.components ?? []
-    const [runs] = status?.components ?? []
-    const order = told?.switch === undefined ? '' : ' with an order'
-    return `${told?.version} told${order}, ${runs?.version} ${runs?.state}, ${status?.phase}`
-  })
-  const { phase, revisions, counts, waves = [] } = setOf(world)?.status ?? {}
-  const canaries = (world.fake.all(componentCanary) as readonly ComponentCanary[]).map((c) => c.status?.phase)
+/** Machines, by what they were told and what they run: whoever of them it was that came first. */
+export const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
+  tally(
+    machines.map(({ spec, status }) => {
+      const [told] = spec.components ?? []
+      const [runs] = status?.components ?? []
+      const order = told?.switch === undefined ? '' : ' with an order'
+      return `${told?.version} told${order}, ${runs?.version} ${runs?.state}, ${status?.phase}`
+    }),
+  )
+
+/** What a story came to, as far as it can be told apart from any other run of it. */
+export const outcomeOf = (
+  set: MachineComponentSet | undefined,
+  machines: readonly Machine[],
+  canaries: readonly ComponentCanary[],
+) => {
+  const { phase, revisions, counts } = set?.status ?? {}
   return {
-    set: {
-      phase,
-      current: revisions?.current,
-      update: revisions?.update,
-      blocked: revisions?.blocked?.map((b) => b.component),
-      counts,
-    },
+    phase,
+    blocked: revisions?.blocked?.filter((b) => b.revision === revisions.update).map((b) => b.component) ?? [],
+    counts,
+    machines: machinesIn(machines),
+    canaries: canaries.map((c) => c.status?.phase),
+  }
+}
+
+function state(world: World): unknown {
+  const set = setOf(world)
+  const { revisions, waves = [] } = set?.status ?? {}
+  return {
+    outcome: outcomeOf(
+      set,
+      world.fake.all(machineType) as readonly Machine[],
+      world.fake.all(componentCanary) as readonly ComponentCanary[],
+    ),
+    revisions: [revisions?.current, revisions?.update],
     openWaves: waves.filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase)).length,
-    machines: tally(machines),
     openPermits: openPermits(world).length,
     slots: ledgerOf(world)?.spec.grants?.length ?? 0,
-    canaries,
   }
 }
 
@@ -47,17 +76,26 @@ function tally(lines: readonly string[]): Readonly<Record<string, number>> {
   return counts
 }
 
-export const rolloutSimulation = (story: Story, parts: ControllerParts = {}): Simulation => {
-  let agents = new Agents()
-  let watcher = new Watcher()
+export const rolloutSimulation = (story: Story, parts: ControllerParts = {}, scale: Scale = FULL_SCALE): Simulation => {
+  let agents = new Agents(scale)
+  let watcher = new Watcher(scale.limit)
   return {
     kinds,
     actors: () => {
-      agents = new Agents()
-      watcher = new Watcher()
+      agents = new Agents(scale)
+      watcher = new Watcher(scale.limit)
       return [agentsActor(agents), controllersActor(agents, parts), defenderActor()]
     },
-    phases: story.phases(() => agents),
+    phases: story
+      .phases(() => agents)
+      .map(({ act, ...phase }) => ({
+        ...phase,
+        act: (world) =>
+          act(world, {
+            plantFleet: (a, start) => plantFleet(world, a, start),
+            plantMachine: (a, i, version) => plantMachine(world, a, i, version),
+          }),
+      })),
     invariants: Object.fromEntries(
       Object.keys(watcher.all).map((name) => [name, (commit, world) => watcher.all[name]?.(commit, world)]),
     ),

@@ -2,55 +2,66 @@
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
-import type { Phase } from '../harness.ts'
-import type { World } from '../world.ts'
 import {
   type Agents,
   BAD,
-  MACHINES,
   POOL,
+  type Stage,
+  type Start,
   canary,
   declare,
   hold,
   nameOf,
   nodeReady,
-  plantFleet,
-  plantMachine,
   unhold,
   zoneOf,
 } from './fleet.ts'
 
-export interface Story {
-  readonly name: string
-  readonly phases: (agents: () => Agents) => readonly Phase[]
+/** How a fleet comes to be: at once in the simulator, by requests elsewhere. */
+export interface Ground {
+  readonly plantFleet: (agents: Agents, start?: Start) => void
+  readonly plantMachine: (agents: Agents, i: number, version: string) => void
 }
 
-/** Enough machines to go through every step of the ladder, few enough that a thousand seeds end. */
-const SOME = 60
+export interface Act {
+  readonly name: string
+  readonly act: (stage: Stage, ground: Ground) => void
+  readonly counts?: 'AtMost'
+}
+
+export interface Story {
+  readonly name: string
+  readonly phases: (agents: () => Agents) => readonly Act[]
+}
+
 /** The faults of a phase last so long; whatever a story does to machines is healed soon after. */
 const SOON_MS = 12_000
 
 /** Another stream than the schedule's, so that a story does not change with the number of steps. */
-const diceOf = ({ seed }: World, salt: number): Random => seededRandom(seed * 7_001 + salt)
+const diceOf = ({ seed }: Stage, salt: number): Random => seededRandom(seed * 7_001 + salt)
 
-const some = (random: Random, count: number, below = MACHINES): readonly string[] =>
+const some = (random: Random, count: number, below: number): readonly string[] =>
   Array.from(new Set(Array.from({ length: count }, () => nameOf(random.below(below)))))
 
+const those = ({ scale }: Agents, numbers: readonly number[]): readonly string[] =>
+  numbers.filter((i) => i < scale.machines).map(nameOf)
+
 /** Nodes fail and come back, agents fall silent, are slow, or die: none of it is the fault of a version. */
-function trouble(world: World, agents: Agents, salt: number): void {
+function trouble(world: Stage, agents: Agents, salt: number): void {
   const random = diceOf(world, salt)
   const { clock } = world
+  const { machines, some: behind } = agents.scale
   const at = () => random.below(SOON_MS)
-  for (const name of some(random, 3)) {
+  for (const name of some(random, 3, machines)) {
     clock.after(at(), () => exists(world, name) && nodeReady(world, name, false))
     clock.after(SOON_MS + at(), () => exists(world, name) && nodeReady(world, name, true))
   }
-  for (const name of some(random, 2)) clock.after(at(), () => agents.silence([name]))
+  for (const name of some(random, 2, machines)) clock.after(at(), () => agents.silence([name]))
   clock.after(4 * SOON_MS, () => agents.hearAll())
-  for (const name of some(random, 5)) agents.slow.add(name)
-  for (const name of some(random, 4, SOME)) clock.after(at(), () => void agents.fleet?.node(name)?.crash())
+  for (const name of some(random, 5, machines)) agents.slow.add(name)
+  for (const name of some(random, 4, behind)) clock.after(at(), () => void agents.fleet?.node(name)?.crash())
   // One that crashes right after its switch goes back, and rightly counts as a failure: these crash at rest.
-  for (const name of some(random, 4))
+  for (const name of some(random, 4, machines))
     clock.after(at(), () => isAtRest(agents, name) && agents.fleet?.node(name)?.crashComponent('beacon'))
 }
 
@@ -60,7 +71,7 @@ const isAtRest = (agents: Agents, name: string): boolean =>
     ?.records()
     .every((r) => r.state === 'Healthy') === true
 
-const exists = ({ fake }: World, name: string): boolean => {
+const exists = ({ fake }: Stage, name: string): boolean => {
   const m = fake.peek(machineType, { name }) as Machine | undefined
   return m !== undefined && m.metadata.deletionTimestamp === undefined
 }
@@ -70,8 +81,8 @@ const goodBump: Story = {
   phases: (agents) => [
     {
       name: 'bump',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
         trouble(w, agents(), 1)
       },
     },
@@ -81,7 +92,7 @@ const goodBump: Story = {
 const badVersion: Story = {
   name: 'bad version',
   phases: (agents) => [
-    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    { name: 'begin', act: (w, g) => g.plantFleet(agents(), { declared: '1.1.0' }) },
     {
       name: 'break',
       act: (w) => {
@@ -96,7 +107,7 @@ const badVersion: Story = {
 const revert: Story = {
   name: 'revert in mid-rollout',
   phases: (agents) => [
-    { name: 'begin', act: (w) => plantFleet(w, agents()) },
+    { name: 'begin', act: (w, g) => g.plantFleet(agents()) },
     {
       name: 'bump and revert',
       counts: 'AtMost',
@@ -112,7 +123,7 @@ const revert: Story = {
 const secondThoughts: Story = {
   name: 'second thoughts',
   phases: (agents) => [
-    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    { name: 'begin', act: (w, g) => g.plantFleet(agents(), { declared: '1.1.0' }) },
     {
       name: 'three edits',
       counts: 'AtMost',
@@ -132,9 +143,9 @@ const partition: Story = {
   phases: (agents) => [
     {
       name: 'partition',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
-        const zone = Array.from({ length: MACHINES }, (_, i) => i).filter((i) => zoneOf(i) === 'z-1')
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
+        const zone = Array.from({ length: agents().scale.machines }, (_, i) => i).filter((i) => zoneOf(i) === 'z-1')
         w.clock.after(1_000 + diceOf(w, 5).below(SOON_MS), () => agents().silence(zone.map(nameOf)))
         w.clock.after(100_000, () => agents().hearAll())
       },
@@ -147,8 +158,8 @@ const pause: Story = {
   phases: (agents) => [
     {
       name: 'bump, pause, resume',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
         const random = diceOf(w, 6)
         for (const [n, at] of [random.below(SOON_MS), 40_000 + random.below(SOON_MS)].entries()) {
           w.clock.after(at, () => hold(w, `pause-${n}`, 'Pause', 600_000))
@@ -166,15 +177,16 @@ const members: Story = {
     {
       name: 'bump, join, leave, relabel',
       counts: 'AtMost',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
         const random = diceOf(w, 7)
         const at = () => random.below(SOON_MS)
-        for (let i = 0; i < 3; i++) w.clock.after(at(), () => plantMachine(w, agents(), MACHINES + i, '1.0.0'))
+        for (let i = 0; i < 3; i++)
+          w.clock.after(at(), () => g.plantMachine(agents(), agents().scale.machines + i, '1.0.0'))
         // Always the same ones, so that what is left is the same.
-        for (const name of [nameOf(3), nameOf(30), nameOf(100)])
+        for (const name of those(agents(), [3, 30, 100]))
           w.clock.after(at(), () => w.fake.uproot(machineType, { name }))
-        for (const name of [nameOf(7), nameOf(21), nameOf(120)]) {
+        for (const name of those(agents(), [7, 21, 120])) {
           const label = (labels: object) =>
             exists(w, name) && w.fake.poke(machineType, { name }, { metadata: { labels } })
           w.clock.after(at(), () => label({ 'kubenode.io/pool': null }))
@@ -190,9 +202,9 @@ const liars: Story = {
   phases: (agents) => [
     {
       name: 'bump',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
-        for (const name of some(diceOf(w, 8), 3, SOME)) agents().liars.add(name)
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
+        for (const name of some(diceOf(w, 8), 3, agents().scale.some)) agents().liars.add(name)
         w.clock.after(60_000, () => agents().honest())
         trouble(w, agents(), 8)
       },
@@ -200,19 +212,19 @@ const liars: Story = {
   ],
 }
 
-const BROKEN = [2, 11, 23, 42, 55].map(nameOf)
+const BROKEN = [2, 11, 23, 42, 55]
 
 const broken: Story = {
   name: 'broken machines',
   phases: (agents) => [
     {
       name: 'bump around them',
-      act: (w) => {
-        plantFleet(w, agents(), { declared: '1.1.0', outdated: SOME })
-        for (const name of BROKEN) nodeReady(w, name, false)
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
+        for (const name of those(agents(), BROKEN)) nodeReady(w, name, false)
       },
     },
-    { name: 'they heal', act: (w) => BROKEN.forEach((name) => nodeReady(w, name, true)) },
+    { name: 'they heal', act: (w) => those(agents(), BROKEN).forEach((name) => nodeReady(w, name, true)) },
   ],
 }
 
@@ -221,7 +233,7 @@ const CANARIES = [5, 6, 7].map(nameOf)
 const canaryAborted: Story = {
   name: 'canary that fails',
   phases: (agents) => [
-    { name: 'begin', act: (w) => plantFleet(w, agents(), { declared: '1.1.0' }) },
+    { name: 'begin', act: (w, g) => g.plantFleet(agents(), { declared: '1.1.0' }) },
     { name: 'try', act: (w) => canary(w, BAD, CANARIES) },
     {
       name: 'abort',
@@ -233,7 +245,7 @@ const canaryAborted: Story = {
 const canaryPromoted: Story = {
   name: 'canary that is promoted',
   phases: (agents) => [
-    { name: 'begin', act: (w) => plantFleet(w, agents(), { members: SOME }) },
+    { name: 'begin', act: (w, g) => g.plantFleet(agents(), { members: agents().scale.some }) },
     { name: 'try', act: (w) => canary(w, '1.1.0', CANARIES) },
     { name: 'promote', act: (w) => declare(w, '1.1.0') },
   ],

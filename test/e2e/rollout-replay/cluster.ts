@@ -1,0 +1,115 @@
+// One cluster of real processes: the embedded server, controllers, Defender, and hollow agents; for replays of the simulator and for benchmarks.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { provideIdentity } from '#local/identities.ts'
+import { install } from '#local/install.ts'
+import { agentsLayout } from '#providers/hollow/provider.ts'
+import { endAll } from '#providers/process/end.ts'
+import { type ServerProcess, startedApiServer } from '#test/support/apiserver-process.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+export interface ClusterOptions {
+  /** Between two renewals of a hollow agent's Lease. */
+  readonly lease?: string
+}
+
+export class ProcessCluster {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-rollout-'))
+  readonly hollowDir = join(this.folder, 'hollow')
+  readonly #roles = new Map<string, ChildProcess>()
+  readonly #lease: string
+  #server: ServerProcess | undefined
+  #client: HttpKubeClient | undefined
+
+  constructor({ lease = '10s' }: ClusterOptions = {}) {
+    this.#lease = lease
+  }
+
+  get client(): HttpKubeClient {
+    if (this.#client === undefined) throw new Error('not started')
+    return this.#client
+  }
+
+  get adminKubeconfig(): string {
+    return join(this.folder, 'api', 'admin.kubeconfig')
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.hollowDir, { recursive: true })
+    this.#server = await startedApiServer(join(this.folder, 'api'))
+    const { url: server, ca, cert, key } = this.#server
+    const config = { server, ca: { data: ca }, clientCertificate: { cert: { data: cert }, key: { data: key } } }
+    this.#client = new HttpKubeClient(config)
+    await install(this.#client, join(ROOT, 'deploy'), systemClock)
+    const cluster = { name: 'rollout', server, ca }
+    for (const role of ['controllers', 'defender'] as const)
+      await provideIdentity(this.#client, cluster, role, this.kubeconfig(role), systemClock)
+  }
+
+  kubeconfig(role: string): string {
+    return join(this.folder, `${role}.kubeconfig`)
+  }
+
+  /** As somebody who runs the program would; again after `kill`. */
+  run(role: 'controllers' | 'defender', ...more: readonly string[]): number {
+    const hollow = ['--hollow-nodes', this.hollowDir, '--hollow-kubeconfig', this.adminKubeconfig]
+    const own = role === 'controllers' ? [...hollow, '--hollow-lease', this.#lease] : []
+    const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own, ...more]
+    const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const log = createWriteStream(join(this.folder, `${role}.log`), { flags: 'a' })
+    child.stdout.pipe(log, { end: false })
+    child.stderr.pipe(log, { end: false })
+    this.#roles.set(role, child)
+    return child.pid ?? 0
+  }
+
+  /** SIGKILL: the next one finds everything at the server. */
+  async kill(role: 'controllers' | 'defender'): Promise<void> {
+    const child = this.#roles.get(role)
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  log(role: string): string {
+    try {
+      return readFileSync(join(this.folder, `${role}.log`), 'utf8').slice(-4_000)
+    } catch {
+      return ''
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const role of ['controllers', 'defender'] as const) await this.kill(role)
+    await endAll(agentsLayout(this.hollowDir), undefined, systemClock)
+    this.#client?.close()
+    await this.#server?.end('SIGTERM')
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** Waits on a condition; says what it saw last when it does not come. */
+export async function until<T>(
+  what: string,
+  read: () => Promise<T>,
+  isGood: (value: T) => boolean,
+  withinMs: number,
+): Promise<T> {
+  const end = systemClock.monotonic() + withinMs
+  for (;;) {
+    const value = await read()
+    if (isGood(value)) return value
+    if (systemClock.monotonic() > end)
+      throw new Error(`${what} did not come; the last seen was ${JSON.stringify(value)}`)
+    await systemClock.sleep(100)
+  }
+}

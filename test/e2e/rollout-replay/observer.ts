@@ -1,0 +1,66 @@
+// Watches every Machine during a rollout: who wrote how often, and how many were at work at once.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { jsonEqual } from '#lib/json.ts'
+
+const isAtWork = ({ spec, status }: Machine): boolean =>
+  spec.components?.some((c) => c.switch !== undefined) === true ||
+  status?.components?.some((c) => isSwitching(c.state)) === true
+
+export class Observer {
+  readonly #machines = new Map<string, Machine>()
+  readonly #busy = new Set<string>()
+  readonly #limit: number
+  #mostBusy = 0
+  #violations = 0
+  specWrites = 0
+  statusWrites = 0
+  agentWrites = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get mostBusy(): number {
+    return this.#mostBusy
+  }
+
+  get violations(): number {
+    return this.#violations
+  }
+
+  updated(version: string): number {
+    let n = 0
+    for (const m of this.#machines.values()) if (m.status?.components?.[0]?.version === version) n++
+    return n
+  }
+
+  forgetCounts(): void {
+    this.specWrites = this.statusWrites = this.agentWrites = 0
+  }
+
+  /** Until the signal aborts; throws when the watch breaks, for then the counts are not whole. */
+  async run(client: KubeClient, signal: AbortSignal): Promise<void> {
+    const { items, resourceVersion } = await client.list(machineType)
+    for (const m of items) this.#machines.set(m.metadata.name ?? '', m)
+    for await (const event of client.watch(machineType, { resourceVersion, signal })) {
+      if (event.type === 'BOOKMARK') continue
+      this.#hear(event.object)
+    }
+    if (!signal.aborted) throw new Error('the watch of machines ended: what it counted is not whole')
+  }
+
+  #hear(machine: Machine): void {
+    const name = machine.metadata.name ?? ''
+    const before = this.#machines.get(name)
+    this.#machines.set(name, machine)
+    if (before?.metadata.generation !== machine.metadata.generation) this.specWrites++
+    else if (jsonEqual(before?.status?.components, machine.status?.components)) this.statusWrites++
+    else this.agentWrites++
+    if (isAtWork(machine)) this.#busy.add(name)
+    else this.#busy.delete(name)
+    this.#mostBusy = Math.max(this.#mostBusy, this.#busy.size)
+    if (this.#busy.size > this.#limit) this.#violations++
+  }
+}
