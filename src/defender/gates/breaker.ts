@@ -1,0 +1,61 @@
+// Operations that fail stop the next ones; recoveries always pass, and after a while a few are tried.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { REPAIRER } from '../blame/failing.ts'
+import { breakerAt, halfOpensIn, newBreaker } from '../breaker.ts'
+import type { CompiledPolicy } from '../compile-policy.ts'
+import type { GateVerdict } from '../gate.ts'
+import type { Ground, Question } from '../question.ts'
+import { deny, pass, wait } from '../say.ts'
+
+export function breakerGate(question: Question, ground: Ground): readonly GateVerdict[] {
+  const { policies, isRecovery } = question
+  const { now } = ground.ledger
+  return policies.flatMap((policy) => {
+    const rule = policy.spec.breaker
+    if (rule === undefined) return []
+    const entry = breakerAt(ground.ledger.breaker(policy.name) ?? newBreaker(policy.name, now), rule, now)
+    if (entry.state === 'Closed') return [pass('Breaker', { reason: 'BreakerClosed', policy })]
+    if (isRecovery)
+      return [pass('Breaker', { reason: 'RecoveryExempt', policy, seen: 'goes back to the last healthy revision' })]
+    if (entry.state === 'Open') {
+      const retryAfterMs = halfOpensIn(entry, rule, now)
+      const seen = `open since ${entry.since}, ${entry.failures} failures`
+      return [
+        wait('Breaker', {
+          reason: 'BreakerOpen',
+          policy,
+          seen,
+          limit: `tries again after ${rule.halfOpenAfter}`,
+          retryAfterMs,
+        }),
+      ]
+    }
+    // What was asked while it was open was asked about a fleet of that time: whoever still wants it looks again and asks anew.
+    if (isStaleRepair(question.permit)) {
+      const seen = 'asked while the breaker was open; ask again if it is still wanted'
+      return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
+    }
+    const tried = trialsInFlight(policy, entry.since, ground)
+    const saying = { policy, seen: `${tried} being tried`, limit: `${entry.trial} at once` }
+    return [
+      tried < entry.trial
+        ? pass('Breaker', { reason: 'BreakerHalfOpen', ...saying })
+        : wait('Breaker', { reason: 'BreakerHalfOpen', ...saying }),
+    ]
+  })
+}
+
+/** Told by its own status, not by times: those are of two clocks. */
+const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
+  spec.requester.kind === REPAIRER &&
+  status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true
+
+/** Operations granted since it is half open that are still at work. Those from before say nothing about the present. */
+function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: Ground): number {
+  return ledger.grants().filter((g) => {
+    if (g.exempt !== undefined || g.state !== 'Held' || g.grantedAt < since || !policy.decides(g.operations))
+      return false
+    const unit = levels.unitOf(g)
+    return unit === undefined || policy.selects(unit)
+  }).length
+}

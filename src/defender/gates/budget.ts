@@ -1,0 +1,27 @@
+// How many may be down or at work at the same time, per domain.
+import type { GateVerdict } from '../gate.ts'
+import { budgetLimit, domainOf } from '../levels.ts'
+import type { Ground, Question } from '../question.ts'
+import { pass, wait } from '../say.ts'
+
+export function budgetGate({ permit, unit, policies }: Question, { levels }: Ground): readonly GateVerdict[] {
+  const component = permit.spec.component?.name
+  return policies.flatMap((policy) =>
+    (policy.spec.budgets ?? []).flatMap(({ max, of, per }) => {
+      const domain = domainOf(per, unit, component)
+      if (domain === undefined) return []
+      if (of === 'unavailable' && unit.health === 'Unavailable')
+        return [pass('Budget', { reason: 'RecoveryExempt', policy, seen: 'it is down already' })]
+      const set = levels.set(policy, of, per, unit.space, domain)
+      const after = set.size + (set.has(unit.id) ? 0 : 1)
+      const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
+      const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
+      const saying = { policy, seen: `${set.size} ${of}${where}`, limit: `${limit} (${max}) per ${per}` }
+      return [
+        after <= limit
+          ? pass('Budget', { reason: 'PermitGranted', ...saying })
+          : wait('Budget', { reason: 'BudgetExhausted', ...saying }),
+      ]
+    }),
+  )
+}

@@ -1,0 +1,47 @@
+// So many must stay healthy; and many that fall silent at once are taken for the network.
+import { builtinPolicy } from '../compile-policy.ts'
+import type { GateVerdict } from '../gate.ts'
+import { floorLimit } from '../levels.ts'
+import type { Ground, Question } from '../question.ts'
+import { pass, wait } from '../say.ts'
+
+/** So many silent at once are a network that is down, until proven otherwise: a share, and a number that chance does not reach in a small fleet. */
+const SILENT_SHARE = 0.3
+const SILENT_LEAST = 3
+
+function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdict[] {
+  const all = levels.members(builtinPolicy, unit.space)
+  const silent = all.filter((u) => u.isSilent).length
+  if (silent < SILENT_LEAST || silent < all.length * SILENT_SHARE) return []
+  const seen = `${silent} of ${all.length} are silent: looks like the network`
+  return [
+    wait('HealthFloor', {
+      reason: 'SafetyReadingUnknown',
+      seen,
+      limit: `${SILENT_SHARE * 100} %`,
+      retryAfterMs: 30_000,
+    }),
+  ]
+}
+
+export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
+  const { unit, policies } = question
+  const { levels } = ground
+  const floors = policies.flatMap((policy) => {
+    const floor = policy.spec.healthFloor
+    if (floor === undefined) return []
+    const total = levels.members(policy, unit.space).length
+    const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
+    if (unit.health === 'Unavailable')
+      return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: 'it is down already' })]
+    const left = total - down.size - (down.has(unit.id) ? 0 : 1)
+    const limit = floorLimit(floor, total)
+    const saying = { policy, seen: `${left} of ${total} would be left healthy`, limit: `at least ${limit}` }
+    return [
+      left >= limit
+        ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })
+        : wait('HealthFloor', { reason: 'HealthFloor', ...saying }),
+    ]
+  })
+  return [...silenceGate(question, ground), ...floors]
+}

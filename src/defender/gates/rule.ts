@@ -1,0 +1,29 @@
+// A policy's own rules over the cluster; what cannot be told waits.
+import type { GateVerdict } from '../gate.ts'
+import type { Ground, Question } from '../question.ts'
+import { deny, pass, wait } from '../say.ts'
+
+export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
+  return policies.flatMap((policy) => {
+    if (policy.broken !== undefined)
+      return [
+        wait('Rule', {
+          reason: 'SafetyReadingUnknown',
+          policy,
+          seen: `the policy is not understood: ${policy.broken}`,
+        }),
+      ]
+    const { rules = [] } = policy.spec
+    if (rules.length === 0) return []
+    const verdicts = snapshot.rules.get(policy.name)
+    const said = rules.flatMap(({ name, effect, message }) => {
+      const verdict = verdicts?.get(name) ?? 'unknown'
+      if (verdict === 'false') return []
+      const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be told' : 'holds')}`
+      return [
+        (effect === 'Deny' && verdict === 'true' ? deny : wait)('Rule', { reason: 'PolicyRuleDenied', policy, seen }),
+      ]
+    })
+    return said.length > 0 ? said : [pass('Rule', { reason: 'PermitGranted', policy })]
+  })
+}
