@@ -1,22 +1,18 @@
 // The state of the cluster as figures, read off the caches when somebody asks, so that they cost nothing at rest and are never older than the objects.
 // How long repairs took is counted as they end. Only the leader tells: two processes would be summed up.
-import { Gauge, Histogram, type Registry } from 'prom-client'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { Part } from '#runtime/manager.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import type { Family } from './family.ts'
+import { figures, repairTimes } from './metrics.ts'
 import { machineFamilies } from './machines.ts'
 import { repairFamilies } from './repairs.ts'
 import { rolloutFamilies } from './rollouts.ts'
 
 export const stateModule: ControllerModule = { name: 'state', setup }
-
-/** From the best that is promised to what should wake somebody. */
-const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
 
 function setup({ informers, clock, metrics: { registry } }: ControllerContext): RunningModule {
   const caches = {
@@ -32,70 +28,4 @@ function setup({ informers, clock, metrics: { registry } }: ControllerContext): 
     ...repairFamilies(caches.jobs.list(), clock.now()),
   ]
   return { controllers: [], parts: [figures(registry, families), repairTimes(registry, caches.jobs)] }
-}
-
-/** All are gauges that ask at the moment of the scrape; the objects are gone through once for all of them. */
-function figures(registry: Registry, families: () => readonly Family[]): Part {
-  const names: string[] = []
-  let read: ReadonlyMap<string, Family> = new Map()
-  return {
-    name: 'state-figures',
-    start: () => {
-      const all = families()
-      for (const [i, { name, help, labels }] of all.entries()) {
-        registry.removeSingleMetric(name)
-        names.push(name)
-        registry.registerMetric(
-          new Gauge({
-            name,
-            help,
-            labelNames: [...labels],
-            registers: [],
-            collect() {
-              // They are asked in the order in which they were registered.
-              if (i === 0) read = new Map(families().map((f) => [f.name, f]))
-              this.reset()
-              for (const sample of read.get(name)?.samples ?? []) this.set({ ...sample.labels }, sample.value)
-            },
-          }),
-        )
-      }
-    },
-    stop: () => {
-      for (const name of names.splice(0)) registry.removeSingleMetric(name)
-    },
-  }
-}
-
-interface JobCache {
-  onChange(fn: (old: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined) => void): () => void
-}
-
-function repairTimes(registry: Registry, jobs: JobCache): Part {
-  const histogram = (name: string, help: string): Histogram => {
-    registry.removeSingleMetric(name)
-    return new Histogram({ name, help, labelNames: ['rule'], buckets: REPAIR_BUCKETS_S, registers: [registry] })
-  }
-  let remove = (): void => undefined
-  return {
-    name: 'state-repair-times',
-    start: () => {
-      const decide = histogram(
-        'kubenode_repair_decide_seconds',
-        'From the repair being asked for to its first step: permit and all that stands in its way.',
-      )
-      const heal = histogram('kubenode_repair_heal_seconds', 'From the repair being asked for to its verified end.')
-      remove = jobs.onChange((old, now) => {
-        if (now === undefined || old === undefined) return
-        const began = Date.parse(now.metadata.creationTimestamp ?? '')
-        const rule = now.spec.remedierRef.name
-        const seconds = (at: string | undefined) => Math.max(0, (Date.parse(at ?? '') - began) / 1_000)
-        if (old.status?.startedAt === undefined && now.status?.startedAt !== undefined)
-          decide.observe({ rule }, seconds(now.status.startedAt))
-        if (old.status?.phase !== 'Done' && now.status?.phase === 'Done' && now.status.outcome === 'Succeeded')
-          heal.observe({ rule }, seconds(now.status.finishedAt))
-      })
-    },
-    stop: () => remove(),
-  }
 }

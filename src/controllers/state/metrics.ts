@@ -1,0 +1,74 @@
+// Figures in the registry: gauges that are read off the objects when somebody asks, and how long repairs took, counted as they end.
+import { Gauge, Histogram, type Registry } from 'prom-client'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { Family } from './family.ts'
+
+/** From the best that is promised to what should wake somebody. */
+const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
+
+/** All are gauges that ask at the moment of the scrape; the objects are gone through once for all of them. */
+export function figures(registry: Registry, families: () => readonly Family[]): Part {
+  const names: string[] = []
+  let read: ReadonlyMap<string, Family> = new Map()
+  return {
+    name: 'state-figures',
+    start: () => {
+      const all = families()
+      for (const [i, { name, help, labels }] of all.entries()) {
+        registry.removeSingleMetric(name)
+        names.push(name)
+        registry.registerMetric(
+          new Gauge({
+            name,
+            help,
+            labelNames: [...labels],
+            registers: [],
+            collect() {
+              // They are asked in the order in which they were registered.
+              if (i === 0) read = new Map(families().map((f) => [f.name, f]))
+              this.reset()
+              for (const sample of read.get(name)?.samples ?? []) this.set({ ...sample.labels }, sample.value)
+            },
+          }),
+        )
+      }
+    },
+    stop: () => {
+      for (const name of names.splice(0)) registry.removeSingleMetric(name)
+    },
+  }
+}
+
+interface JobCache {
+  onChange(fn: (old: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined) => void): () => void
+}
+
+export function repairTimes(registry: Registry, jobs: JobCache): Part {
+  const histogram = (name: string, help: string): Histogram => {
+    registry.removeSingleMetric(name)
+    return new Histogram({ name, help, labelNames: ['rule'], buckets: REPAIR_BUCKETS_S, registers: [registry] })
+  }
+  let remove = (): void => undefined
+  return {
+    name: 'state-repair-times',
+    start: () => {
+      const decide = histogram(
+        'kubenode_repair_decide_seconds',
+        'From the repair being asked for to its first step: permit and all that stands in its way.',
+      )
+      const heal = histogram('kubenode_repair_heal_seconds', 'From the repair being asked for to its verified end.')
+      remove = jobs.onChange((old, now) => {
+        if (now === undefined || old === undefined) return
+        const began = Date.parse(now.metadata.creationTimestamp ?? '')
+        const rule = now.spec.remedierRef.name
+        const seconds = (at: string | undefined) => Math.max(0, (Date.parse(at ?? '') - began) / 1_000)
+        if (old.status?.startedAt === undefined && now.status?.startedAt !== undefined)
+          decide.observe({ rule }, seconds(now.status.startedAt))
+        if (old.status?.phase !== 'Done' && now.status?.phase === 'Done' && now.status.outcome === 'Succeeded')
+          heal.observe({ rule }, seconds(now.status.finishedAt))
+      })
+    },
+    stop: () => remove(),
+  }
+}
