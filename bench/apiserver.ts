@@ -1,4 +1,5 @@
 // The embedded API server under load: 10,000 nodes, 50 clients, durable writes; beside it a real kube-apiserver with etcd, where its binaries are named.
+import { compactionStallMs } from './apiserver/compaction.ts'
 import { agentFor, drive, send } from './apiserver/load.ts'
 import type { Target, Work } from './apiserver/load.ts'
 import { memoryMb, startEmbedded, startPeer } from './apiserver/servers.ts'
@@ -160,7 +161,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const large = small && (await withServer(start, (s) => measureLarge(s, sizes.nodes)))
     return small && { ...small, ...large }
   }
-  const ours = (await both(startEmbedded)) ?? {}
+  const ours: Figures = { ...(await both(startEmbedded)), compaction_stall_ms: await compactionStallMs() }
   const theirs = await both(startPeer)
   const round = (f: Figures): Figures => Object.fromEntries(Object.entries(f).map(([k, v]) => [k, rounded(v)]))
   const ratio = Object.fromEntries(

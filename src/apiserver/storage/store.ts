@@ -8,6 +8,8 @@ import type { KubeObject } from '#schema/object.ts'
 
 /** Changes in one transaction: enough for full speed, small enough that none waits long behind the others. */
 const MAX_BATCH = 1_000
+/** What is written at once is folded into the file at once: more would keep the next writer waiting for more than 20 ms. */
+const MAX_BATCH_BYTES = 1024 * 1024
 
 export interface Place {
   readonly resource: string
@@ -150,8 +152,9 @@ export class Store {
     // one turn of the event loop gathers what arrived together
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#queue.length > 0 && this.#failure === undefined) {
-      const batch = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
-      this.#queue = this.#queue.length <= MAX_BATCH ? [] : this.#queue.slice(MAX_BATCH)
+      const size = batchSize(this.#queue)
+      const batch = size === this.#queue.length ? this.#queue : this.#queue.slice(0, size)
+      this.#queue = size === this.#queue.length ? [] : this.#queue.slice(size)
       try {
         await this.#backend.commit(batch.map((p) => p.change))
       } catch (e) {
@@ -192,6 +195,16 @@ export class Store {
     for (const listener of this.#onChange) listener(event)
     resolve({ done: event.object })
   }
+}
+
+/** How many from the front go into one transaction; one at least. */
+function batchSize(queue: readonly Pending[]): number {
+  let bytes = 0
+  for (const [i, { change }] of queue.entries()) {
+    bytes += change.bytes?.length ?? 0
+    if (i > 0 && (i === MAX_BATCH || bytes > MAX_BATCH_BYTES)) return i
+  }
+  return queue.length
 }
 
 const pathOf = (at: Place): string => `${at.resource}/${at.namespace}/${at.name}`
