@@ -12,6 +12,7 @@ import * as local from './commands/local.ts'
 import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
 import * as rules from './commands/rules.ts'
+import * as rollout from './rollout/commands.ts'
 import * as runRoles from './commands/run.ts'
 import * as unprotect from './commands/unprotect.ts'
 import * as version from './commands/version.ts'
@@ -30,6 +31,7 @@ const COMMANDS = [
   local,
   machine,
   plan,
+  rollout,
   rules,
   runRoles,
   version,

@@ -1,0 +1,259 @@
+// `kubenode pause | resume | rollback | rollout | canary`: imperatives become holds that end by themselves, and lasting changes become a commit that a person makes.
+import type { Command } from 'commander'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type ServerOptions, alignedRows, connect, withServer } from '../commands/inspect.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import type { HoldWish } from './holds.ts'
+
+interface HoldOptions extends ServerOptions {
+  readonly reason: string
+  readonly for: string
+}
+
+interface ResumeOptions extends ServerOptions {
+  readonly all?: boolean
+}
+
+interface RollbackOptions extends ServerOptions {
+  readonly to?: string
+  readonly now?: boolean
+  readonly reason?: string
+  readonly for: string
+}
+
+export function register(program: Command, io: Io): void {
+  registerHolds(program, io)
+  registerRollback(program, io)
+  registerCanary(program, io)
+}
+
+const withReason = (command: Command, length: string): Command =>
+  withServer(command)
+    .requiredOption('--reason <text>', 'why, for those who find it held')
+    .option('--for <duration>', 'how long; it ends by itself', length)
+
+function registerHolds(program: Command, io: Io): void {
+  withReason(
+    program
+      .command('pause')
+      .description(
+        'begin nothing new with set/NAME, canary/NAME, machine/NAME, machineset/NAME, remedier/NAME or job/NAME',
+      )
+      .argument('<what>', 'what to pause'),
+    '4h',
+  ).action(async (what: string, options: HoldOptions) => {
+    const { heldTarget } = await import('./holds.ts')
+    const hold = await place(options, io, { target: heldTarget(what), effect: 'Pause', ...options })
+    say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
+    io.err(`what has begun ends; kubenode resume ${what} lets it go on\n`)
+  })
+
+  withServer(
+    program
+      .command('resume')
+      .description('take back your pause or pin of a thing')
+      .argument('<what>', 'what was paused')
+      .option('--all', 'take back the pauses and pins of everybody'),
+  ).action(async (what: string, options: ResumeOptions) => {
+    const { heldTarget, liftHolds } = await import('./holds.ts')
+    heldTarget(what)
+    const client = await connect(options, io)
+    const { removed, left } = await liftHolds(client, what, options.all === true, systemClock.now())
+    say(io, removed.length === 0 ? `nothing of yours held ${what}` : `resumed: ${removed.join(', ')}`)
+    for (const { metadata, spec } of left)
+      io.err(
+        printable(
+          `still held: operationalhold/${metadata.name} (${spec.effect}) until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
+        ),
+      )
+  })
+}
+
+function registerRollback(program: Command, io: Io): void {
+  withServer(
+    program
+      .command('rollback')
+      .description(
+        'print the commit that brings a set back to an earlier revision; with --now its machines go there before',
+      )
+      .argument('<set>', 'name of the set')
+      .option(
+        '--to <revision>',
+        'number or name, as kubenode rollout history shows them; the last one that did not fail',
+      )
+      .option('--now', 'pin the set to that revision until the commit is there')
+      .option('--reason <text>', 'why; needed with --now')
+      .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
+  ).action(async (name: string, options: RollbackOptions) => {
+    const [{ commitsAfter, changeText, rollbackChange }, { revisionCalled }] = await Promise.all([
+      import('./commit.ts'),
+      import('./revisions.ts'),
+    ])
+    const { reason, now: isNow = false } = options
+    if (isNow && reason === undefined)
+      throw new KubeNodeError('KN1376', 'say with --reason why the set goes back at once; others will find it pinned')
+    const client = await connect(options, io)
+    const { set, revisions } = await setAndRevisions(client, name)
+    const to = revisionCalled(set, revisions, options.to)
+    const change = rollbackChange(set, to)
+    if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
+    else io.out(printable(changeText(change)))
+    const commits = commitsAfter(revisions, to)
+    if (commits.length > 0) io.err(printable(`or: git revert ${commits.join(' ')}\n`))
+    if (!isNow || reason === undefined) return
+    const target = { kind: 'MachineComponentSet', name } as const
+    const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })
+    io.err(printable(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that\n`))
+  })
+
+  const rollout = program.command('rollout').description('how a set rolls out, and where it came from')
+  withServer(
+    rollout
+      .command('status')
+      .description('how far a set is, and what it waits for')
+      .argument('<set>', 'name of the set'),
+  ).action(async (name: string, options: ServerOptions) => {
+    const { setLines } = await import('./status.ts')
+    const client = await connect(options, io)
+    const { set } = await setAndRevisions(client, name)
+    const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
+    io.out(`${lines.map(printable).join('\n')}\n`)
+  })
+  withServer(
+    rollout
+      .command('history')
+      .description('the revisions that a set can go back to')
+      .argument('<set>', 'name of the set'),
+  ).action(async (name: string, options: ServerOptions) => {
+    const { historyRows } = await import('./status.ts')
+    const { set, revisions } = await setAndRevisions(await connect(options, io), name)
+    printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
+    for (const r of revisions) for (const line of r.failed) io.err(printable(`revision ${r.number} failed: ${line}\n`))
+  })
+  withReason(
+    rollout.command('retry').description('try a revision that failed once more').argument('<set>', 'name of the set'),
+    '4h',
+  ).action(async (name: string, options: HoldOptions) => {
+    const target = { kind: 'MachineComponentSet', name } as const
+    const hold = await place(options, io, { target, effect: 'Retry', ...options })
+    say(io, `what failed before now in set/${name} is tried again (operationalhold/${hold.metadata.name})`)
+  })
+}
+
+function registerCanary(program: Command, io: Io): void {
+  const canary = program.command('canary').description('versions that are tried on a few machines first')
+  withServer(
+    canary.command('status').description('how each machine does').argument('<name>', 'name of the canary'),
+  ).action(async (name: string, options: ServerOptions) => {
+    const { canaryLines, canaryRows } = await import('./status.ts')
+    const found = await canaryNamed(await connect(options, io), name)
+    io.out(`${canaryLines(found).map(printable).join('\n')}\n`)
+    const rows = canaryRows(found)
+    if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
+  })
+  withServer(
+    canary
+      .command('promote')
+      .description('print the commit that gives its versions to the sets of its machines')
+      .argument('<name>', 'name of the canary that has passed'),
+  ).action(async (name: string, options: ServerOptions) => {
+    const [{ changeText, promotion }, { machineComponentSet }] = await Promise.all([
+      import('./commit.ts'),
+      import('#api/kinds/machine-component-set.ts'),
+    ])
+    const client = await connect(options, io)
+    const found = await canaryNamed(client, name)
+    const { items } = await client.list(machineComponentSet)
+    const sets = await setsOfMachines(client, found, items)
+    for (const change of promotion(found, sets)) io.out(printable(changeText(change)))
+    io.err('commit this; machines that have the versions count as updated, and the marks go\n')
+  })
+  withReason(
+    canary
+      .command('abort')
+      .description('end a canary; its machines go back to what their sets say')
+      .argument('<name>', 'name of the canary'),
+    '1h',
+  ).action(async (name: string, options: HoldOptions) => {
+    await place(options, io, { target: { kind: 'ComponentCanary', name }, effect: 'Abort', ...options })
+    say(io, `canary/${name} is ended: ${options.reason}`)
+    io.err('take it out of the fleet by a commit, or give it another name, to try again\n')
+  })
+}
+
+const say = (io: Io, text: string): void => io.out(printable(`${text}\n`))
+
+function printRows(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): void {
+  io.out(`${alignedRows([head, ...rows].map((row) => row.map(printable)))}\n`)
+}
+
+type Wish = Omit<HoldWish, 'author'>
+
+async function place(options: ServerOptions, io: Io, wish: Wish): Promise<OperationalHold> {
+  const { holdFor } = await import('./holds.ts')
+  // What was mistyped is said before anybody is asked.
+  holdFor({ ...wish, author: 'nobody' }, systemClock.now())
+  return placeWith(await connect(options, io), io, wish)
+}
+
+async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<OperationalHold> {
+  const [{ holdFor, placeHold }, { whoAmI }] = await Promise.all([import('./holds.ts'), import('../hold/freeze.ts')])
+  const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
+  return placeHold(client, holdFor({ ...wish, author }, systemClock.now()))
+}
+
+async function setAndRevisions(client: KubeClient, name: string) {
+  const [{ machineComponentSet }, { revisionType, revisionsOf }, { SYSTEM_NAMESPACE }] = await Promise.all([
+    import('#api/kinds/machine-component-set.ts'),
+    import('./revisions.ts'),
+    import('#api/names.ts'),
+  ])
+  const set = await client.get(machineComponentSet, { name })
+  if (set === undefined)
+    throw new KubeNodeError(
+      'KN1377',
+      `there is no set ${JSON.stringify(name)} on this server; kubenode get kmcs lists them`,
+    )
+  const { items } = await client.list(revisionType, { namespace: SYSTEM_NAMESPACE })
+  return { set, revisions: revisionsOf(set, items) }
+}
+
+async function canaryNamed(client: KubeClient, name: string): Promise<ComponentCanary> {
+  const { componentCanary } = await import('#api/kinds/component-canary.ts')
+  const found = await client.get(componentCanary, { name })
+  if (found !== undefined) return found
+  throw new KubeNodeError(
+    'KN1378',
+    `there is no canary ${JSON.stringify(name)} on this server; kubenode get kcan lists them`,
+  )
+}
+
+async function holdsOver(client: KubeClient, kind: string, name: string): Promise<readonly OperationalHold[]> {
+  const { operationalHold } = await import('#api/kinds/operational-hold.ts')
+  const { items } = await client.list(operationalHold)
+  const now = systemClock.now()
+  return items.filter(({ spec }) => {
+    const isIt = spec.target.kind === kind && (spec.target.name === undefined || spec.target.name === name)
+    return isIt && Date.parse(spec.until) > now
+  })
+}
+
+/** Those whose selector matches a machine of the canary. */
+async function setsOfMachines(
+  client: KubeClient,
+  { status }: ComponentCanary,
+  sets: readonly MachineComponentSet[],
+): Promise<readonly MachineComponentSet[]> {
+  const [{ machine }, { matchesLabels }] = await Promise.all([
+    import('#api/kinds/machine.ts'),
+    import('#kube/selector.ts'),
+  ])
+  const found = await Promise.all((status?.machines ?? []).map((name) => client.get(machine, { name })))
+  return sets.filter((s) => found.some((m) => m !== undefined && matchesLabels(s.spec.selector, m.metadata.labels)))
+}

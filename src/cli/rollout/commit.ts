@@ -1,0 +1,60 @@
+// The commit that a person has to make, as far as it can be prepared from here: what changes in which set, and what its components then are. Pure.
+import { stringify } from 'yaml'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { type Component, type Revision, changesBetween } from './revisions.ts'
+
+export interface SetChange {
+  readonly set: string
+  readonly changes: readonly string[]
+  readonly components: readonly Component[]
+}
+
+/** The change as text: for people, and as the part of the set that the commit has to render. */
+export function changeText({ set, changes, components }: SetChange): string {
+  const spec = stringify({ spec: { components } }, { lineWidth: 0 })
+  return [`# set/${set}`, ...changes.map((c) => `#   ${c}`), spec.trimEnd(), ''].join('\n')
+}
+
+export function rollbackChange(set: MachineComponentSet, to: Revision): SetChange {
+  const changes = changesBetween(set.spec.components, to.components)
+  return { set: set.metadata.name ?? '', changes, components: to.components }
+}
+
+/** What git knows of the revisions that are left behind: reverting these commits is the same change. */
+export const commitsAfter = (revisions: readonly Revision[], to: Revision): readonly string[] => [
+  ...new Set(revisions.filter((r) => r.number > to.number).flatMap((r) => r.commit ?? [])),
+]
+
+/** The sets from which the canary's machines have its components, with its versions. */
+export function promotion(canary: ComponentCanary, sets: readonly MachineComponentSet[]): readonly SetChange[] {
+  const { name = '' } = canary.metadata
+  const { phase = 'Pending', promotedBy, waitingFor } = canary.status ?? {}
+  if (phase === 'Promoted')
+    throw new KubeNodeError(
+      'KN1373',
+      `canary/${name} is promoted already: set/${promotedBy ?? ''} declares its versions`,
+    )
+  if (phase !== 'Passed')
+    throw new KubeNodeError(
+      'KN1374',
+      `cannot promote canary/${name}: it is ${phase}${waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})`}; run kubenode canary status ${name}`,
+    )
+  const changes = sets.flatMap((set) => changed(set, canary))
+  if (changes.length > 0) return changes
+  const names = canary.spec.components.map((c) => c.name).join(', ')
+  throw new KubeNodeError(
+    'KN1375',
+    `cannot promote canary/${name}: no set declares ${names} in another version; add the components to a set by a commit`,
+  )
+}
+
+function changed(set: MachineComponentSet, { spec }: ComponentCanary): readonly SetChange[] {
+  const components = set.spec.components.map((c) => {
+    const tried = spec.components.find((t) => t.name === c.name)
+    return tried === undefined ? c : { ...c, ...tried }
+  })
+  const changes = changesBetween(set.spec.components, components)
+  return changes.length === 0 ? [] : [{ set: set.metadata.name ?? '', changes, components }]
+}

@@ -1,0 +1,104 @@
+// The holds that a person means by pause, retry, abort and pin: named after what they hold, so that saying it twice is saying it once and taking it back finds it.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { keyOf } from '#runtime/preconditions.ts'
+
+type Target = OperationalHold['spec']['target']
+
+/** What can be held by name, and what people call it. */
+const NOUNS: Readonly<Record<string, Target['kind']>> = {
+  set: 'MachineComponentSet',
+  canary: 'ComponentCanary',
+  machine: 'Machine',
+  machineset: 'MachineSet',
+  remedier: 'NodeRemedier',
+  job: 'RemedyOperationJob',
+}
+
+export function heldTarget(what: string): Target {
+  const [noun = '', name = '', ...rest] = what.split('/')
+  const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
+  if (kind === undefined || name === '' || rest.length > 0)
+    throw new KubeNodeError(
+      'KN1370',
+      `cannot hold ${JSON.stringify(what)}: name it as ${Object.keys(NOUNS)
+        .map((n) => `${n}/NAME`)
+        .join(', ')}; kubenode freeze holds whole clusters`,
+    )
+  return { kind, name }
+}
+
+export interface HoldWish {
+  readonly target: Target
+  readonly effect: HoldEffect
+  readonly to?: string
+  readonly reason: string
+  readonly for: string
+  readonly author: string
+}
+
+const LONGEST_MS = 30 * 86_400_000
+
+const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
+  `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
+
+/**
+ * A retry counts from when it is made, so each one is a hold of its own; the others are one for each thing and can be made longer.
+ */
+export function holdFor({ target, effect, to, reason, for: length, author }: HoldWish, now: number): OperationalHold {
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(
+      'KN1371',
+      `cannot hold for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 30d`,
+    )
+  const name = holdName(target, effect)
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: operationalHold.kind,
+    metadata: { name: effect === 'Retry' ? `${name}-${Math.floor(now / 1_000).toString(36)}` : name },
+    spec: { target, effect, ...(to !== undefined && { to }), reason, author, until: timestamp(now + ms) },
+  }
+}
+
+export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
+  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
+
+export interface Lifted {
+  readonly removed: readonly string[]
+  /** Holds of others that still bind it. */
+  readonly left: readonly OperationalHold[]
+}
+
+const BINDING: ReadonlySet<HoldEffect> = new Set(['Pause', 'Pin', 'Freeze'])
+
+/** Takes away our own pause and pin of a thing, or those of everybody; a freeze is thawed, not resumed. */
+export async function liftHolds(client: KubeClient, what: string, all: boolean, now: number): Promise<Lifted> {
+  const target = heldTarget(what)
+  const { items } = await client.list(operationalHold)
+  const binding = items.filter(
+    ({ spec }) =>
+      BINDING.has(spec.effect) &&
+      spec.target.kind === target.kind &&
+      (spec.target.name === undefined || spec.target.name === target.name) &&
+      Date.parse(spec.until) > now,
+  )
+  const own = new Set((['Pause', 'Pin'] as const).map((effect) => holdName(target, effect)))
+  const mine = binding.filter((h) =>
+    all ? h.spec.effect !== 'Freeze' && h.spec.target.name !== undefined : own.has(h.metadata.name ?? ''),
+  )
+  for (const hold of mine) {
+    const { uid, resourceVersion } = hold.metadata
+    const preconditions = {
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    }
+    await client.delete(operationalHold, keyOf(hold), { preconditions })
+  }
+  return { removed: mine.map((h) => h.metadata.name ?? ''), left: binding.filter((h) => !mine.includes(h)) }
+}

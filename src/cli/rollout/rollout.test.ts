@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { createValidator } from '#api/validate.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { componentSet } from '#test/support/rollout-fleet.ts'
+import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
+import { changeText, commitsAfter, promotion, rollbackChange } from './commit.ts'
+import { heldTarget, holdFor, liftHolds, placeHold } from './holds.ts'
+import { revisionCalled, revisionsOf } from './revisions.ts'
+import { canaryLines, historyRows, setLines } from './status.ts'
+
+const NOW = VIRTUAL_EPOCH_MS
+const wish = { reason: 'a test', for: '4h', author: 'ada' }
+
+describe('a hold', () => {
+  test.each([
+    ['set/base', 'Pause', 'pause-machinecomponentset-base'],
+    ['canary/try', 'Abort', 'abort-componentcanary-try'],
+    ['machine/m-1', 'Pause', 'pause-machine-m-1'],
+  ] as const)('of %s to %s is called %s, is valid and ends by itself', (what, effect, name) => {
+    const hold = holdFor({ ...wish, target: heldTarget(what), effect }, NOW)
+    expect([hold.metadata.name, hold.spec.until]).toEqual([name, '2026-01-05T04:00:00Z'])
+    expect(createValidator().problems(operationalHold, hold)).toEqual([])
+  })
+
+  test('that retries is another one each time: it counts from when it is made', () => {
+    const target = heldTarget('set/base')
+    const names = [NOW, NOW + 5_000].map((at) => holdFor({ ...wish, target, effect: 'Retry' }, at).metadata.name)
+    expect(new Set(names).size).toBe(2)
+  })
+
+  test.each(['base', 'set/', 'set/a/b', 'pod/x', '__proto__/x', 'cluster/c'])('of %s is refused by number', (what) => {
+    expect(() => heldTarget(what)).toThrow(/^KN1370/)
+  })
+
+  test.each(['', '0s', 'soon', '31d'])('for %j is refused by number', (length) => {
+    expect(() => holdFor({ ...wish, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
+      /^KN1371/,
+    )
+  })
+
+  test('is taken back by who made it; a freeze and what covers more stay and are named', async () => {
+    const client = new FakeKube({
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      kinds: [{ type: operationalHold, schema: operationalHold.schema, status: true }],
+    }).client({ actor: 'ada' })
+    const set = heldTarget('set/base')
+    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pause' }, NOW))
+    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pin', to: 'base-1' }, NOW))
+    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pin', to: 'base-2' }, NOW))
+    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Freeze' }, NOW))
+    await placeHold(client, holdFor({ ...wish, target: heldTarget('set/other'), effect: 'Pause' }, NOW))
+    const { removed, left } = await liftHolds(client, 'set/base', false, NOW)
+    expect([removed.toSorted(), left.map((h) => h.metadata.name)]).toEqual([
+      ['pause-machinecomponentset-base', 'pin-machinecomponentset-base'],
+      ['freeze-machinecomponentset-base'],
+    ])
+    expect((await client.list(operationalHold)).items).toHaveLength(2)
+  })
+})
+
+const base = componentSet({ beacon: '1.2.0', scribe: '1.0.0' })
+const revision = (
+  number: number,
+  components: readonly object[],
+  annotations: Record<string, string> = {},
+): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: {
+    name: `base-${number}`,
+    annotations,
+    ownerReferences: [{ apiVersion: '', kind: '', name: 'base', uid: 'set-base' }],
+  },
+  revision: number,
+  data: { components },
+})
+const objects = [
+  revision(1, [{ name: 'beacon', version: '1.0.0' }]),
+  revision(
+    2,
+    [
+      { name: 'beacon', version: '1.1.0' },
+      { name: 'scribe', version: '1.0.0' },
+    ],
+    { 'kubenode.io/commit': 'bbb' },
+  ),
+  revision(
+    3,
+    [
+      { name: 'beacon', version: '1.2.0' },
+      { name: 'scribe', version: '1.0.0' },
+    ],
+    {
+      'kubenode.io/commit': 'ccc',
+      'kubenode.io/blocked': '[{"component":"beacon","since":"","reason":"it broke","machines":[]}]',
+    },
+  ),
+  { ...revision(9, []), metadata: { name: 'of-another' } },
+]
+const set = { ...base, status: { phase: 'Blocked' as const, revisions: { update: 'base-3', current: 'base-2' } } }
+const revisions = revisionsOf(set, objects)
+
+describe('the revisions of a set', () => {
+  test('are listed from the newest, with what they are and what failed', () => {
+    expect(historyRows(set, revisions).map((r) => r.slice(0, 4))).toEqual([
+      ['3', 'base-3', 'goes to, failed', 'ccc'],
+      ['2', 'base-2', 'last healthy', 'bbb'],
+      ['1', 'base-1', '', ''],
+    ])
+  })
+
+  test.each([
+    [undefined, 'base-2'],
+    ['1', 'base-1'],
+    ['base-3', 'base-3'],
+  ])('are found by %j: %s', (to, name) => {
+    expect(revisionCalled(set, revisions, to).name).toBe(name)
+  })
+
+  test('that are not kept are refused with those that are', () => {
+    expect(() => revisionCalled(set, revisions, '7')).toThrow(
+      /^KN1372: there is no revision "7" of set\/base; kept are 3, 2, 1/,
+    )
+    expect(() => revisionCalled(set, [], undefined)).toThrow(/^KN1372/)
+  })
+
+  test('make the commit that goes back to one, and name the commits that it undoes', () => {
+    const to = revisionCalled(set, revisions, '1')
+    expect(changeText(rollbackChange(set, to))).toBe(
+      [
+        '# set/base',
+        '#   beacon 1.2.0 → 1.0.0',
+        '#   scribe 1.0.0 → not declared',
+        'spec:',
+        '  components:',
+        '    - name: beacon',
+        '      version: 1.0.0',
+        '',
+      ].join('\n'),
+    )
+    expect(commitsAfter(revisions, to)).toEqual(['ccc', 'bbb'])
+  })
+})
+
+const canary = (phase: 'Observing' | 'Passed' | 'Promoted', version = '1.3.0'): ComponentCanary => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'ComponentCanary',
+  metadata: { name: 'try' },
+  spec: {
+    selector: {},
+    pick: { count: 1 },
+    components: [{ name: 'beacon', version, values: { level: 'info' } }],
+    strategy: { maxBatchSize: 1, maxFailures: 0 },
+    duration: '1h',
+    promoteWithin: '72h',
+    abort: false,
+  },
+  status: {
+    phase,
+    promotedBy: 'base',
+    counts: { total: 1, healthy: 1, failed: 0 },
+    observeUntil: '2026-01-05T01:00:00Z',
+  },
+})
+
+describe('a canary', () => {
+  test('that has passed makes the commit that gives its versions and values to the set', () => {
+    const [change, ...more] = promotion(canary('Passed'), [base, componentSet({ other: '1.0.0' }, {}, { name: 'b' })])
+    expect(more).toEqual([])
+    expect(change).toMatchObject({
+      set: 'base',
+      changes: ['beacon 1.2.0 → 1.3.0'],
+      components: [{ name: 'beacon', version: '1.3.0', values: { level: 'info' } }, { name: 'scribe' }],
+    })
+  })
+
+  test.each([
+    ['is still watched', canary('Observing'), [base], /^KN1374: cannot promote canary\/try: it is Observing/],
+    ['is promoted', canary('Promoted'), [base], /^KN1373: canary\/try is promoted already: set\/base/],
+    ['tried what no set has', canary('Passed'), [], /^KN1375/],
+  ])('that %s is not promoted', (_, it, sets, error) => {
+    expect(() => promotion(it, sets)).toThrow(error)
+  })
+
+  test('says how it stands', () => {
+    expect(canaryLines(canary('Observing'))).toEqual([
+      'canary/try (beacon 1.3.0) is Observing: 1 of 1 machines are healthy, 0 failed',
+      'watched until 2026-01-05T01:00:00Z',
+    ])
+  })
+})
+
+test('a set says how far it is, what holds it and which slices are open', () => {
+  const waves = [
+    { component: 'scribe', step: 1, slice: 0, phase: 'Switching' as const, permit: 'p', machines: ['a', 'b'] },
+  ]
+  const waitingFor = { predicate: 'StepOpen', seen: 'two switch', since: '2026-01-05T00:00:00Z', unblock: 'they end' }
+  const status = {
+    ...set.status,
+    waves,
+    waitingFor,
+    counts: { total: 4, updated: 1, healthy: 1, failed: 0, skipped: 1 },
+  }
+  const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
+  expect(setLines({ ...set, status }, [hold])).toEqual([
+    'set/base is Blocked: 1 of 4 machines are updated, 1 healthy, 0 failed, 1 skipped',
+    'waits since 2026-01-05T00:00:00Z for StepOpen: two switch',
+    '  what would help: they end',
+    'Pause until 2026-01-05T04:00:00Z by ada: a test',
+    '  scribe leaves step 2 slice 1: Switching, 2 machines',
+  ])
+})

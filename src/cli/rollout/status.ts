@@ -1,0 +1,59 @@
+// How a rollout or a canary stands, in lines for people. Pure.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Revision } from './revisions.ts'
+
+type Rows = readonly (readonly string[])[]
+
+export function historyRows(set: MachineComponentSet, revisions: readonly Revision[]): Rows {
+  const { current, update } = set.status?.revisions ?? {}
+  return revisions.map((r) => [
+    String(r.number),
+    r.name,
+    [r.name === update ? 'goes to' : '', r.name === current ? 'last healthy' : '', r.failed.length > 0 ? 'failed' : '']
+      .filter(Boolean)
+      .join(', '),
+    r.commit?.slice(0, 12) ?? '',
+    r.components.map((c) => `${c.name} ${c.version}`).join(', '),
+  ])
+}
+
+export function setLines(set: MachineComponentSet, holds: readonly OperationalHold[]): readonly string[] {
+  const { phase = 'Pending', counts, waitingFor, waves = [], skipped = [], revisions } = set.status ?? {}
+  const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
+  return [
+    `set/${set.metadata.name} is ${phase}: ${updated} of ${total} machines are updated, ${healthy} healthy, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
+    ...(waitingFor === undefined
+      ? []
+      : [
+          `waits since ${waitingFor.since} for ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
+          `  what would help: ${waitingFor.unblock ?? ''}`,
+        ]),
+    ...(revisions?.blocked ?? []).map((b) => `blocked since ${b.since}: ${b.component}: ${b.reason}`),
+    ...holds.map((h) => `${h.spec.effect} until ${h.spec.until} by ${h.spec.author}: ${h.spec.reason}`),
+    ...waves
+      .filter((w) => w.phase !== 'Passed')
+      .map(
+        (w) =>
+          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.slice + 1}: ${w.phase}, ${w.machines.length} machines${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
+      ),
+    ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
+  ]
+}
+
+export function canaryLines(canary: ComponentCanary): readonly string[] {
+  const { phase = 'Pending', counts, waitingFor, observeUntil } = canary.status ?? {}
+  const { total = 0, healthy = 0, failed = 0 } = counts ?? {}
+  const what = canary.spec.components.map((c) => `${c.name} ${c.version}`).join(', ')
+  return [
+    `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${total} machines are healthy, ${failed} failed`,
+    ...(observeUntil === undefined ? [] : [`watched until ${observeUntil}`]),
+    ...(waitingFor === undefined
+      ? []
+      : [`waits for: ${waitingFor.seen ?? ''}`, `  what would help: ${waitingFor.unblock ?? ''}`]),
+  ]
+}
+
+export const canaryRows = ({ status }: ComponentCanary): Rows =>
+  (status?.results ?? []).map((r) => [r.machine, r.component, r.state, r.healthySince ?? '', r.message ?? ''])
