@@ -34,6 +34,7 @@ export interface DetectionDeps {
 
 /** One small read; another writer that comes or goes is noticed within this. */
 const LOOK_AT_NODE_MS = 120_000
+const RETRY_MS = 2_000
 const CALL_MS = 10_000
 
 export class Detection {
@@ -63,6 +64,8 @@ export class Detection {
 
   /** After the board took up what was kept. */
   async start(): Promise<void> {
+    // What a first write took from another writer would look like ours ever after.
+    this.#deps.board.leave('Unknown')
     await this.monitors.start()
     this.#deps.board.retain(new Set([...this.monitors.conditionTypes, ...this.detectors.conditionTypes]))
     this.detectors.start()
@@ -90,13 +93,15 @@ export class Detection {
 
   async #lookAtNode(): Promise<void> {
     const { client, node, clock, random, board } = this.#deps
+    let againMs = RETRY_MS
     try {
       const found = await client.get(nodeType, { name: node }, { timeoutMs: CALL_MS })
-      if (found !== undefined) board.leave(foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
+      board.leave(found === undefined ? new Set() : foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
+      againMs = LOOK_AT_NODE_MS
     } catch {
       // While the server is away nobody writes anything.
     }
     if (this.#isClosed) return
-    this.#timer = clock.after(random.jitter(LOOK_AT_NODE_MS), () => void this.#lookAtNode())
+    this.#timer = clock.after(random.jitter(againMs), () => void this.#lookAtNode())
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
+import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { cursorsFile, onNode, problemsFile, type NodeDir } from '../node-dir.ts'
@@ -47,7 +48,7 @@ export class ProblemBoard {
   #saving: Promise<void> = Promise.resolve()
   #isClosed = false
   #expiries: readonly Expiry[] = []
-  #foreign: ReadonlySet<string> = new Set()
+  #foreign: ReadonlySet<string> | 'Unknown' = new Set()
 
   constructor(deps: BoardDeps) {
     this.#deps = deps
@@ -55,19 +56,21 @@ export class ProblemBoard {
 
   /** As it is to be reported: without what others report. */
   get problems(): readonly Problem[] {
-    return this.#all.filter((p) => !this.#foreign.has(p.type))
+    const foreign = this.#foreign
+    return this.#all.filter((p) => (foreign === 'Unknown' ? isOfComponents(p.type) : !foreign.has(p.type)))
   }
 
   get #all(): readonly Problem[] {
     return [...this.#problems.values()].sort((a, b) => (a.type < b.type ? -1 : 1))
   }
 
-  /** Conditions that somebody else keeps fresh on the Node. */
-  leave(types: ReadonlySet<string>): void {
+  /** Conditions that somebody else keeps fresh on the Node; while that is not known only ours of components are told. */
+  leave(types: ReadonlySet<string> | 'Unknown'): void {
     const before = this.#foreign
-    if (before.size === types.size && [...types].every((t) => before.has(t))) return
     this.#foreign = types
-    this.#deps.log.info('conditions left to others', { conditions: [...types].join(' ') })
+    if (types === 'Unknown') return
+    if (before !== 'Unknown' && before.size === types.size && [...types].every((t) => before.has(t))) return
+    if (types.size > 0) this.#deps.log.info('conditions left to others', { conditions: [...types].join(' ') })
     this.#deps.onChange()
   }
 
@@ -204,6 +207,9 @@ export class ProblemBoard {
     return { wall: clock.now(), mono: clock.monotonic() }
   }
 }
+
+const isOfComponents = (type: string): boolean =>
+  type === COMPONENT_UNHEALTHY || type.startsWith(componentConditionType(''))
 
 const isSame = (a: Problem | undefined, b: Problem): boolean =>
   a !== undefined &&
