@@ -1,5 +1,6 @@
 // What agent tests share: an API server over HTTPS, somebody who signs certificates and grants permits, an artifact folder, and agents as real processes.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,6 +58,8 @@ export const beaconRelease = (publisher: Publisher, version: string, status = 20
 export class AgentBench {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-agent-'))
   readonly publisher = newPublisher()
+  /** Its own for every bench: the addresses of components are made from it, and benches run beside each other. */
+  readonly cluster = `test-${randomUUID().slice(0, 8)}`
   readonly fake: FakeKube
   client: KubeClient
   readonly agents = new Set<ChildProcess>()
@@ -115,7 +118,7 @@ export class AgentBench {
       token: JOIN_TOKEN,
       machine: MACHINE,
       node: MACHINE,
-      cluster: 'test',
+      cluster: this.cluster,
       artifactBase: pathToFileURL(artifacts).href,
       trust: this.publisher.anchor,
     }

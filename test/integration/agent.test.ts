@@ -13,12 +13,15 @@ let agent: ReturnType<AgentBench['run']>
 
 const served = (): Promise<string> =>
   new Promise((resolve) => {
-    const request = http.get({ host: loopbackAddress('test', MACHINE), port: 18080, path: '/', agent: false }, (r) => {
-      let text = ''
-      r.setEncoding('utf8')
-      r.on('data', (s: string) => (text += s))
-      r.on('end', () => resolve(text))
-    })
+    const request = http.get(
+      { host: loopbackAddress(bench.cluster, MACHINE), port: 18080, path: '/', agent: false },
+      (r) => {
+        let text = ''
+        r.setEncoding('utf8')
+        r.on('data', (s: string) => (text += s))
+        r.on('end', () => resolve(text))
+      },
+    )
     request.on('error', () => resolve('nobody'))
   })
 

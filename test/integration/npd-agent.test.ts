@@ -14,7 +14,7 @@ import { AgentBench, eventually, MACHINE } from './agent-bench.ts'
 const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 const bench = new AgentBench()
-const address = loopbackAddress('test', MACHINE)
+const address = loopbackAddress(bench.cluster, MACHINE)
 const log = join(bench.nodeFolder, 'root/var/log/kern.log')
 let port = 0
 let agent: ReturnType<AgentBench['run']>
