@@ -1,18 +1,14 @@
 // The remedy controller: decides about all nodes and rules at once, since limits and mass faults concern them all; asks again only about what changed.
-import { nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
-import { jsonEqual } from '#lib/json.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
-import { updateExactly } from '#runtime/preconditions.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import { freshJobs } from './job-ledger.ts'
 import { Observer, cachesOf } from './observe.ts'
 import { type RemedyAction, type RemedyPlan, plan } from './plan.ts'
 import type { Seen } from './seen.ts'
-import { type RemedierStatus, isUrgent, statusOf } from './status.ts'
+import { Teller } from './tell.ts'
 
 /** The parts that decide; tests plant bugs in their place. */
 export interface RemedyParts {
@@ -33,15 +29,20 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const KEY = 'cluster'
 /** Jobs made at the same time: a burst of a thousand nodes is a thousand writes. */
 const WRITES_AT_ONCE = 16
-/** Counts in the status of a rule are brought up to date no more often than this. */
-const STATUS_MS = 1_000
 
 function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, clock)
-  /** By UID of the rule: when its status was written last, on the monotonic clock. */
-  const toldAt = new Map<string, number>()
+  const teller = new Teller({
+    client,
+    remediers: caches.remediers,
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('remedy-status'),
+    backoff: BACKOFF,
+  })
 
   async function reconcile(_key: string, { signal, log: line }: ReconcileContext): Promise<Outcome> {
     let decided
@@ -67,12 +68,9 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
       failures.push(outcome.error)
       failed.add(jobOf(action) ?? '')
     })
-    const told = await writeStatuses(planned, failed, signal)
-    failures.push(...told.failures)
+    teller.note(planned.verdicts, failed)
     for (const { reason, message } of planned.notices) note(seen, reason, message)
-    if (failures.length > 0) return retry(failures[0])
-    const again = [planned.requeueAfter, told.againMs].filter((ms) => ms !== undefined)
-    return doneOrAfter(again.length === 0 ? undefined : Math.min(...again))
+    return failures.length > 0 ? retry(failures[0]) : doneOrAfter(planned.requeueAfter)
   }
 
   /** From the caches; before the first job of a term, and after a doubt, with the jobs that the server has now. */
@@ -85,33 +83,6 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     const later = clock.now()
     const fresh = await observer.observe(later)
     return { seen: fresh, planned: parts.plan(fresh, later) }
-  }
-
-  async function writeStatuses(
-    { verdicts }: RemedyPlan,
-    failed: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<{ readonly failures: readonly unknown[]; readonly againMs: number | undefined }> {
-    const failures: unknown[] = []
-    let againMs: number | undefined
-    for (const verdict of verdicts) {
-      const { remedier } = verdict.reading
-      const status: RemedierStatus = statusOf(verdict, failed, clock.now())
-      if (jsonEqual(remedier.status, status)) continue
-      const uid = remedier.metadata.uid ?? ''
-      const waitMs = (toldAt.get(uid) ?? -Infinity) + STATUS_MS - clock.monotonic()
-      if (waitMs > 0 && !isUrgent(remedier.status, status)) {
-        againMs = Math.min(againMs ?? Infinity, waitMs)
-        continue
-      }
-      const options = { subresource: 'status', fieldManager: FIELD_MANAGERS.remedy, signal }
-      const written = await updateExactly(client, nodeRemedier, { ...remedier, status }, options)
-      if (written.kind === 'Applied') toldAt.set(uid, clock.monotonic())
-      else failures.push(written.error)
-    }
-    const uids = new Set(verdicts.map((v) => v.reading.remedier.metadata.uid ?? ''))
-    for (const uid of toldAt.keys()) if (!uids.has(uid)) toldAt.delete(uid)
-    return { failures, againMs }
   }
 
   function note({ rules }: Seen, reason: string, message: string): void {
@@ -132,7 +103,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     allKeys: () => [KEY],
   })
   observer.listen(() => controller.enqueue(KEY))
-  return { controllers: [controller] }
+  return { controllers: [controller, teller.controller] }
 }
 
 const jobOf = (action: RemedyAction): string | undefined => (action.kind === 'CreateJob' ? action.job.name : undefined)

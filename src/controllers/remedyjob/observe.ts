@@ -26,9 +26,10 @@ import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
+import type { StepResult } from './moves.ts'
 import { type Operation, operationName } from './operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
-import { type FaultReading, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
+import { type FaultReading, type JobStep, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
 
 export interface JobCaches {
   readonly jobs: SharedInformer<RemedyOperationJob>
@@ -164,6 +165,17 @@ export class Observer {
     const index = nextOperation(job)
     const isDrain = index !== undefined && job.spec.operations[index]?.drain !== undefined
     return isDrain && seen.hasPods === undefined ? { ...next, hasPods: await this.hasPods(seen, signal) } : next
+  }
+
+  /** A step that has just ended well may be followed by a drain: whether there is anything to drain is told in the same write. */
+  async lookAhead(
+    seen: Seen,
+    result: { readonly step: JobStep; readonly went: StepResult } | undefined,
+    signal: AbortSignal,
+  ): Promise<Seen> {
+    const isNext =
+      result?.went.outcome === 'Succeeded' && seen.job.spec.operations[result.step.index + 1]?.drain !== undefined
+    return isNext ? { ...seen, hasPods: await this.hasPods(seen, signal) } : seen
   }
 
   /** What cannot be read counts as there. */

@@ -65,8 +65,9 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     const readAt = clock.monotonic()
     // What is begun is gone on with at once, while what was read is as good as new.
     for (let turn = 1; ; turn++) {
-      const { seen, planned } = decided
-      const { went, failure } = await carryOut(seen, planned, signal, line)
+      const { planned } = decided
+      const { went, failure } = await carryOut(decided.seen, planned, signal, line)
+      const seen = await observer.lookAhead(decided.seen, went.result, signal)
       const { status, last } = settle(seen, planned, went)
       const written = await writeStatus(seen, status, signal)
       if (failure !== undefined) return retry(failure)

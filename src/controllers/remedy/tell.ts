@@ -1,0 +1,101 @@
+// Writes the statuses of rules beside the decisions: what a look found is told soon, but no node waits for its repair until fifty rules were told.
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { Controller, type ControllerOptions } from '#runtime/controller.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { RuleVerdict } from './plan.ts'
+import { isUrgent, statusOf } from './status.ts'
+
+/** What changes together is written together. */
+const GATHER_MS = 500
+/** Counts are brought up to date no more often than this, however much happens. */
+const APART_MS = 5_000
+
+interface News {
+  readonly verdict: RuleVerdict
+  readonly failed: ReadonlySet<string>
+}
+
+export interface TellOptions extends Pick<ControllerOptions, 'clock' | 'random' | 'log' | 'metrics' | 'backoff'> {
+  readonly client: KubeClient
+  readonly remediers: SharedInformer<NodeRemedier>
+}
+
+export class Teller {
+  readonly controller: Controller
+  readonly #options: TellOptions
+  /** By name: the last verdict of each rule. */
+  readonly #news = new Map<string, News>()
+  readonly #toldAt = new Map<string, number>()
+
+  constructor(options: TellOptions) {
+    const { clock, random, log, metrics, backoff } = options
+    this.#options = options
+    this.controller = new Controller({
+      name: 'remedy-status',
+      clock,
+      random,
+      log,
+      ...(metrics !== undefined && { metrics }),
+      ...(backoff !== undefined && { backoff }),
+      reconcile: (name, { signal }) => this.#tell(name, signal),
+      allKeys: () => this.#news.keys(),
+    })
+    // A write that lands late may show what is no longer so.
+    options.remediers.onChange((before, now) => this.#consider((now ?? before)?.metadata.name ?? ''))
+  }
+
+  note(verdicts: readonly RuleVerdict[], failed: ReadonlySet<string>): void {
+    const names = new Set(verdicts.map((v) => v.reading.remedier.metadata.name ?? ''))
+    for (const name of this.#news.keys()) {
+      if (names.has(name)) continue
+      this.#news.delete(name)
+      this.#toldAt.delete(name)
+    }
+    for (const verdict of verdicts) {
+      const name = verdict.reading.remedier.metadata.name ?? ''
+      this.#news.set(name, { verdict, failed })
+      this.#consider(name)
+    }
+  }
+
+  #consider(name: string): void {
+    const { clock, remediers } = this.#options
+    const news = this.#news.get(name)
+    if (news === undefined) return
+    const before = (remediers.get(name) ?? news.verdict.reading.remedier).status
+    const status = statusOf(news.verdict, news.failed, clock.now())
+    if (isUrgent(before, status)) this.controller.enqueue(name)
+    else if (!jsonEqual(before, status)) this.controller.enqueueAfter(name, Math.max(GATHER_MS, this.#leftMs(name)))
+  }
+
+  #leftMs(name: string): number {
+    return (this.#toldAt.get(name) ?? -Infinity) + APART_MS - this.#options.clock.monotonic()
+  }
+
+  async #tell(name: string, signal: AbortSignal): Promise<Outcome> {
+    const { client, clock, remediers } = this.#options
+    const news = this.#news.get(name)
+    // What is decided about is older than what is there: its version is the newest, its verdict the last one.
+    const remedier = remediers.get(name)
+    if (news === undefined || remedier === undefined) return done
+    const { verdict, failed } = news
+    if (remedier.metadata.uid !== verdict.reading.remedier.metadata.uid) return done
+    const status = statusOf({ ...verdict, reading: { ...verdict.reading, remedier } }, failed, clock.now())
+    const generation = verdict.reading.remedier.metadata.generation
+    const whole = generation === undefined ? status : { ...status, observedGeneration: generation }
+    if (jsonEqual(remedier.status, whole)) return done
+    const leftMs = this.#leftMs(name)
+    if (leftMs > 0 && !isUrgent(remedier.status, whole)) return requeueAfter(leftMs)
+    const options = { subresource: 'status', fieldManager: FIELD_MANAGERS.remedy, signal }
+    const written = await updateExactly(client, nodeRemedier, { ...remedier, status: whole }, options)
+    if (written.kind === 'Stale') return done
+    if (written.kind !== 'Applied') return retry(written.error)
+    this.#toldAt.set(name, clock.monotonic())
+    return done
+  }
+}
