@@ -125,7 +125,7 @@ describe.each(apiServers)('objects on $name', ({ start }) => {
       expect(new Set(made.map((o) => o.metadata.name)).size).toBe(20)
     })
     test.concurrent('generateName in a dry run makes nothing', async () => {
-      const path = `${await space()}/configmaps`
+      const path = `${await space()}/secrets`
       expect((await api.post(`${path}?dryRun=All`, { metadata: { generateName: 'dry-' } })).code).toBe(201)
       expect((await api.get(path)).body.items).toEqual([])
     })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { KubeNodeError } from '#lib/errors.ts'
 import { encodedAt } from './internal-write.ts'
 import { memoryStorage } from './memory.ts'
 import type { StorageBackend } from './port.ts'
@@ -83,6 +84,44 @@ test('a failed commit fails every later write and shows nothing', async () => {
   await expect(put(store, 'a', '1')).rejects.toThrow('disk gone')
   await expect(put(store, 'b', '1')).rejects.toThrow('disk gone')
   expect(store.get(at('a'))).toBeUndefined()
+})
+
+test('a write that found no room is undone with all that was built upon it, and the next one is made', async () => {
+  let isFull = false
+  const backend: StorageBackend = {
+    ...memoryStorage(),
+    commit: () =>
+      isFull ? Promise.reject(new KubeNodeError('KN6106', 'full', { retry: 'later' })) : Promise.resolve(),
+  }
+  const store = new Store(backend)
+  await put(store, 'a', '1')
+  isFull = true
+  const refused = await Promise.allSettled([put(store, 'a', '2'), put(store, 'a', '3'), put(store, 'b', '1')])
+  expect(refused.map((r) => r.status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect([store.revision, store.latest(at('a'))?.revision, store.latest(at('b'))]).toEqual([1, 1, undefined])
+  isFull = false
+  await put(store, 'a', '4')
+  // revisions of what was refused do not come again
+  expect(store.get(at('a'))?.revision).toBe(5)
+  expect(
+    store
+      .collection('/configmaps')
+      .since(1, ALL)
+      ?.map((e) => [e.type, e.revision]),
+  ).toEqual([['MODIFIED', 5]])
+})
+
+test('a backend that fails by itself ends the store, and who waits is told', async () => {
+  const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
+  const store = new Store({ ...memoryStorage(), failed, commit: () => new Promise(() => undefined) })
+  const waiting = put(store, 'a', '1')
+  const queued = new Promise((resolve) => setImmediate(resolve)).then(() => put(store, 'b', '1'))
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  fail(new Error('sync failed'))
+  expect(await store.failed).toEqual(new Error('sync failed'))
+  await expect(queued).rejects.toThrow('sync failed')
+  await expect(put(store, 'c', '1')).rejects.toThrow('sync failed')
+  void waiting
 })
 
 describe('watchers', () => {
