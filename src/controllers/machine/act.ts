@@ -86,8 +86,10 @@ export async function act(
       return applySpec(client, machine, { ...machine.spec, components: [] }, signal)
     case 'HandBackNode':
       return handBack(tools, nodeRef, signal)
-    case 'WriteAddress':
-      return applySpec(client, machine, { ...machine.spec, address: action.address }, signal)
+    case 'WriteHost': {
+      const { providerID, address = machine.spec.address } = action
+      return applySpec(client, machine, { ...machine.spec, providerID, address }, signal)
+    }
     case 'Cordon':
       return cordon(nodeTools, nodeRef, action.owner, action.claim).then(swapped)
     case 'Uncordon':

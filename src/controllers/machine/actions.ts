@@ -46,8 +46,13 @@ export type MachineAction =
       readonly result: 'Succeeded' | 'Released'
       readonly reason: string
     }
-  /** The provider has another address for the host. */
-  | { readonly kind: 'WriteAddress'; readonly address: string; readonly reason: string }
+  /** What the provider calls the host, and where it is. */
+  | {
+      readonly kind: 'WriteHost'
+      readonly providerID: string
+      readonly address: string | undefined
+      readonly reason: string
+    }
   | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly reason: string }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
   /** With that of the Node only where nobody keeps it alive. */

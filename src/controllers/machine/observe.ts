@@ -22,7 +22,17 @@ import type { Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
 import { type Secret, secretType } from './objects.ts'
-import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
+import {
+  type HostSeen,
+  type Seen,
+  hasJoined,
+  isDeleting,
+  isLost,
+  isInService,
+  isProvided,
+  nameOf,
+  uidOf,
+} from './seen.ts'
 import { TOKEN_NAMESPACE, isTokenOf } from './token.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
@@ -105,7 +115,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   ])
   return {
     ...about,
-    host: await hostOf(tools, about, signal),
+    host: await hostOf(tools, { ...about, definitions }, signal),
     hold: holdOn(tools, machine, node),
     tokens: caches.tokens.byIndex(BY_MACHINE, name).filter((t) => isTokenOf(t, machine)),
     claims,
@@ -131,25 +141,26 @@ function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | un
 
 type About = Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>
 
-/** A provider may charge and throttle: it is asked only about machines that come, go, or are silent. */
-const isHostWanted = (about: About): boolean =>
-  isDeleting(about.machine) || !hasJoined(about) || about.machine.status?.phase === 'Lost'
-
 function providerOf({ providers }: ObserveTools, { spec }: Machine): Provider | undefined {
   const name = spec.provider?.name ?? ''
   return Object.hasOwn(providers, name) ? providers[name] : undefined
 }
 
-async function hostOf(tools: ObserveTools, about: About, signal: AbortSignal): Promise<HostSeen> {
+/** A provider may charge and throttle: by name it is asked only about machines that come, go, or are missing in its list. */
+async function hostOf(
+  tools: ObserveTools,
+  about: About & Parameters<typeof isLost>[0],
+  signal: AbortSignal,
+): Promise<HostSeen> {
   const { machine } = about
   const { providerID } = machine.spec
   if (!isProvided(machine)) return { kind: 'NotAsked' }
   const provider = providerOf(tools, machine)
   if (provider === undefined) return { kind: 'NoProvider' }
-  if (!isHostWanted(about)) {
-    const listed = tools.hostLists.read(provider.name, providerID ?? '', uidOf(machine))
-    if (listed.kind !== 'Missing') return listed
+  if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
+    const listed = tools.hostLists.read(provider.name, providerID, uidOf(machine))
     // A list may be behind: whoever is missing there is asked for by name before anything is concluded.
+    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
   }
   try {
     const host =

@@ -28,6 +28,7 @@ import {
   hasJoined,
   isDeleting,
   isFirstInstall,
+  isLost,
   isObserved,
   isProvided,
   lostAfterMs,
@@ -54,7 +55,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const workloads = workloadLooks(seen, now)
   const actions: MachineAction[] = [
     ...(hasJoined(seen) ? seen.tokens.map((t): MachineAction => deleteToken(t, 'the agent has joined')) : []),
-    ...addressActions(seen),
+    ...hostActions(seen),
     ...componentActions(seen, components, orders),
     ...workloads.flatMap((look) => replaceActions(seen, look)),
     ...cordonActions(seen, components, orders),
@@ -63,6 +64,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   ]
   const looks = [
     ...untilSilent(seen),
+    ...(isLost(seen) ? [LOST_LOOK_MS] : []),
     ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
     ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
@@ -83,6 +85,9 @@ export function plan(seen: Seen, now: number): MachinePlan {
         }),
   }
 }
+
+/** What keeps a machine Lost, or ends it, is not always told: the provider's word least of all. */
+const LOST_LOOK_MS = 30_000
 
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   [SILENT_AFTER_MS, lostAfterMs(seen)].flatMap((bound) => [
@@ -134,10 +139,12 @@ function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   return { waiting: { predicate: 'AgentJoined', seen: 'no agent of this machine was heard yet', unblock } }
 }
 
-const addressActions = ({ machine, host }: Seen): MachineAction[] => {
-  const address = host.kind === 'Host' ? host.host.address : undefined
-  if (address === undefined || machine.spec.providerID === undefined || address === machine.spec.address) return []
-  return [{ kind: 'WriteAddress', address, reason: 'the provider has another address for it' }]
+/** A machine may have joined before it was written down which host it is. */
+function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
+  if (host.kind !== 'Host') return []
+  const { providerID, address } = host.host
+  if (spec.providerID === providerID && (address === undefined || address === spec.address)) return []
+  return [{ kind: 'WriteHost', providerID, address, reason: 'the provider says another name or address of it' }]
 }
 
 /** Looks are short while pods are on their way: nothing else tells of them. */
