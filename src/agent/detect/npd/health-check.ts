@@ -20,9 +20,9 @@ export interface HealthPorts {
 const RESTARTS_PER_HOUR = 3
 const HOUR_MS = 3_600_000
 
-const KUBELET = { host: 'localhost', port: 10_248, path: '/healthz' }
+const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
 /** Not /healthz, which fails on purpose while a node is being drained. */
-const KUBE_PROXY = { host: 'localhost', port: 10_256, path: '/livez' }
+const KUBE_PROXY = { host: '127.0.0.1', port: 10_256, path: '/livez' }
 
 export function askComponent({ component, socket, timeoutMs }: HealthOptions): Promise<Answer> {
   if (component === 'kubelet') return askHttp(KUBELET, timeoutMs)
