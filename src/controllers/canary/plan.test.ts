@@ -4,6 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import {
   START,
   POOL,
@@ -54,7 +55,10 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   ...more,
 })
 
-const permit = (targets: readonly string[], phase: 'Requested' | 'Granted' | 'Released'): OperationPermit => ({
+const permit = (
+  targets: readonly string[],
+  phase: 'Requested' | 'Granted' | 'Released' | 'Denied',
+): OperationPermit => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'OperationPermit',
   metadata: { name: 'p' },
@@ -140,5 +144,68 @@ describe('a canary', () => {
     const made = plan(seen({ canary: canary({ abort: true }, rolling), permits: [permit(['m-0'], 'Granted')] }), START)
     expect(made.status.phase).toBe('Aborted')
     expect(made.actions).toMatchObject([{ kind: 'Report', results: [{ machine: 'm-0', result: 'Released' }] }])
+  })
+
+  test('that is paused takes back what nobody has begun, asks for nothing, and says so', () => {
+    const hold = (effect: 'Pause' | 'Abort'): OperationalHold => ({
+      apiVersion: API_GROUP_VERSION,
+      kind: 'OperationalHold',
+      metadata: { name: 'h' },
+      spec: {
+        target: { kind: 'ComponentCanary', name: 'try' },
+        effect,
+        reason: 'r',
+        author: 'ada',
+        until: '2026-01-06T00:00:00Z',
+      },
+    })
+    const paused = plan(
+      seen({ canary: canary({}, rolling), permits: [permit(['m-0'], 'Requested')], holds: [hold('Pause')] }),
+      START,
+    )
+    expect(paused.actions).toMatchObject([{ kind: 'Report', results: [{ machine: 'm-0', result: 'Released' }] }])
+    expect(paused.status).toMatchObject({ phase: 'Rolling', waitingFor: { predicate: 'HoldPause' } })
+    expect(plan(seen({ canary: canary({}, rolling), holds: [hold('Abort')] }), START).status.phase).toBe('Aborted')
+  })
+
+  test('that was refused says why, and asks again only after a while', () => {
+    const denied = permit(['m-0'], 'Denied')
+    const verdicts = [
+      { target: 'uid-m-0', gate: 'Protect' as const, verdict: 'Denied' as const, seen: 'it is protected' },
+    ]
+    const permits = [{ ...denied, status: { ...denied.status, phase: 'Denied' as const, verdicts } }]
+    const look = seen({ canary: canary({}, rolling), permits })
+    expect(kinds(look)).toEqual([])
+    expect(plan(look, START).status.waitingFor).toMatchObject({
+      predicate: 'PermitDenied',
+      seen: 'gate Protect: it is protected',
+    })
+    expect(kinds(look, START + 60_000)).toEqual(['Ask'])
+  })
+
+  test('waits with what the Defender says of its batch', () => {
+    const { status } = plan(seen({ canary: canary({}, rolling), permits: [permit(['m-0'], 'Requested')] }), START)
+    expect(status.waitingFor).toMatchObject({ predicate: 'PermitRequested', seen: 'the Defender has not decided yet' })
+  })
+
+  test('reports each machine with each component', () => {
+    const machines = [told('m-0', 'Healthy'), told('m-1', 'Staged'), ...NAMES.slice(2).map(old)]
+    const { status } = plan(
+      seen({ canary: canary({ strategy: { maxBatchSize: 1, maxFailures: 1 } }, rolling), machines }),
+      START,
+    )
+    expect(status.results).toMatchObject([
+      { machine: 'm-0', component: 'beacon', state: 'Healthy', healthySince: '2026-01-05T10:00:00Z' },
+      { machine: 'm-1', component: 'beacon', state: 'Staged' },
+    ])
+    expect(status.counts).toEqual({ total: 2, healthy: 1, failed: 0 })
+  })
+
+  test('may lose as many machines as maxFailures says, and one more ends it', () => {
+    const machines = ['m-0', 'm-1'].map((n) => told(n, 'RolledBack')).concat(NAMES.slice(2).map(old))
+    const phase = (maxFailures: number | `${number}%`) =>
+      plan(seen({ canary: canary({ strategy: { maxBatchSize: 1, maxFailures } }, rolling), machines }), START).status
+        .phase
+    expect([phase(2), phase('100%'), phase(1), phase('50%')]).toEqual(['Rolling', 'Rolling', 'Failed', 'Failed'])
   })
 })

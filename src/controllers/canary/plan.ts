@@ -51,8 +51,8 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const move = nextPhase(seen, before, picked, trials, holds, now)
   const isMarking = MARKING.has(move.phase)
   const actions = [
-    ...results(seen, move.phase),
-    ...(isMarking ? asks(seen, move.phase, trials, holds) : []),
+    ...results(seen, isMarking && !isHeld(holds)),
+    ...(isMarking ? asks(seen, move.phase, trials, holds, now) : []),
     ...renewals(seen, now),
   ]
   const status = statusOf(seen, {
@@ -62,8 +62,8 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     observeUntil: move.observeUntil,
     promotedBy: move.promotedBy,
     asked: actions.flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
-    wait: waitOf(seen, move.phase, picked, trials, holds),
-    isPaused: holdWith(holds, 'Pause', 'Freeze') !== undefined,
+    wait: waitOf(seen, { phase: move.phase, picked, trials, holds, now }),
+    isPaused: isHeld(holds),
     now,
   })
   const notices =
@@ -82,6 +82,8 @@ function activeHolds({ canary, holds }: Seen, now: number): readonly Operational
 
 const holdWith = (holds: readonly OperationalHold[], ...effects: readonly string[]): OperationalHold | undefined =>
   holds.find((h) => effects.includes(h.spec.effect))
+
+const isHeld = (holds: readonly OperationalHold[]): boolean => holdWith(holds, 'Pause', 'Freeze') !== undefined
 
 /** A machine that is gone is no longer tried on; it is neither healthy nor failed. */
 function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readonly Trial[] {
@@ -118,7 +120,7 @@ function nextPhase(
   const facts: CanaryFacts = {
     machinesPicked: picked.lack === undefined && picked.machines.length > 0,
     componentsExist: missingComponent(seen) === undefined,
-    notHeld: holdWith(holds, 'Pause', 'Freeze') === undefined,
+    notHeld: !isHeld(holds),
     allHealthy,
     someUnhealthy: !allHealthy,
     failuresAbove: failedMachines(trials).size > allowedFailures(seen, picked.machines.length),
@@ -168,15 +170,15 @@ const isAlive = ({ status }: OperationPermit): boolean => {
   return phase === 'Requested' || phase === 'Granted'
 }
 
-/** What came to an end is reported; once the canary is over the rest is released. */
-function results({ canary, permits, machines }: Seen, phase: CanaryPhase): readonly CanaryAction[] {
+/** What came to an end is reported; once the canary is over, or held, what has not begun is let go. */
+function results({ canary, permits, machines }: Seen, isGoingOn: boolean): readonly CanaryAction[] {
   return permits.filter(isAlive).flatMap((permit) => {
     const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)
     if (wanted === undefined) return []
     const ended = permit.spec.targets.flatMap(({ name, uid }): readonly MachineResult[] => {
       if (permit.spec.results?.[uid] !== undefined) return []
       const machine = machines.find((m) => m.metadata.name === name && m.metadata.uid === uid)
-      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, MARKING.has(phase))
+      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, isGoingOn)
       return result === undefined ? [] : [{ machine: name, uid, result }]
     })
     if (ended.length === 0) return []
@@ -185,11 +187,11 @@ function results({ canary, permits, machines }: Seen, phase: CanaryPhase): reado
   })
 }
 
-export function resultOf(machine: Machine, wanted: Wanted, isMarking: boolean): TargetResult | undefined {
+export function resultOf(machine: Machine, wanted: Wanted, isGoingOn: boolean): TargetResult | undefined {
   const standing = standingOf(machine, wanted)
   if (standing === 'Healthy') return 'Succeeded'
   if (standing === 'Failed') return 'Failed'
-  return isMarking || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
+  return isGoingOn || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
 }
 
 /** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
@@ -198,9 +200,10 @@ function asks(
   phase: CanaryPhase,
   trials: readonly Trial[],
   holds: readonly OperationalHold[],
+  now: number,
 ): readonly CanaryAction[] {
   const { canary, permits, nodes, components } = seen
-  if (phase !== 'Rolling' || holdWith(holds, 'Pause', 'Freeze') !== undefined) return []
+  if (phase !== 'Rolling' || isHeld(holds) || askAgainMs(refusedOf(permits), now) > 0) return []
   const open = new Set(
     permits
       .filter(isAlive)
@@ -236,6 +239,25 @@ function asks(
   return [{ kind: 'Ask', reason: `the next ${batch.length} machines of the canary`, permit, request }]
 }
 
+/** A refusal is not asked about again at once. */
+const ASK_AGAIN_MS = 60_000
+
+/** The permit that was decided last, when the Defender refused it. */
+function refusedOf(permits: readonly OperationPermit[]): OperationPermit | undefined {
+  const at = ({ status }: OperationPermit) => Date.parse(status?.decidedAt ?? '') || 0
+  const [last] = permits.toSorted((a, b) => at(b) - at(a))
+  return last?.status?.phase === 'Denied' ? last : undefined
+}
+
+function askAgainMs(refused: OperationPermit | undefined, now: number): number {
+  const { decidedAt, verdicts = [] } = refused?.status ?? {}
+  if (decidedAt === undefined) return 0
+  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
+  const waitMs = seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000
+  // A clock that went back must not make it wait for longer.
+  return Math.min(waitMs, Math.max(0, Date.parse(decidedAt) + waitMs - now))
+}
+
 const MOST_NAME_CHARS = 100
 
 /** Numbered: a batch that was asked for before a crash is still open, and its machines are not asked for again. */
@@ -252,13 +274,35 @@ const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
     .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
     .map((permit) => ({ kind: 'Renew', reason: 'the batch is still at work', permit }))
 
-function waitOf(
-  seen: Seen,
-  phase: CanaryPhase,
-  picked: Picked,
-  trials: readonly Trial[],
-  holds: readonly OperationalHold[],
-): Wait | undefined {
+interface Standing {
+  readonly phase: CanaryPhase
+  readonly picked: Picked
+  readonly trials: readonly Trial[]
+  readonly holds: readonly OperationalHold[]
+  readonly now: number
+}
+
+/** What the Defender says of the batch that waits for it, or refused last. */
+function permitWait({ permits }: Seen, now: number): Wait | undefined {
+  const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
+  const refused = refusedOf(permits)
+  const permit = waiting ?? (askAgainMs(refused, now) > 0 ? refused : undefined)
+  if (permit === undefined) return undefined
+  const verdict = permit.status?.verdicts?.find((v) => v.verdict !== 'Granted')
+  const seen =
+    verdict === undefined
+      ? 'the Defender has not decided yet'
+      : `gate ${verdict.gate}: ${verdict.seen ?? verdict.verdict}`
+  return waiting === undefined
+    ? {
+        predicate: 'PermitDenied',
+        seen,
+        unblock: 'it is asked for again after a while; kubenode why operationpermit/NAME says more',
+      }
+    : { predicate: 'PermitRequested', seen, unblock: 'the Defender grants it; its role must be running' }
+}
+
+function waitOf(seen: Seen, { phase, picked, trials, holds, now }: Standing): Wait | undefined {
   const pause = holdWith(holds, 'Pause', 'Freeze')
   const missing = missingComponent(seen)
   switch (phase) {
@@ -282,11 +326,13 @@ function waitOf(
           seen: picked.lack ?? 'the selector matches no machine',
           unblock: 'machines become well, or the pick is changed',
         }
-      return {
-        predicate: 'Progressing',
-        seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${trials.length} trials are healthy`,
-        unblock: 'the Defender grants the permits, and the machines switch',
-      }
+      return (
+        permitWait(seen, now) ?? {
+          predicate: 'Progressing',
+          seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${trials.length} trials are healthy`,
+          unblock: 'the Defender grants the permits, and the machines switch',
+        }
+      )
     case 'Observing':
       return {
         predicate: 'Soaking',

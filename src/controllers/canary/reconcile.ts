@@ -138,12 +138,12 @@ async function report(
   { canary }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const isMarking = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
+  const isGoingOn = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
   const looks = await Promise.all(
     results.map(async ({ machine: name, uid, result }) => {
       const now = await client.get(machine, { name }, { signal })
       if (now === undefined || now.metadata.uid !== uid) return result === 'Released'
-      return resultOf(now, wanted, isMarking) === result
+      return resultOf(now, wanted, isGoingOn) === result
     }),
   )
   const confirmed = results.filter((_, i) => looks[i])

@@ -15,19 +15,26 @@ import { type Domain, pickOrdered } from '#nodeops/spread.ts'
 import { isWaveTo } from './tracks.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
-/** Slices of one set that are not over. */
-export const MOST_OPEN_SLICES = 20
+/** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
+export const MOST_AT_WORK = 20
+/** With those that are inspected and watched; a status lists 64, and some of these have ended. */
+export const MOST_OPEN = 40
 /** A requester that vanished frees its permit after so long; it renews at a third of it. */
 export const LEASE_SECONDS = 120
 /** A refusal is not asked about again at once. */
 const ASK_AGAIN_MS = 60_000
+
+export interface Slices {
+  readonly atWork: number
+  readonly open: number
+}
 
 export interface Room {
   /** Machines that may go down beside those that are. */
   readonly free: number
   readonly limit: number
   readonly counting: number
-  readonly slices: number
+  readonly slices: Slices
   /** Why nothing may be opened at all at the moment. */
   readonly closed: Wait | undefined
 }
@@ -98,7 +105,7 @@ export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenI
   if (place === undefined) return nothing(undefined)
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
-  if (room.slices >= MOST_OPEN_SLICES) return nothing(tooManySlices(room))
+  if (isCrowded(room.slices)) return nothing(tooManySlices(room))
   const most = Math.min(place.left, MAX_TARGETS)
   const picked = pick(survey, { most, free: room.free, spread: rollout.spread, isRecovery, taken })
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
@@ -264,9 +271,11 @@ const noBudget = ({ limit, free }: Room): Wait => ({
   unblock: 'machines come back, or maxUnavailable is raised',
 })
 
-const tooManySlices = ({ slices }: Room): Wait => ({
+const isCrowded = ({ atWork, open }: Slices): boolean => atWork >= MOST_AT_WORK || open >= MOST_OPEN
+
+const tooManySlices = ({ slices: { atWork, open } }: Room): Wait => ({
   predicate: 'StepOpen',
-  seen: `${slices} slices are open, at most ${MOST_OPEN_SLICES} may be`,
+  seen: `${atWork} slices are at work and ${open} open, at most ${MOST_AT_WORK} and ${MOST_OPEN} may be`,
   unblock: 'a slice ends',
 })
 

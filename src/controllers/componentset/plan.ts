@@ -9,7 +9,7 @@ import type { Survey } from './candidates.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
 import { firstFinding, inspectionsOf } from './inspect.ts'
-import { type Room, askAgain, openSlice, placeOf } from './open.ts'
+import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './open.ts'
 import { type Reading, standingOf } from './reading.ts'
 import { type ProbedStep, probePods } from './pod-probe.ts'
 import { surplusRevisions, targetIn } from './revisions.ts'
@@ -37,7 +37,7 @@ interface Draft {
   /** Slices of steps that are being inspected, with the machines that have the version. */
   readonly probed: ProbedStep[]
   free: number
-  slices: number
+  slices: Slices
 }
 
 export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetPlan {
@@ -51,9 +51,11 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     taken: new Set(),
     probed: [],
     free: context.limit - downCount(context),
-    slices: (seen.set.status?.waves ?? []).filter(isOpen).length,
+    slices: slicesIn(seen.set.status?.waves ?? []),
   }
-  const waves = [...unwanted(context, draft), ...surveys.flatMap((survey) => componentWaves(context, survey, draft))]
+  // Those that are behind go first, or the first by name would take every slice that comes free.
+  const inTurn = surveys.toSorted((a, b) => a.updated - b.updated || (a.track.component < b.track.component ? -1 : 1))
+  const waves = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentWaves(context, survey, draft))]
   draft.actions.push(...orphaned(context, waves))
   const { members, revisions } = context
   draft.actions.push(...keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now }))
@@ -63,6 +65,10 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const requeueAfter = nextLook(context, waves)
   const notices = [...draft.notices, ...finished(seen, status)]
   return { actions: draft.actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+}
+
+function slicesIn(waves: readonly Wave[]): Slices {
+  return { atWork: waves.filter(isAtWork).length, open: waves.filter(isOpen).length }
 }
 
 /** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
@@ -193,8 +199,11 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
   const isRecovery = survey.goingBack.size > 0
   const hasMore = survey.sound.length + survey.broken.length > 0
   const place = placeOf(survey, waves, rollout.steps, context.counting)
+  // Steps that wait for room for their other slices would wait for each other for ever.
+  const isCrowded = draft.slices.open >= MOST_OPEN && !inStep.some(isAtWork)
   const isFull =
-    planned.length === 0 && !(hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
+    planned.length === 0 &&
+    !(!isCrowded && hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
   const machines = inStep.flatMap((w) => w.machines).flatMap((name) => context.readingOf(name) ?? [])
   const tried = machines.filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
@@ -259,7 +268,8 @@ function opens(
   draft.actions.push(...opened.actions)
   draft.free -= opened.costs
   for (const name of opened.machines) draft.taken.add(name)
-  draft.slices += opened.waves.length
+  const { length } = opened.waves
+  draft.slices = { atWork: draft.slices.atWork + length, open: draft.slices.open + length }
   if (opened.wait !== undefined) draft.waits.push(opened.wait)
   for (const w of opened.waves)
     draft.notices.push({

@@ -58,7 +58,18 @@ function kept(waves: readonly Wave[]): readonly Wave[] {
   }
   const latest = new Map<string, number>()
   for (const w of waves) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
-  const worth = waves.filter((w) => isOpen(w) || w.phase === 'Failed' || w.step === latest.get(w.component))
+  const isLatest = (w: Wave) => w.step === latest.get(w.component)
+  // Of a step that has passed one slice says where the ladder stands.
+  const open = new Set(waves.filter((w) => isOpen(w) && isLatest(w)).map((w) => w.component))
+  const said = new Set<string>()
+  const isWorth = (w: Wave): boolean => {
+    if (isOpen(w) || w.phase === 'Failed') return true
+    if (!isLatest(w) || open.has(w.component)) return isLatest(w)
+    const isFirst = !said.has(w.component)
+    said.add(w.component)
+    return isFirst
+  }
+  const worth = waves.filter(isWorth)
   const ordered = [...worth.filter(isOpen), ...worth.filter((w) => !isOpen(w))]
   return ordered.slice(0, MOST_WAVES).toSorted(byKey)
 }
