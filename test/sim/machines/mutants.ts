@@ -5,6 +5,7 @@ import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerContext, ControllerModule } from '#controllers/module.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { Scenario } from './simulation.ts'
 
@@ -45,6 +46,22 @@ const asksNobody = changed(machineSetModule, ({ client }) => ({
   },
 }))
 
+/** Sees no hold: the same caches, but for one that is empty. */
+const seesNoHold = (module: ControllerModule): ControllerModule => ({
+  name: module.name,
+  setup: (context) => {
+    const of: ControllerContext['informers']['of'] = (type, options) => {
+      const cache = context.informers.of(type, options)
+      if (type.kind !== operationalHold.kind) return cache
+      return new Proxy(cache, {
+        get: (target, property) =>
+          property === 'list' ? () => [] : (Reflect.get(target, property, target) as unknown),
+      })
+    }
+    return module.setup({ ...context, informers: { ...context.informers, of } })
+  },
+})
+
 export const mutants: readonly Mutant[] = [
   {
     name: 'counts its machines in the cache before it makes one',
@@ -57,6 +74,24 @@ export const mutants: readonly Mutant[] = [
     faults: [],
     within: 1,
     scenario: { modules: [machineModule, asksNobody], only: ['create', 'shrink to one'] },
+  },
+  {
+    name: 'orders switches although its set is held',
+    faults: [],
+    within: 1,
+    scenario: {
+      modules: [seesNoHold(machineModule), machineSetModule],
+      only: ['create', 'pause', 'upgrade'],
+    },
+  },
+  {
+    name: 'makes machines although the set is held',
+    faults: [],
+    within: 1,
+    scenario: {
+      modules: [machineModule, seesNoHold(machineSetModule)],
+      only: ['create', 'pause', 'grow while paused'],
+    },
   },
   {
     name: 'forgets hosts whose deletion was only ordered',

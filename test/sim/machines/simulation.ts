@@ -5,6 +5,8 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { timestamp } from '#lib/clock.ts'
 import { TAINTS } from '#api/names.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { secretType } from '#controllers/machine/objects.ts'
@@ -86,6 +88,29 @@ const declare = (version: string) => (world: World) => {
   world.fake.poke(machineComponentSet, { name: 'base' }, { spec: { components: [{ name: 'beacon', version }] } })
 }
 
+/** The provider loses the first machine's host, with all that ran there. */
+function loseHost(world: World, hosts: Cloud): void {
+  const [first] = machinesOf(world)
+    .map((m) => m.metadata.name ?? '')
+    .sort()
+  hosts.delete(`process://${first}`)
+}
+
+const HOLD = 'a-look'
+const DAY_MS = 86_400_000
+
+/** Longer than the simulation, whatever the clocks on the walls do. */
+function pause({ fake, clock }: World): void {
+  const until = timestamp(clock.now() + 365 * DAY_MS)
+  const target = { kind: 'MachineSet', name: SET }
+  fake.plant(operationalHold, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationalHold',
+    metadata: { name: HOLD },
+    spec: { target, effect: 'Pause', reason: 'a look', author: 'ada', until },
+  })
+}
+
 const phases = (hosts: () => Cloud): readonly Phase[] => [
   {
     name: 'create',
@@ -111,7 +136,11 @@ const phases = (hosts: () => Cloud): readonly Phase[] => [
     },
   },
   { name: 'grow', act: scale(4) },
+  { name: 'a host dies', act: (world) => loseHost(world, hosts()) },
+  { name: 'pause', act: pause },
   { name: 'upgrade', act: declare('1.1.0') },
+  { name: 'grow while paused', act: scale(5) },
+  { name: 'resume', act: (world) => void world.fake.uproot(operationalHold, { name: HOLD }) },
   { name: 'shrink', act: scale(2) },
   { name: 'shrink to one', act: scale(1) },
   { name: 'a version that does not work', act: declare(BROKEN) },
@@ -144,11 +173,38 @@ const neverTooMany: Invariant = ({ kind, type, call }, world) => {
     : `${alive} machines for ${set.spec.replicas} replicas`
 }
 
-const removalIsPermitted: Invariant = ({ kind, type, object, previous, call }, world) => {
+/** A machine that is gone leaves nothing that could be disturbed: only one whose host is there needs a permit. */
+const removalIsPermitted =
+  (hosts: () => Cloud): Invariant =>
+  ({ kind, type, object, previous, call }, world) => {
+    const [before, now] = [previous as Machine | undefined, object as Machine]
+    if (kind !== KIND || call === undefined || type !== 'MODIFIED' || isGoing(before) || !isGoing(now)) return undefined
+    if (!isInService(world, now) || isGranted(world, now.metadata.uid ?? '', 'ScaleIn')) return undefined
+    if (!hosts().has(`process://${now.metadata.name}`)) return undefined
+    return `${now.metadata.name} goes without a permit`
+  }
+
+/** Long enough for what was under way when the hold came to have reached the server. */
+const HOLD_GRACE_MS = 30_000
+
+const heldIsHeld: Invariant = ({ kind, type, object, previous, call }, world) => {
+  const hold = world.fake.peek(operationalHold, { name: HOLD })
+  if (hold === undefined || kind !== KIND || call === undefined) return undefined
+  if (world.clock.monotonic() - (heldSince.get(world) ?? setHeld(world)) < HOLD_GRACE_MS) return undefined
   const [before, now] = [previous as Machine | undefined, object as Machine]
-  if (kind !== KIND || call === undefined || type !== 'MODIFIED' || isGoing(before) || !isGoing(now)) return undefined
-  if (!isInService(world, now) || isGranted(world, now.metadata.uid ?? '', 'ScaleIn')) return undefined
-  return `${now.metadata.name} goes without a permit`
+  if (type === 'ADDED') return `${now.metadata.name} is made while the set is held`
+  if (isGoing(now) && !isGoing(before)) return `${now.metadata.name} is removed while the set is held`
+  const isNew = (now.spec.components ?? []).some(
+    (c) => c.switch !== undefined && before?.spec.components?.find((b) => b.name === c.name)?.switch === undefined,
+  )
+  return isNew ? `${now.metadata.name} is told to switch while the set is held` : undefined
+}
+
+const heldSince = new WeakMap<World, number>()
+function setHeld(world: World): number {
+  const now = world.clock.monotonic()
+  heldSince.set(world, now)
+  return now
 }
 
 const nothingIsLeftBehind =
@@ -224,7 +280,8 @@ export function machineSimulation({
     phases: phases(cloud).filter((p) => only?.includes(p.name) ?? true),
     invariants: {
       neverTooMany,
-      removalIsPermitted,
+      removalIsPermitted: removalIsPermitted(cloud),
+      heldIsHeld,
       nothingIsLeftBehind: nothingIsLeftBehind(cloud),
       orderIsPermitted,
     },

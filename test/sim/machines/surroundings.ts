@@ -5,7 +5,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { type Node, isNodeReady, nodeType } from '#nodeops/objects.ts'
 import type { MemoryHost } from '#providers/memory.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { World } from '../world.ts'
@@ -30,6 +30,7 @@ export function surround(world: World, hosts: ReadonlyMap<string, MemoryHost>): 
   }
   every(LOOK_MS, () => {
     for (const m of machines()) if (isUp(m, hosts)) runAgent(world, m)
+    for (const m of machines()) if (!isUp(m, hosts)) noteSilence(world, m)
     for (const p of world.fake.all(operationPermit)) grant(world, p as OperationPermit)
     for (const s of world.fake.all(machineComponentSet)) handOut(world, s as MachineComponentSet, machines())
   })
@@ -42,6 +43,16 @@ const nameOf = (m: Machine): string => m.metadata.name ?? ''
 
 const isUp = (m: Machine, hosts: ReadonlyMap<string, MemoryHost>): boolean =>
   hosts.get(`process://${nameOf(m)}`)?.clientToken === m.metadata.uid
+
+/** What a controller manager does with a Node whose kubelet it does not hear. */
+function noteSilence({ fake, clock }: World, m: Machine): void {
+  const name = nameOf(m)
+  const node = fake.peek(nodeType, { name }) as Node | undefined
+  if (node === undefined || !isNodeReady(node)) return
+  const at = timestamp(clock.now())
+  const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: '', lastTransitionTime: at }
+  fake.poke(nodeType, { name }, { status: { conditions: [unknown] } }, 'status')
+}
 
 function beat(world: World, m: Machine): void {
   const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(m)) }
