@@ -126,12 +126,14 @@ export function buildParts(o: PartsOptions): Parts {
   })
   const platform = { os: facts.os, arch: facts.arch }
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
+  const secrets = { machine, privateKey: async () => session.sealing.privateKey }
   const server = new ServerVersion(clock, session.serverVersion, () => components.wakeStaged())
   const components: AllComponents = new AllComponents({
     ...base,
     processes: supervisor,
     runHook: runHook(dir, environment),
-    stage: (request, stop) => stage({ files, dir, client, fetcher, trust, clock, platform, preflight }, request, stop),
+    stage: (request, stop) =>
+      stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
     serverVersion: () => server.value,
     readPermit: (component, wanted, permit) =>
       readPermit(client, permit, {
@@ -182,7 +184,14 @@ export function buildParts(o: PartsOptions): Parts {
   const machineWriter: StatusWriter<KubeObject> = new StatusWriter<KubeObject>({
     ...base,
     name: 'Machine',
-    compute: () => machineStatus({ name: machine, facts, version, components: components.reports() }),
+    compute: () =>
+      machineStatus({
+        name: machine,
+        facts,
+        version,
+        publicKey: session.sealing.publicKey,
+        components: components.reports(),
+      }),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     write: async (object) => {
       const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }

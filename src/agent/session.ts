@@ -6,6 +6,8 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
 import { joinCluster } from './join/join.ts'
 import { newKey, requestCertificate } from './join/request.ts'
+import { sealingKey } from './join/sealing-key.ts'
+import type { SealingKey } from '#api/sealed.ts'
 import { keepRenewing } from './join/rotation.ts'
 import { readServerVersion } from './server-version.ts'
 
@@ -20,6 +22,7 @@ export interface SessionDeps extends IdentityDeps {
 export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
+  readonly sealing: SealingKey
   readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
   readonly keep: () => Promise<void>
@@ -50,6 +53,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   return {
     identity,
     client,
+    sealing: await sealingKey({ files, dir }),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
     // Ends with the signal, which is how its sleep says so.
     keep: () => keepRenewing({ clock, random, log, renew, onRenewed }, first, signal).catch(() => undefined),

@@ -9,6 +9,7 @@ import { judgeStatement } from '#api/trust/statement.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
 import type { Slot, Target } from './record.ts'
+import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
 
@@ -19,6 +20,8 @@ export interface StageDeps extends ArtifactDeps {
   readonly platform: Platform
   /** Whether it can be put on this node; throws when not. Absent where there is no node. */
   readonly preflight?: Preflight
+  /** Absent where nothing can be opened. */
+  readonly secrets?: Pick<SecretDeps, 'machine' | 'privateKey'>
 }
 
 export interface Preflight {
@@ -95,7 +98,15 @@ async function readConfig(deps: StageDeps, component: string, name: string): Pro
       'KN8017',
       `cannot configure ${component}: ComponentConfig ${name} is not what its digest says`,
     )
-  return { name, digest: spec.digest, values: spec.values }
+  const secrets = spec.secrets ?? []
+  if (secrets.length === 0) return { name, digest: spec.digest, values: spec.values }
+  if (deps.secrets === undefined)
+    throw new KubeNodeError(
+      'KN8024',
+      `cannot configure ${component}: there is no key on this node that opens secret values`,
+    )
+  const values = await withSecrets({ ...deps.secrets, client: deps.client }, component, spec.values, secrets)
+  return { name, digest: spec.digest, values }
 }
 
 async function artifactOf(

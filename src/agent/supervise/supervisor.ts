@@ -80,9 +80,11 @@ export class Supervisor implements Processes {
 
   async adopt(): Promise<void> {
     const { files, dir, log, bootId, clock } = this.#o
-    const marked = processesOfNode(dir.path)
+    const components = await files.list(componentsFolder(dir))
+    // Asking every process of the machine is dear, and on a new node there is nobody to find.
+    const marked = components.length === 0 ? [] : processesOfNode(dir.path)
     const known = new Set<string>()
-    for (const component of await files.list(componentsFolder(dir))) {
+    for (const component of components) {
       known.add(component)
       const process =
         parseProcess(await files.read(processFile(dir, component))) ?? (await this.#unwritten(component, marked))

@@ -1,0 +1,68 @@
+// Secret values of a configuration: found in the object that was made for this machine, opened with its key, put among the values for as long as files are
+// rendered from them.
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject, type JsonObject } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export const configMapType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+
+export interface SecretPlace {
+  readonly path: string
+  readonly sealedIn?: string | undefined
+}
+
+export interface SecretDeps {
+  readonly client: Pick<KubeClient, 'get'>
+  readonly machine: string
+  readonly privateKey: () => Promise<string>
+}
+
+const refused = (component: string, path: string, why: string) =>
+  new KubeNodeError('KN8024', `cannot configure ${component}: the secret value at ${path} is not to be had: ${why}`, {
+    retry: 'later',
+  })
+
+export async function withSecrets(
+  deps: SecretDeps,
+  component: string,
+  values: JsonObject,
+  secrets: readonly SecretPlace[],
+): Promise<JsonObject> {
+  let filled = values
+  for (const { path, sealedIn } of secrets)
+    filled = withValue(filled, path.split('.'), await readSecret(deps, component, path, sealedIn ?? component))
+  return filled
+}
+
+async function readSecret(
+  { client, machine, privateKey }: SecretDeps,
+  component: string,
+  path: string,
+  sealedIn: string,
+): Promise<string> {
+  const name = sealedObjectName(sealedIn, machine)
+  const found = await client.get(configMapType, { namespace: SYSTEM_NAMESPACE, name })
+  const data = isObject(found?.['data']) ? found['data'] : {}
+  const sealed = data[sealedKey(path)]
+  if (typeof sealed !== 'string')
+    throw refused(component, path, `there is none for this machine in ${SYSTEM_NAMESPACE}/${name}`)
+  const opened = openSealed(await privateKey(), { machine, component, path }, sealed)
+  if (opened.kind === 'Refused') throw refused(component, path, opened.reason)
+  return opened.value
+}
+
+/** A copy: what came from the server is not changed. */
+function withValue(values: JsonObject, [key = '', ...rest]: readonly string[], value: string): JsonObject {
+  const below = Object.hasOwn(values, key) ? values[key] : undefined
+  const next = rest.length === 0 ? value : withValue(isObject(below) ? below : {}, rest, value)
+  return Object.fromEntries([...Object.entries(values).filter(([k]) => k !== key), [key, next]])
+}

@@ -1,0 +1,18 @@
+// The key to which secret values for this machine are sealed: made once, kept where only the agent reads.
+import { join } from 'node:path'
+import { newSealingKey, publicKeyOf, type SealingKey } from '#api/sealed.ts'
+import { writeDurably } from '../files/durable.ts'
+import type { IdentityDeps } from './identity.ts'
+
+export async function sealingKey({ files, dir }: IdentityDeps): Promise<SealingKey> {
+  const path = join(dir.state, 'identity', 'sealing.key')
+  const pem = (await files.read(path))?.toString('utf8')
+  try {
+    if (pem !== undefined) return { privateKey: pem, publicKey: publicKeyOf(pem) }
+  } catch {
+    // Damaged: another key is published, and everything is sealed anew.
+  }
+  const made = newSealingKey()
+  await writeDurably(files, path, made.privateKey, 0o600)
+  return made
+}
