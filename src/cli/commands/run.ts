@@ -25,6 +25,8 @@ interface Options {
   readonly webhookHost?: string
   readonly webhookListen?: string
   readonly webhookPort: string
+  readonly prometheusUrl?: string
+  readonly inspectionAllow?: string
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly metricsPort: string
@@ -58,6 +60,11 @@ export function register(program: Command, io: Io): void {
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
     .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
+    .option('--prometheus-url <url>', 'the Prometheus that inspections of rollouts query; they cannot without it')
+    .option(
+      '--inspection-allow <origins>',
+      'origins, joined by commas, that inspections may ask although they lead to this host or its link',
+    )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .addOption(
       new Option('--weak-cage <policy>', 'whether a fleet is rendered where the machine gives no namespaces')
@@ -115,6 +122,7 @@ export function register(program: Command, io: Io): void {
         ...(options.trust === undefined ? {} : { trust: options.trust }),
         ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
         ...webhookOf(options),
+        inspections: inspectionsOf(options),
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,
@@ -160,4 +168,19 @@ function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhoo
       `cannot serve the webhook on port ${JSON.stringify(webhookPort)}: give a number from 0 to ${MAX_PORT}; 0 takes a free one`,
     )
   return host === undefined ? {} : { webhook: { host, listen, port } }
+}
+
+/** A URL that is none would only be found out in the middle of a rollout. */
+function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
+  const allow = (inspectionAllow ?? '')
+    .split(',')
+    .map((o) => o.trim())
+    .filter((o) => o !== '')
+  for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
+    if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
+      throw new KubeNodeError(
+        'KN1379',
+        `cannot let inspections ask ${JSON.stringify(url)}: write an origin such as http://prometheus.monitoring:9090`,
+      )
+  return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
 }

@@ -40,6 +40,8 @@ export interface RolesConfig {
   readonly isHub: boolean
   /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
   readonly webhook?: { readonly host: string; readonly listen: string; readonly port: number }
+  /** What inspections of rollouts may ask. */
+  readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
@@ -133,6 +135,7 @@ const controllersRole = (config: RolesConfig): Role => ({
         events: context.events(module.name),
         config: {
           cluster: config.cluster,
+          ...(config.inspections === undefined ? {} : { inspections: config.inspections }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
           join: {
             server: config.server,
