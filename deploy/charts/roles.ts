@@ -82,6 +82,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
     core(['secrets'], [...WRITE, 'get', 'delete']),
+    // Pods that inspect a step of a rollout; they get no account.
+    core(['pods'], ['create']),
   ],
   defender: [
     leases(['leases'], ['get']),
