@@ -22,14 +22,17 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    components: (spec.components ?? []).map((c) => ({
-      name: c.name,
-      version: c.version,
-      // A server that fills in no defaults leaves it out.
-      attempt: c.attempt ?? 1,
-      ...(c.config === undefined ? {} : { config: c.config }),
-      ...(c.switch === undefined ? {} : { switch: c.switch }),
-    })),
+    // What runs as pods is brought and reported by the machine controller.
+    components: (spec.components ?? [])
+      .filter((c) => c.workload !== true)
+      .map((c) => ({
+        name: c.name,
+        version: c.version,
+        // A server that fills in no defaults leaves it out.
+        attempt: c.attempt ?? 1,
+        ...(c.config === undefined ? {} : { config: c.config }),
+        ...(c.switch === undefined ? {} : { switch: c.switch }),
+      })),
     jobs: spec.jobs ?? [],
   }
 }

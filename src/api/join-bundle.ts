@@ -10,6 +10,8 @@ export interface JoinBundle {
   readonly machine: string
   readonly node: string
   readonly cluster: string
+  /** False where a kubelet has registered the Node already: the agent leaves the Node and its Lease to it. */
+  readonly registerNode?: boolean
   /** Relative artifact URLs are resolved against it. */
   readonly artifactBase: string
   /** Whose components may be installed; with the current document, where there is one. */

@@ -155,6 +155,8 @@ describe('a host that was there before', () => {
       machine: NODE,
       node: NODE,
       cluster: 'test',
+      // Its kubelet has registered it.
+      registerNode: false,
     })
     expect(text('join-bundle')).not.toContain(text('token-secret'))
     expect(w.machine(NODE)).toMatchObject({

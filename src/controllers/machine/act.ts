@@ -63,7 +63,7 @@ export async function act(
         { fieldManager, signal },
       )
     case 'Provision':
-      return provision(tools, machine, signal)
+      return provision(tools, machine, node, signal)
     case 'DeleteToken':
       return deleteExactly(client, secretType, action.token, { signal }).then(goneIsDone)
     case 'WriteComponents':
@@ -139,12 +139,18 @@ const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
 /** The token first, then the host that is told it, then its name: whoever crashes in between does the same again, and it is the same host. */
-async function provision(tools: MachineTools, machine: Machine, signal: AbortSignal): Promise<ActionOutcome> {
+async function provision(
+  tools: MachineTools,
+  machine: Machine,
+  node: Node | undefined,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   const { providers, join, cluster } = tools
   const provider = providers[machine.spec.provider?.name ?? '']
   if (provider === undefined) return outdated('its provider is not configured here')
   const name = nameOf(machine)
-  const bundle = { ...join, cluster, machine: name, node: name }
+  const isRegistered = provider.isHostKept === true && node !== undefined
+  const bundle = { ...join, cluster, machine: name, node: name, ...(isRegistered && { registerNode: false }) }
   const token = await ensureToken(tools, machine, provider.isHostKept === true ? bundle : undefined, signal)
   if (token.kind !== 'Applied') return token
   const text = tokenText(token.object)
