@@ -1,4 +1,5 @@
 // What the metadata of an object may be, on creation and on change, in the words and fields of a kube-apiserver.
+import { jsonEqual } from '#lib/json.ts'
 import { forbidden, invalid, StructValue, tooLong, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
 import { immutable } from '../builtin/field-problem.ts'
@@ -22,10 +23,13 @@ export function metadataProblems(served: Served, object: KubeObject): readonly F
   return [...out, ...sharedProblems(served, meta)]
 }
 
-function sharedProblems(served: Served, meta: ObjectMeta): readonly FieldError[] {
+/** What is as it was is good: nothing is stored that was not looked at, and most changes leave these maps alone. */
+function sharedProblems(served: Served, meta: ObjectMeta, before: Partial<ObjectMeta> = {}): readonly FieldError[] {
   const out: FieldError[] = []
-  if (meta.labels !== undefined) out.push(...labelProblems(meta.labels, 'metadata.labels'))
-  if (meta.annotations !== undefined) out.push(...annotationProblems(meta.annotations))
+  if (meta.labels !== undefined && !jsonEqual(meta.labels, before.labels))
+    out.push(...labelProblems(meta.labels, 'metadata.labels'))
+  if (meta.annotations !== undefined && !jsonEqual(meta.annotations, before.annotations))
+    out.push(...annotationProblems(meta.annotations))
   if (meta.ownerReferences !== undefined) out.push(...ownerProblems(meta.ownerReferences))
   if (meta.finalizers !== undefined) out.push(...finalizerProblems(meta.finalizers, hasCoreRules(served)))
   return out
@@ -115,5 +119,5 @@ export function metadataUpdateProblems(served: Served, object: KubeObject, old: 
         ),
       )
   }
-  return [...out, ...sharedProblems(served, meta)]
+  return [...out, ...sharedProblems(served, meta, before)]
 }
