@@ -19,4 +19,6 @@ const log = loggerTo((level, message, fields) => {
   stderr.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...fields })}\n`)
 })
 const state = join(root, 'state')
+// Between two agents nothing else keeps the process awake.
+setInterval(() => undefined, 2 ** 30)
 exit(await superviseAgent({ state, node: execPath, program, args, clock: systemClock, log, signal: stop.signal }))
