@@ -45,16 +45,17 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await plantFleet({ client, hollowDir, count: machines, settle: `${SETTLE_MS}ms`, maxUnavailable: LIMIT })
     const planted_s = secondsSince(began)
     const pids = { controllers: cluster.run('controllers'), defender: cluster.run('defender') }
-    const set = () => cluster.client.get(machineComponentSet, { name: SET })
+    /** Undefined until it speaks of what is declared now. */
+    const status = async () => {
+      const set = await cluster.client.get(machineComponentSet, { name: SET })
+      return set?.status?.observedGeneration === set?.metadata.generation ? set?.status : undefined
+    }
     const rested = performance.now()
-    await until(
-      'rest',
-      async () => (await set())?.status,
-      (s) => s?.phase === 'Complete' && s.counts?.healthy === machines,
-      REST_WITHIN_MS,
-    ).catch((e: unknown) => {
-      throw new Error(cluster.log('controllers'), { cause: e })
-    })
+    await until('rest', status, (s) => s?.phase === 'Complete' && s.counts?.healthy === machines, REST_WITHIN_MS).catch(
+      (e: unknown) => {
+        throw new Error(cluster.log('controllers'), { cause: e })
+      },
+    )
     const observer = new Observer(LIMIT)
     const watching = observer.run(cluster.client, stop.signal)
     watching.catch(() => undefined)
@@ -71,7 +72,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const batches = batchesOf(machines)
     await until(
       'the end of the rollout',
-      async () => (await set())?.status,
+      status,
       (s) => s?.phase === 'Complete' && s.counts?.updated === machines && observer.updated('1.1.0') === machines,
       MOST_PER_BATCH_MS * batches,
     )

@@ -52,8 +52,8 @@ export class HollowFleet {
     })
   }
 
-  /** A host begins to run; its Machine may come later. */
-  add(machine: string, bootId: string): HollowNode {
+  /** A host begins to run; its Machine may come later. `latest` is newer than what the watch has told so far. */
+  add(machine: string, bootId: string, latest?: Machine): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
     const { client, clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
@@ -61,7 +61,7 @@ export class HollowFleet {
     const node = new HollowNode({ ...own, machine, bootId, registerNode: registerNodes })
     this.#nodes.set(machine, node)
     node.start()
-    const seen = this.#informer.store.get({ name: machine })
+    const seen = latest ?? this.#informer.store.get({ name: machine })
     if (seen !== undefined) node.obey(seen)
     return node
   }

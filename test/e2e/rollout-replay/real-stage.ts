@@ -139,13 +139,14 @@ export class RealStage implements Stage, Ground {
       )
       const report = { name: 'beacon', version, desired: version, state: 'Healthy', since, attempt: 1 }
       const status = { phase: 'Ready', nodeRef: { name, uid: node.metadata.uid ?? '' }, components: [report] }
-      await client.patch(
+      const made = await client.patch(
         machineType,
         { name },
         { type: 'merge', value: { status } },
         { subresource: 'status', fieldManager: FIELD_MANAGERS.agent },
       )
-      fleet.add(name, 'boot')
+      // The watch may not have told of the status yet, which is what the agent takes for its disk.
+      fleet.add(name, 'boot', made)
     })
   }
 
