@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
-import { machine } from '#api/kinds/machine.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -13,7 +13,6 @@ import { silentLogger } from '#lib/log.ts'
 import { seededRandom, systemRandom } from '#lib/random.ts'
 import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
 import { type Informers, type SharedInformer, createInformers } from '#runtime/informers.ts'
-import type { KubeObject } from '#schema/object.ts'
 import { startControllers } from './heal/controllers.ts'
 import {
   type BenchWorld,
@@ -37,6 +36,8 @@ const BUILTIN = { perMinute: 30, atOnce: 50, perRack: 10 }
 const PATIENCE_MS = 120_000
 const LIMITS = { perNodePerDay: 100, perHour: 10_000, perDay: 100_000, maxInFlight: 10_000 }
 const STUCK_MS = 20_000
+/** Drains that are watched to their end. */
+const PODS_GO = 5
 const REPAIR = 'WholeRepair'
 
 interface Watched {
@@ -44,6 +45,7 @@ interface Watched {
   readonly permits: SharedInformer<OperationPermit>
   readonly jobs: SharedInformer<RemedyOperationJob>
   readonly nodes: SharedInformer<Node>
+  readonly machines: SharedInformer<Machine>
 }
 
 const isGranted = (p: OperationPermit): boolean => p.status?.phase === 'Granted'
@@ -107,6 +109,7 @@ async function watch(world: BenchWorld, informers: Informers): Promise<Watched> 
     permits: informers.of(operationPermit),
     jobs: informers.of(remedyOperationJob),
     nodes: informers.of(nodeType),
+    machines: informers.of(machine),
   }
   informers.start()
   await informers.synced()
@@ -278,35 +281,36 @@ async function measureBurst(watched: Watched, count: number): Promise<Figures> {
   }
 }
 
-/** Whole repairs, one after the other: the first half of nodes without pods for the calls, the others with pods that go one by one. */
+/** Whole repairs: of nodes without pods at the same time for the calls, then one by one of nodes whose pods go, for the wait after the last of them. */
 async function measureRepair(watched: Watched, count: number, writes: () => number): Promise<Figures> {
-  const { world, jobs } = watched
-  const repaired = picked(count, world.nodes, 11)
+  const { world } = watched
+  const repaired = picked(count + PODS_GO, world.nodes, 11)
   await forEach(repaired, (n) => addMachine(world, n))
-  await systemClock.sleep(500)
-  const calls: number[] = []
+  // What was written about the measures before is none of these calls.
+  await systemClock.sleep(6_000)
+  const before = writes()
+  await Promise.all(repaired.slice(0, count).map((n) => wholeRepair(watched, n, false)))
+  const calls = (writes() - before) / count
   const tails: number[] = []
-  for (const [i, n] of repaired.entries()) {
-    const withPods = i >= count / 2
-    if (withPods) await addPods(world, n)
-    const before = writes()
-    await setCondition(world, n, REPAIR, 'True')
-    const jobName = await seen(() =>
-      jobs.list().find((j) => nodeOfJob(j) === nodeName(n) && j.spec.remedierRef.name === 'whole'),
-    )
-    const gone = withPods ? await endPods(watched, n, jobName) : 0
-    await playAgent(watched, n, jobName)
-    const done = await seen(() =>
-      jobs.list().find((j) => j.metadata.name === jobName.metadata.name && j.status?.phase === 'Done'),
-    )
-    await seen(() => (hasTaint(watched.nodes.get(nodeName(n)), 'kubenode.io/cordon') ? undefined : true))
-    if (done.status?.outcome !== 'Succeeded')
-      throw new Error(`the repair of ${nodeName(n)} ended as ${done.status?.outcome}: ${done.status?.message}`)
-    await systemClock.sleep(300)
-    if (withPods) tails.push(gone)
-    else calls.push(writes() - before)
-  }
-  return { calls_per_node: median(calls), drain_tail_ms: Math.max(...tails) }
+  for (const n of repaired.slice(count)) tails.push(await wholeRepair(watched, n, true))
+  return { calls_per_node: calls, drain_tail_ms: Math.max(...tails) }
+}
+
+/** Answers how long the drain took after the last pod was gone. */
+async function wholeRepair(watched: Watched, n: number, withPods: boolean): Promise<number> {
+  const { world, jobs } = watched
+  if (withPods) await addPods(world, n)
+  await setCondition(world, n, REPAIR, 'True')
+  const isOfNode = (j: RemedyOperationJob) => nodeOfJob(j) === nodeName(n) && j.spec.remedierRef.name === 'whole'
+  const job = await seen(() => jobs.list().find(isOfNode))
+  const tail = withPods ? await endPods(watched, n, job) : 0
+  await playAgent(watched, n, job)
+  const { status } = await seen(() => jobs.list().find((j) => isOfNode(j) && j.status?.phase === 'Done'))
+  if (status?.outcome !== 'Succeeded')
+    throw new Error(`the repair of ${nodeName(n)} ended as ${status?.outcome}: ${status?.message}`)
+  await seen(() => (hasTaint(watched.nodes.get(nodeName(n)), 'kubenode.io/cordon') ? undefined : true))
+  await seen(() => ((watched.machines.get(nodeName(n))?.spec.jobs ?? []).length === 0 ? true : undefined))
+  return tail
 }
 
 async function seen<T>(look: () => T | undefined): Promise<T> {
@@ -344,27 +348,24 @@ async function endPods({ world, jobs }: Watched, n: number, job: RemedyOperation
   return performance.now() - at
 }
 
-async function playAgent({ world, jobs }: Watched, n: number, job: RemedyOperationJob): Promise<void> {
+async function playAgent({ world, jobs, machines }: Watched, n: number, job: RemedyOperationJob): Promise<void> {
   const { name = '', uid = '' } = job.metadata
   const isTurn = () => jobs.get(name)?.status?.steps?.find((s) => s.operation === 'drain')?.outcome !== undefined
   await seen(() => (isTurn() ? true : undefined))
-  for (;;) {
-    const found = await world.client.get(machine, { name: nodeName(n) })
-    if (found?.spec.jobs?.includes(name) === true) break
-    await systemClock.sleep(10)
-  }
+  await seen(() => (machines.get(nodeName(n))?.spec.jobs?.includes(name) === true ? true : undefined))
   const at = timestamp(systemClock.now())
   const times = { attempts: 1, startedAt: at, finishedAt: at }
   const step = { index: 2, operation: 'restartComponent', executor: 'Agent', outcome: 'Succeeded', ...times }
   await setCondition(world, n, REPAIR, 'False')
-  await world.client.apply(
-    remedyOperationJob,
-    {
-      apiVersion: API_GROUP_VERSION,
-      kind: 'RemedyOperationJob',
-      metadata: { name, uid },
-      status: { steps: [step] },
-    } as KubeObject,
-    { fieldManager: 'kubenode-agent', force: true, subresource: 'status' },
-  )
+  const object = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'RemedyOperationJob',
+    metadata: { name, uid },
+    status: { steps: [step] },
+  }
+  await world.client.apply(remedyOperationJob, object, {
+    fieldManager: 'kubenode-agent',
+    force: true,
+    subresource: 'status',
+  })
 }

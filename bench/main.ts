@@ -1,4 +1,4 @@
-// Runs one benchmark: `npm run -s bench -- NAME [name=number …]`. A table for people, then one line of JSON, the last of stdout. `--list` names all.
+// Runs one benchmark: `npm run -s bench -- NAME [name=number …]` (or `--name number`). A table for people, then one line of JSON, the last of stdout. `--list` names all.
 import { readdirSync, readFileSync } from 'node:fs'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Bench, BenchOptions, BenchResult, Figures } from './result.ts'
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 function parseOptions(args: readonly string[]): BenchOptions {
   const numbers: Record<string, number> = {}
-  for (const arg of args) {
+  for (const arg of joined(args)) {
     const [key = '', text = ''] = arg.split('=', 2)
     const value = Number(text)
     if (!/^[a-z][a-z0-9_]*$/.test(key) || text === '' || !Number.isFinite(value))
@@ -45,6 +45,17 @@ function parseOptions(args: readonly string[]): BenchOptions {
     numbers[key] = value
   }
   return { numbers }
+}
+
+/** `--nodes 100` and `--nodes=100` are `nodes=100`. */
+function joined(args: readonly string[]): readonly string[] {
+  const out: string[] = []
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? ''
+    const bare = arg.replace(/^--/, '')
+    out.push(bare === arg || bare.includes('=') ? bare : `${bare}=${args[++i] ?? ''}`)
+  }
+  return out
 }
 
 /** A figure that is no number would read as null in the line of JSON. */
