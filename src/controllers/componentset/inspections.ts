@@ -1,7 +1,8 @@
 // The port to inspections that look beyond the cluster's own objects, and what such a look says. What was not looked at does not hold.
-import type { Rollout, Seen, Wave } from './seen.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 
-export type Inspection = NonNullable<Rollout['inspections']>[number]
+export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
+type Wave = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]
 
 export interface Look {
   readonly holds: boolean
@@ -36,7 +37,7 @@ export const lookKey = ({ component, version = '', config = '', step }: Wave, { 
   [component, version, config, step, name].join('/')
 
 /** What the steps that are being inspected or watched want to be looked at. */
-export function wantedLooks({ spec, status }: Seen['set']): readonly WantedLook[] {
+export function wantedLooks({ spec, status }: MachineComponentSet): readonly WantedLook[] {
   const inspections = (spec.rollout.inspections ?? []).filter(isRemote)
   if (inspections.length === 0) return []
   const wanted = new Map<string, WantedLook>()

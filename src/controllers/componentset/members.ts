@@ -6,7 +6,6 @@ import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#nodeops/spread.ts'
 import type { Node } from '#nodeops/objects.ts'
-import type { Seen } from './seen.ts'
 
 export interface Rival {
   readonly set: MachineComponentSet
@@ -31,8 +30,13 @@ export function rivalsOf(
   return rivals
 }
 
+interface AmongSets {
+  readonly set: MachineComponentSet
+  readonly sets: readonly MachineComponentSet[]
+}
+
 /** Other sets that declare the component, whatever their priority. */
-export const declarersOf = (component: string, { set, sets }: Pick<Seen, 'set' | 'sets'>): readonly Rival[] =>
+export const declarersOf = (component: string, { set, sets }: AmongSets): readonly Rival[] =>
   sets
     .filter((s) => nameOf(s) !== nameOf(set) && s.metadata.deletionTimestamp === undefined)
     .filter((s) => s.spec.components.some((c) => c.name === component))

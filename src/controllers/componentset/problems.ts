@@ -1,5 +1,4 @@
 // What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
-import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { requirementCircle } from '#api/requires.ts'
@@ -8,16 +7,10 @@ import { parseVersion } from '#lib/semver.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import { isInRange } from './compatibility.ts'
 import { unsupportedInspection } from './inspect.ts'
+import type { Problem } from './problem.ts'
 import type { Reading } from './reading.ts'
 import type { WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
-
-export interface Problem {
-  readonly reason: Reason
-  readonly message: string
-  /** What would mend it. */
-  readonly unblock?: string
-}
 
 export function problemOf(
   seen: Seen,
