@@ -87,7 +87,7 @@ export class HostMachine {
       if (code === REBOOTS && !this.#isOver) void this.boot()
     })
     for (let n = 0; n < 300; n++) {
-      const state = this.#leader() === undefined ? '' : this.run('systemctl', 'is-system-running').out.trim()
+      const state = this.leader() === undefined ? '' : this.run('systemctl', 'is-system-running').out.trim()
       if (state === 'running' || state === 'degraded') return this.#openGroups()
       await systemClock.sleep(100)
     }
@@ -97,7 +97,7 @@ export class HostMachine {
   }
 
   run(...command: readonly string[]): { readonly code: number; readonly out: string } {
-    const leader = this.#leader()
+    const leader = this.leader()
     if (leader === undefined) return { code: -1, out: 'it is not running' }
     const { status, stdout, stderr } = spawnSync('nsenter', ['-t', String(leader), '-a', ...command], {
       encoding: 'utf8',
@@ -113,7 +113,7 @@ export class HostMachine {
     if (child?.exitCode === null) {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       // With its first process everything in it ends; without nspawn alone nothing would.
-      const leader = this.#leader()
+      const leader = this.leader()
       if (leader === undefined) child.kill('SIGKILL')
       else kill(leader, 'SIGKILL')
       await ended
@@ -129,7 +129,7 @@ export class HostMachine {
   }
 
   /** The first process of the machine, as we see it. */
-  #leader(): number | undefined {
+  leader(): number | undefined {
     const nspawn = this.#child?.pid
     if (nspawn === undefined || this.#child?.exitCode !== null) return undefined
     const children = readdirSync('/proc').filter((p) => /^\d+$/.test(p) && parentOf(p) === nspawn)

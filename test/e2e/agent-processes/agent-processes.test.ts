@@ -1,0 +1,191 @@
+// What the agent asks of whoever runs components, asked of both: our own supervisor with processes of this machine, and systemd in one of its own.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { execPath, kill } from 'node:process'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { realFiles } from '#agent/files/real.ts'
+import { nodeDir, type NodeDir } from '#agent/node-dir.ts'
+import type { Processes, Service, StartRequest } from '#agent/supervise/port.ts'
+import { Supervisor } from '#agent/supervise/supervisor.ts'
+import { createSystemctl } from '#agent/supervise/systemd/systemctl.ts'
+import { Systemd } from '#agent/supervise/systemd/systemd.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { HostMachine, noMachines } from '../agent-host/machine.ts'
+
+interface Subject {
+  readonly dir: NodeDir
+  /** Another agent on the same node. */
+  next(): Processes
+  signal(pid: number, signal: NodeJS.Signals): void
+  remove(): Promise<void>
+}
+
+const common = {
+  files: realFiles,
+  clock: systemClock,
+  log: silentLogger,
+  environment: {},
+  lookEveryMs: 50,
+  frozenAfterMs: 150,
+}
+
+async function ownSupervisor(): Promise<Subject> {
+  const dir = nodeDir(mkdtempSync(join(tmpdir(), 'kubenode-processes-')))
+  return {
+    dir,
+    next: () => new Supervisor({ ...common, dir, bootId: 'this', binFolder: dirname(execPath), graceMs: 500 }),
+    signal: (pid, signal) => void kill(pid, signal),
+    remove: async () => rmSync(dir.path, { recursive: true, force: true }),
+  }
+}
+
+async function systemd(): Promise<Subject> {
+  const machine = new HostMachine([])
+  await machine.boot()
+  const dir = nodeDir(join(machine.folder, 'node'), machine.root)
+  const inside = ['nsenter', '-t', String(machine.leader()), '-a'] as const
+  return {
+    dir,
+    next: () =>
+      new Systemd({
+        ...common,
+        dir,
+        systemctl: createSystemctl([...inside, 'systemctl']),
+        proc: `/proc/${machine.leader()}/root/proc`,
+      }),
+    signal: (pid, signal) => void machine.run('kill', `-${signal.slice(3)}`, String(pid)),
+    remove: () => machine.remove(),
+  }
+}
+
+const SUBJECTS: readonly [name: string, make: () => Promise<Subject>, missing: string | undefined][] = [
+  ['our own supervisor', ownSupervisor, undefined],
+  ['systemd', systemd, noMachines()],
+]
+
+describe.each(SUBJECTS)('%s', (_name, make, missing) => {
+  let subject: Subject
+  let processes: Processes
+  const others: Processes[] = []
+
+  beforeAll(async () => {
+    if (missing !== undefined) return
+    subject = await make()
+    for (const folder of [
+      subject.dir.root,
+      subject.dir.state,
+      subject.dir.logs,
+      join(subject.dir.state, 'components/c'),
+    ])
+      mkdirSync(folder, { recursive: true })
+  }, 60_000)
+  afterAll(async () => {
+    if (missing === undefined) await subject.remove()
+  }, 60_000)
+
+  beforeEach(async (context) => {
+    if (missing !== undefined) context.skip(missing)
+    processes = await another()
+  })
+  afterEach(async () => {
+    if (missing !== undefined) return
+    await processes.stop('c')
+    await processes.forget?.('c', program('').service)
+    for (const p of others.splice(0)) p.close()
+  })
+
+  async function another(): Promise<Processes> {
+    const made = subject.next()
+    others.push(made)
+    await made.adopt()
+    return made
+  }
+
+  function program(script: string, service: Partial<Service> = {}, slot = 'one'): StartRequest {
+    if (script !== '') writeFileSync(join(subject.dir.root, 'component'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return { component: 'c', slot, service: { exec: '/component', restart: 'Always', killMode: 'Group', ...service } }
+  }
+  const sleeper = (more: Partial<Service> = {}, slot?: string): StartRequest => program('sleep 1000', more, slot)
+
+  async function until(what: string, isTrue: () => boolean): Promise<void> {
+    const end = Date.now() + 15_000
+    while (!isTrue()) {
+      if (Date.now() > end)
+        throw new Error(`${what} did not come: ${processes.reading('c')} ${processes.describe('c') ?? ''}`)
+      await systemClock.sleep(10)
+    }
+  }
+  const reads = (reading: string, of = processes) => until(reading, () => of.reading('c') === reading)
+  const pid = (of = processes): number => of.main?.('c') ?? 0
+
+  test('runs what is started, and knows nothing else', async () => {
+    expect([processes.reading('c'), processes.brakeMs('c')]).toEqual(['Stopped', 0])
+    await processes.start(sleeper())
+    expect([processes.reading('c'), pid() > 1, processes.describe('c')]).toEqual(['Running', true, undefined])
+  })
+
+  test('leaves alone what runs from that slot, starts another slot anew, and keeps what is told to be kept', async () => {
+    await processes.start(sleeper())
+    const first = pid()
+    await processes.start(sleeper())
+    expect(pid()).toBe(first)
+    await processes.start({ ...sleeper({}, 'two'), keep: true })
+    expect(pid()).toBe(first)
+    await processes.start(sleeper({}, 'two'))
+    expect(pid()).toBe(first)
+    await processes.start(sleeper({}, 'three'))
+    expect([pid() === first, processes.reading('c')]).toEqual([false, 'Running'])
+  })
+
+  test('is found by the next agent as it runs', async () => {
+    await processes.start(sleeper())
+    const first = pid()
+    processes.close()
+    const next = await another()
+    await next.start(sleeper())
+    expect([next.reading('c'), pid(next)]).toEqual(['Running', first])
+  })
+
+  test('tells of a crash', async () => {
+    await processes.start(sleeper())
+    const seen: string[] = []
+    processes.onChange((c) => seen.push(`${c} ${processes.reading(c)}`))
+    subject.signal(pid(), 'SIGKILL')
+    await until('the crash', () => seen.includes('c Crashed'))
+  })
+
+  test('tells an end that may be from a crash', async () => {
+    await processes.start(program('exit 0', { restart: 'OnFailure' }))
+    await reads('Ended')
+  })
+
+  test('sees what is frozen, and that it is not any more', async () => {
+    await processes.start(sleeper())
+    subject.signal(pid(), 'SIGSTOP')
+    await reads('Frozen')
+    expect(processes.brakeMs('c') > 0).toBe(true)
+    subject.signal(pid(), 'SIGCONT')
+    await reads('Running')
+  })
+
+  test('stops what ignores TERM, and what is frozen', async () => {
+    await processes.start(program('trap "" TERM; while :; do sleep 1; done'))
+    subject.signal(pid(), 'SIGSTOP')
+    await processes.stop('c')
+    expect(processes.reading('c')).toBe('Stopped')
+    expect((await another()).reading('c')).toBe('Stopped')
+  }, 60_000)
+
+  test('passes a signal on', async () => {
+    const told = join(subject.dir.root, 'told')
+    // Paths of components are those of their node; what it tells it tells by the name that it is given.
+    const path = subject.dir.path === dirname(subject.dir.root) ? told : '/told'
+    await processes.start(program(`trap "echo read >> ${path}" HUP; echo ready > ${path}; while :; do sleep 0.1; done`))
+    const says = (text: string) => until(text, () => existsSync(told) && readFileSync(told, 'utf8') === text)
+    await says('ready\n')
+    processes.signal('c', 'SIGHUP')
+    await says('ready\nread\n')
+  })
+})
