@@ -16,7 +16,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { checkData, type DataReport } from './check-data.ts'
 import { checksumOf, upgradeFormat } from './data-format.ts'
 import { formatOf, openForReading } from './data-file.ts'
-import { missing, openFailure } from './storage-error.ts'
+import { DISK_FULL, missing, openFailure } from './storage-error.ts'
 
 export const OBJECTS = 'objects.db'
 export const KEYS = 'pki'
@@ -54,7 +54,8 @@ export function backupData(folder: string, out: string): DataReport {
   } catch (e) {
     rmSync(part, { force: true })
     rmSync(`${part}-journal`, { force: true })
-    throw openFailure(file, e)
+    const failure = openFailure(file, e)
+    throw failure.code === DISK_FULL ? openFailure(target, e) : failure
   }
 }
 

@@ -129,6 +129,12 @@ describe('F27 files that were damaged are seen at the start', () => {
     await expect(served()).rejects.toThrow(/^KN6102: .*the check sum of \/configmaps default n7 is wrong.*check/)
   })
 
+  test('a folder that cannot be read is not kept locked', async () => {
+    await closedAfter(many(1, 10))
+    flipByte(file, '"name":"n7"')
+    for (let i = 0; i < 2; i++) expect(() => [...sqliteStorage(file).load().objects]).toThrow(/^KN6102: /)
+  })
+
   test('F27 a page that was overwritten', async () => {
     await closedAfter(many(1, 200))
     const bytes = readFileSync(file)

@@ -22,22 +22,25 @@ export function openDataFile(file: string): DatabaseSync {
   })
 }
 
+/** A server that starts or ends holds its file for a moment. */
+const LOOK_WAIT_MS = 5_000
+
 /** For those who only look, also while a server runs on it. Any layout up to ours. */
 export function openForReading(file: string): DatabaseSync {
   if (!existsSync(file)) throw missing(file)
-  return opened(file, { readOnly: true }, (db) => {
+  return opened(file, { readOnly: true, timeout: LOOK_WAIT_MS }, (db) => {
     if (formatOf(db, file) === 0) throw damaged(file, 'it is empty')
   })
 }
 
 function opened(
   file: string,
-  options: { readonly readOnly?: boolean },
+  options: { readonly readOnly?: boolean; readonly timeout?: number },
   prepare: (db: DatabaseSync) => void,
 ): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
-    db = new DatabaseSync(file, { ...options, timeout: 0 })
+    db = new DatabaseSync(file, { timeout: 0, ...options })
     prepare(db)
     return db
   } catch (e) {

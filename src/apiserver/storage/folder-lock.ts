@@ -24,5 +24,5 @@ export function lockFolder(file: string): FolderLock {
     )
   }
   const held = db
-  return { release: () => held.close() }
+  return { release: () => void (held.isOpen && held.close()) }
 }

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
-import type { Change, StorageBackend } from './port.ts'
+import type { Change, Kept, StorageBackend } from './port.ts'
 import { failureError, writeFailure, type WriteFailure } from './storage-error.ts'
 
 interface Waiting {
@@ -72,11 +72,24 @@ export function sqliteStorage(file: string): SqliteStorage {
     worker.unref()
     return worker
   }
+  const letGo = () => {
+    if (db.isOpen) db.close()
+    lock.release()
+  }
+  /** Whoever cannot read it has no use for it: the folder is free again. */
+  function* loaded(): Iterable<Kept> {
+    try {
+      yield* rowsOf(db, file)
+    } catch (e) {
+      letGo()
+      throw e
+    }
+  }
   const revision = revisionOf(db)
   // a new store is written to at once: the thread starts while keys are made
   if (revision === 0) started()
   return {
-    load: () => ({ revision, objects: rowsOf(db, file) }),
+    load: () => ({ revision, objects: loaded() }),
     commit(changes) {
       if (failed !== undefined) return Promise.reject(failed)
       return new Promise<void>((resolve, reject) => {
@@ -96,8 +109,7 @@ export function sqliteStorage(file: string): SqliteStorage {
         w.postMessage('close', [])
         await exited
       }
-      db.close()
-      lock.release()
+      letGo()
     },
     failed: broken,
     get longestFoldMs() {
