@@ -8,6 +8,7 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { newAuthority } from '#test/support/tls.ts'
 import { realFiles } from '../files/real.ts'
 import { nodeDir, type NodeDir } from '../node-dir.ts'
 import { parseDetect } from './detect-config.ts'
@@ -20,6 +21,7 @@ let folder: string
 let dir: NodeDir
 let log: string
 let open: Agent[]
+let serverIsBehindMs = 0
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kubenode-detect-'))
@@ -56,7 +58,12 @@ interface Agent {
 }
 
 /** An agent's detection, from its start to its end. */
-async function agent(monitors: readonly unknown[], bootId = 'boot-1', node?: KubeObject): Promise<Agent> {
+async function agent(
+  monitors: readonly unknown[],
+  bootId = 'boot-1',
+  node?: KubeObject,
+  detectors: Readonly<Record<string, unknown>> = {},
+): Promise<Agent> {
   const events: string[] = []
   const client = {
     get: async () => node,
@@ -65,10 +72,17 @@ async function agent(monitors: readonly unknown[], bootId = 'boot-1', node?: Kub
       return o
     },
     patch: async () => undefined,
-    raw: async () => ({ status: 200, headers: {}, text: '' }),
+    raw: async () => ({
+      status: 200,
+      headers: { date: new Date(Date.now() - serverIsBehindMs).toUTCString() },
+      text: '',
+    }),
   } as unknown as KubeClient
   const base = { files: realFiles, dir, clock: systemClock, random: systemRandom, log: silentLogger, bootId }
-  const { detect, problems } = parseDetect({ monitors, detectors: { disk: false, certificates: false, clock: false } })
+  const { detect, problems } = parseDetect({
+    monitors,
+    detectors: { disk: false, certificates: false, clock: false, ...detectors },
+  })
   expect(problems).toEqual([])
   const components = () => new Map()
   const board = new ProblemBoard({ ...base, sources: [], clearAfterMs: 10, components, onChange: () => undefined })
@@ -233,6 +247,38 @@ describe('F37 whatever happens to a log', () => {
     await until(() => said, ['b', 'c', 'k', 'l'])
     reader.close()
     expect([lost, reader.last]).toEqual([7, 12])
+  })
+})
+
+describe('our own detectors', () => {
+  test('a disk below its threshold is a condition, kept over a restart, and over when there is room', async () => {
+    const often = { everyMs: '20ms', paths: ['/var'] }
+    const first = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 101 } })
+    await until(() => shown(first, 'DiskSpaceLow')?.split(':')[0], 'true DiskSpaceLow')
+    expect(shown(first, 'InodesLow')).toBeUndefined()
+    await first.stop()
+    const second = await agent([], 'boot-1', undefined, { disk: { ...often, everyMs: '1h', minFreePercent: 101 } })
+    expect(second.board.problem('DiskSpaceLow')?.isTrue).toBe(true)
+    await second.stop()
+    const third = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 0, hysteresisPercent: 0 } })
+    await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: there are enough bytes')
+  })
+
+  test('F16 a clock that is far from the server’s is a condition until it is not', async () => {
+    serverIsBehindMs = 60_000
+    const one = await agent([], 'boot-1', undefined, { clock: { everyMs: '20ms' } })
+    await until(() => shown(one, 'ClockSkewed')?.split(':')[0], 'true ClockSkewed')
+    serverIsBehindMs = 0
+    await until(() => shown(one, 'ClockSkewed')?.split(':')[0], 'false ClockInTime')
+  })
+
+  test('the agent’s own certificate is looked at', async () => {
+    const { cert } = await newAuthority()
+    mkdirSync(join(dir.state, 'identity'))
+    writeFileSync(join(dir.state, 'identity/agent.crt'), cert)
+    const one = await agent([], 'boot-1', undefined, { certificates: { everyMs: '20ms', minLeftPercent: 101 } })
+    await until(() => shown(one, 'CertificateExpiring')?.split(':')[0], 'true CertificateExpiring')
+    expect(shown(one, 'CertificateExpiring')).toContain('agent.crt ends 2')
   })
 })
 
