@@ -1,0 +1,96 @@
+// Certificates are renewed while they are good, over many lives and through failures.
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import { beforeAll, expect, test } from 'vitest'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { lifeOf, type Pair } from './identity.ts'
+import { keepRenewing } from './rotation.ts'
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const DAY = 86_400_000
+const LIFE = 30 * DAY
+let keys: CryptoKeyPair
+
+beforeAll(async () => {
+  keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+})
+
+async function pairFrom(from: number, life = LIFE): Promise<Pair> {
+  const made = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: '01',
+    name: 'CN=x',
+    notBefore: new Date(from),
+    notAfter: new Date(from + life),
+    signingAlgorithm: ALGORITHM,
+    keys,
+  })
+  return { key: '', certificate: made.toString('pem') }
+}
+
+interface Renewal {
+  readonly at: number
+  /** Of the certificate that it took the place of. */
+  readonly share: number
+}
+
+async function renewals(
+  days: number,
+  { failures = 0, seed = 1 } = {},
+): Promise<{ done: readonly Renewal[]; tried: number }> {
+  const clock = new VirtualClock()
+  const stop = new AbortController()
+  const done: Renewal[] = []
+  let [current, left, tried] = [await pairFrom(clock.now()), failures, 0]
+  /** Making a certificate takes real time, in which virtual time must not pass. */
+  let making: Promise<unknown> = Promise.resolve()
+  const running = keepRenewing(
+    {
+      clock,
+      random: seededRandom(seed),
+      log: silentLogger,
+      renew: async () => {
+        tried++
+        if (left-- > 0) throw new Error('the API server is away')
+        left = failures
+        const made = pairFrom(clock.now())
+        making = made
+        return made
+      },
+      onRenewed: (next) => {
+        const life = lifeOf(current.certificate)
+        if (life === undefined) throw new Error('no certificate')
+        done.push({ at: clock.now(), share: (clock.now() - life.from) / (life.to - life.from) })
+        current = next
+      },
+    },
+    current,
+    stop.signal,
+  )
+  for (let hour = 0; hour < days * 24; hour++) {
+    await clock.advance(DAY / 24)
+    await making
+  }
+  stop.abort()
+  await running.catch(() => undefined)
+  return { done, tried }
+}
+
+test.each([1, 2, 3])(
+  'S2 F16 over a year every certificate is renewed between 70 and 80 percent of its life (seed %i)',
+  async (seed) => {
+    const { done, tried } = await renewals(365, { seed })
+    expect([done.length >= 15, done.length <= 18, tried]).toEqual([true, true, done.length])
+    for (const { share } of done) {
+      expect(share).toBeGreaterThanOrEqual(0.7)
+      expect(share).toBeLessThanOrEqual(0.8 + DAY / 24 / LIFE)
+    }
+  },
+)
+
+test('S2 a renewal that fails is tried again at once, and long before the end', async () => {
+  const { done, tried } = await renewals(60, { failures: 20 })
+  expect(tried).toBe(done.length * 21)
+  for (const { share } of done) expect(share).toBeLessThan(0.81)
+})
