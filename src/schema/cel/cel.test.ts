@@ -253,7 +253,6 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['duration("x")', 'invalid duration argument'],
   ['timestamp(-62135596801)', '1:11: invalid timestamp argument'],
   ['[1, 2].sortBy(x, x)', "undeclared reference to 'sortBy'"],
-  ['{?"a": optional.none()}', 'Syntax error'],
   ['has(self)', 'invalid argument to has() macro'],
   ['1 +', '1:4: Syntax error'],
   ['', '1:1: Syntax error'],

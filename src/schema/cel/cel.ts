@@ -1,7 +1,7 @@
 // The door to CEL: compile an expression against declared names, once; evaluate it as often as wanted, each time within a limit
 // of cost. Everything outside the supported language is refused here, with the words of the real compiler.
 //
-// Not supported, so refused: `sortBy`, optional entries of literals (`{?k: v}`, `[?x]`), names in backticks, raw bytes, a comparison beside == or != without parentheses of its own.
+// Not supported, so refused: `sortBy`, names in backticks, raw bytes, a comparison beside == or != without parentheses of its own.
 // Costs are those of the real server but for what it lets pass for nothing: deep equality, compiling patterns and matching those
 // that are large as machines, time zones, list concatenation and the size of long texts cost what they take.
 import { Checker } from './check.ts'

@@ -94,6 +94,13 @@ export class Checker implements MacroChecker {
         )
         return { op: 'map', type: mapOf(key, value), entries }
       }
+      case 'entry': {
+        const value = this.check(e.value, scope)
+        const inside = optionalParam(this.resolve(value.type))
+        if (inside === undefined && !isDyn(this.resolve(value.type)))
+          this.issue(e.pos, `expected type 'optional_type(dyn)' but found '${formatType(this.resolve(value.type))}'`)
+        return { op: 'entry', type: inside ?? DYN, value }
+      }
       default:
         return assertNever(e)
     }

@@ -56,6 +56,8 @@ export type Node =
     }
   | { readonly op: 'list'; readonly type: CelType; readonly items: readonly Node[] }
   | { readonly op: 'map'; readonly type: CelType; readonly entries: readonly (readonly [Node, Node])[] }
+  /** An optional entry of a list or a map; the type is that of what is inside. */
+  | { readonly op: 'entry'; readonly type: CelType; readonly value: Node }
   | Fold
   /** optMap and optFlatMap: the body over what is inside an optional. */
   | {

@@ -40,6 +40,8 @@ export function plan(node: Node): Eval {
       return planList(node.items.map(plan))
     case 'map':
       return planMap(node.entries.map(([k, v]) => [plan(k), plan(v)] as const))
+    case 'entry':
+      return planEntry(plan(node.value))
     case 'fold':
       return planFold(node, plan)
     case 'optMap':
@@ -161,13 +163,25 @@ function planTernary(cond: Eval, yes: Eval, no: Eval): Eval {
   }
 }
 
+/** What an optional entry without a value evaluates to: only lists and maps meet it, and leave it out. */
+const LEFT_OUT = new CelOptional(undefined)
+
+function planEntry(value: Eval): Eval {
+  return (run) => {
+    const optional = value(run)
+    if (optional instanceof CelError) return optional
+    if (!(optional instanceof CelOptional)) return new CelError('no such overload')
+    return optional.value === undefined ? LEFT_OUT : optional.value
+  }
+}
+
 function planList(items: readonly Eval[]): Eval {
   return (run) => {
     const values: CelValue[] = []
     for (const item of items) {
       const value = item(run)
       if (value instanceof CelError) return value
-      values.push(value)
+      if (value !== LEFT_OUT) values.push(value)
     }
     run.spend(LIST_COST)
     return CelList.of(values)
@@ -182,7 +196,7 @@ function planMap(entries: readonly (readonly [Eval, Eval])[]): Eval {
       if (key instanceof CelError) return key
       const value = v(run)
       if (value instanceof CelError) return value
-      if (!map.add(key, value)) return new CelError('Failed with repeated key')
+      if (value !== LEFT_OUT && !map.add(key, value)) return new CelError('Failed with repeated key')
     }
     run.spend(MAP_COST)
     return map

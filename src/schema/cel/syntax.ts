@@ -2,6 +2,7 @@
 // the real server reports, chains of && and || become flat, and what its grammar reads differently from CEL is put right or refused.
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { assertNever, messageOf } from '#lib/errors.ts'
+import { markedEntries } from './optional-entries.ts'
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from './types.ts'
 import { type CelValue, CelUint } from './values.ts'
 
@@ -32,6 +33,8 @@ export type Expr =
     }
   | { readonly op: 'list'; readonly pos: number; readonly items: readonly Expr[] }
   | { readonly op: 'map'; readonly pos: number; readonly entries: readonly (readonly [Expr, Expr])[] }
+  /** In a list, or as a value of a map: there when the optional has a value. */
+  | { readonly op: 'entry'; readonly pos: number; readonly value: Expr }
 
 /** Something wrong at a place of the text. */
 export interface Issue {
@@ -70,7 +73,8 @@ export function parseCel(text: string): Parsed {
   if (text.length > MAX_EXPRESSION_LENGTH)
     return failed(0, `expression code point size exceeds limit: size: ${text.length}, limit ${MAX_EXPRESSION_LENGTH}`)
   try {
-    return { ok: true, expr: convert(environment.parse(text).ast, { text, depth: 0 }) }
+    const { text: plain, places } = markedEntries(text)
+    return { ok: true, expr: convert(environment.parse(plain).ast, { text, depth: 0, optional: places }) }
   } catch (e) {
     if (e instanceof Refused) return failed(e.pos, e.message)
     if (e instanceof ParseError) return failed(e.range?.start ?? 0, `Syntax error: ${e.summary}`)
@@ -84,12 +88,14 @@ const failed = (pos: number, message: string): Parsed => ({ ok: false, issue: { 
 interface Place {
   readonly text: string
   readonly depth: number
+  /** Where optional entries begin. */
+  readonly optional: ReadonlySet<number>
 }
 
 function convert(node: ASTNode, at: Place): Expr {
   const { text } = at
   if (at.depth > MAX_DEPTH) refuse(node.start, `expression recursion limit exceeded: ${MAX_DEPTH}`)
-  const inner: Place = { text, depth: at.depth + 1 }
+  const inner: Place = { ...at, depth: at.depth + 1 }
   const sub = (n: ASTNode): Expr => convert(n, inner)
   switch (node.op) {
     case 'value':
@@ -127,11 +133,15 @@ function convert(node: ASTNode, at: Place): Expr {
       return { op: 'ternary', pos, cond: sub(cond), yes: sub(yes), no: sub(no) }
     }
     case 'list':
-      return { op: 'list', pos: node.start, items: node.args.map(sub) }
+      return { op: 'list', pos: node.start, items: node.args.map((n) => entry(n.start, sub(n), at)) }
     case 'map':
-      return { op: 'map', pos: node.start, entries: node.args.map(([k, v]) => [sub(k), sub(v)] as const) }
+      return {
+        op: 'map',
+        pos: node.start,
+        entries: node.args.map(([k, v]) => [sub(k), entry(k.start, sub(v), at)] as const),
+      }
     case '!_':
-      return call('!_', node.start, [sub(node.args)])
+      return at.optional.has(node.start) ? sub(node.args) : call('!_', node.start, [sub(node.args)])
     case '-_':
       return negation(node, inner)
     case '==':
@@ -151,6 +161,9 @@ function convert(node: ASTNode, at: Place): Expr {
       return assertNever(node)
   }
 }
+
+const entry = (pos: number, value: Expr, { optional }: Place): Expr =>
+  optional.has(pos) ? { op: 'entry', pos, value } : value
 
 const call = (name: string, pos: number, args: readonly Expr[]): Expr => ({
   op: 'call',
