@@ -67,6 +67,8 @@ export class AgentBench {
   protected place = { url: '', ca: '' }
   #signing = new AbortController()
   permits = 0
+  /** Of certificates that are signed from now on. */
+  certificateMs = 3_600_000
 
   constructor() {
     const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
@@ -264,7 +266,11 @@ export class AgentBench {
       for (const request of items) {
         const { spec, status } = request as unknown as { spec: { request: string }; status?: { certificate?: string } }
         if (status?.certificate !== undefined || (await this.approve(request))) continue
-        const certificate = await signed(this.server.authority, Buffer.from(spec.request, 'base64').toString())
+        const certificate = await signed(
+          this.server.authority,
+          Buffer.from(spec.request, 'base64').toString(),
+          this.certificateMs,
+        )
         const value = { status: { certificate: Buffer.from(certificate).toString('base64') } }
         const key = { name: request.metadata.name ?? '' }
         await this.client.patch(csrType, key, { type: 'merge', value }, { subresource: 'status' })
@@ -276,7 +282,7 @@ export class AgentBench {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-async function signed(authority: CertificateAuthority, requestPem: string): Promise<string> {
+async function signed(authority: CertificateAuthority, requestPem: string, lifeMs: number): Promise<string> {
   const request = new x509.Pkcs10CertificateRequest(requestPem)
   const issuer = new x509.X509Certificate(authority.cert)
   const der = Buffer.from(authority.key.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
@@ -284,8 +290,9 @@ async function signed(authority: CertificateAuthority, requestPem: string): Prom
     serialNumber: Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('hex'),
     subject: request.subject,
     issuer: issuer.subject,
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
+    // Clocks of nodes are behind now and then, and a certificate that lives for seconds has no room for it.
+    notBefore: new Date(Date.now() - Math.min(60_000, lifeMs / 16)),
+    notAfter: new Date(Date.now() + lifeMs),
     signingAlgorithm: ALGORITHM,
     publicKey: request.publicKey,
     signingKey: await crypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']),
