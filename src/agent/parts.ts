@@ -157,6 +157,7 @@ export function buildParts(o: PartsOptions): Parts {
     platform,
     processes: supervisor,
     workers: () => components.workers,
+    tidy: () => components.sweep(),
     lookAtRunning: (inUse) => running.look(inUse, supervisor.main?.(inUse.component)),
   })
   const board: ProblemBoard = new ProblemBoard({

@@ -4,6 +4,7 @@ import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
+import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult, WorkerDeps } from './worker.ts'
 import { ComponentWorker } from './worker.ts'
@@ -18,9 +19,12 @@ export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
   readonly serverVersion?: () => string | undefined
 }
 
+const SWEEP_EVERY_MS = 6 * 3_600_000
+
 export class AllComponents {
   readonly #deps: AllDeps
   readonly #workers = new Map<string, ComponentWorker>()
+  #sweptAt = Number.NEGATIVE_INFINITY
   #order: MachineOrder | undefined
 
   constructor(deps: AllDeps) {
@@ -44,6 +48,14 @@ export class AllComponents {
       await worker.load()
     }
     for (const worker of this.#workers.values()) worker.wake()
+  }
+
+  /** Now and then; a failure is met again the next time. */
+  async sweep(): Promise<void> {
+    const { clock, log } = this.#deps
+    if (clock.monotonic() - this.#sweptAt < SWEEP_EVERY_MS) return
+    this.#sweptAt = clock.monotonic()
+    await sweepArtifacts(this.#deps).catch((error: unknown) => log.warn('artifacts not swept', { error }))
   }
 
   /** Something that staged versions wait for may be there. */

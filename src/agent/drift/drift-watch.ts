@@ -18,6 +18,8 @@ export interface DriftDeps extends RestoreDeps {
   readonly log: Logger
   readonly processes: Processes
   readonly workers: () => readonly ComponentWorker[]
+  /** Something that is done now and then. */
+  readonly tidy?: () => Promise<void>
   readonly lookAtRunning: (inUse: InUse) => Promise<readonly Finding[]>
 }
 
@@ -59,6 +61,7 @@ export class DriftWatch {
   }
 
   async look(): Promise<void> {
+    await this.#deps.tidy?.()
     const workers = this.#deps.workers()
     for (const component of this.#watched.keys())
       if (!workers.some((w) => w.component === component)) this.#watched.delete(component)

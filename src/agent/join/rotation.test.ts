@@ -11,7 +11,7 @@ import { keepRenewing } from './rotation.ts'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY = 86_400_000
 const LIFE = 30 * DAY
-let keys: CryptoKeyPair
+let keys: x509.X509CertificateCreateSelfSignedParams['keys']
 
 beforeAll(async () => {
   keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
