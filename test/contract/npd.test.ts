@@ -36,7 +36,7 @@ function logMonitor(value: unknown): LogMonitorConfig {
 }
 
 /** Everything that a run says, in the form of the recording. */
-async function play(config: LogMonitorConfig, lines: readonly string[]): Promise<Recorded> {
+async function play(config: LogMonitorConfig, lines: readonly string[], old = lines.length / 2): Promise<Recorded> {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-npd-'))
   let problems: Problems = new Map()
   const events: (MonitorEvent & { readonly source: string })[] = []
@@ -53,8 +53,8 @@ async function play(config: LogMonitorConfig, lines: readonly string[]): Promise
   })
   let count = 0
   const path = join(folder, 'log')
-  // Half of it stands there before, half comes after.
-  writeFileSync(path, lines.slice(0, lines.length / 2).join(''))
+  // Some of it stands there before, the rest comes after.
+  writeFileSync(path, lines.slice(0, old).join(''))
   const feed = openFeed({
     config,
     path,
@@ -73,7 +73,7 @@ async function play(config: LogMonitorConfig, lines: readonly string[]): Promise
   })
   monitor.start()
   feed.start()
-  appendFileSync(path, lines.slice(lines.length / 2).join(''))
+  appendFileSync(path, lines.slice(old).join(''))
   const size = Buffer.byteLength(lines.join(''))
   for (let n = 0; n < 500; n++) {
     if (feed.position?.kind === 'file' && feed.position.offset === size) break
@@ -144,6 +144,38 @@ describe('what node-problem-detector recorded', () => {
     expect(said).toEqual(sorted(runs['docker-monitor-filelog']))
     return undefined
   })
+})
+
+test('kernel-monitor.json as it is, from records of the kernel: the same, and the two messages that file settings spoil', async (context) => {
+  if (!isNpdPresent) return context.skip(NO_NPD)
+  const recorded = sorted((npdJson('recorded/filelog.json') as Recording).runs['kernel-monitor-rules'])
+  const messages = npdText('recorded/kernel-messages.txt').trimEnd().split('\n')
+  const records = messages.map((m, n) => `6,${n},${n * 1_000},-;${m}\n SUBSYSTEM=none\n`)
+  const said = await play(logMonitor(npdJson('config/kernel-monitor.json')), records, 0)
+  // Read through the settings of a file, one message keeps a blank at its end, and another loses its beginning to the greedy pattern of the file.
+  const event = (reason: string, message: string) => ({
+    type: 'Warning',
+    reason,
+    message,
+    count: 1,
+    source: 'kernel-monitor',
+  })
+  const more = [
+    event('TaskHung', 'INFO: task trailing:5 blocked for more than 120 seconds.'),
+    event('KernelOops', 'divide error: 0000 [#1] SMP'),
+  ]
+  const events = [...recorded.events, ...more]
+  const trimmed = events.map((e) => ({ ...object(e), message: String(object(e)['message']).trim() }))
+  const ordered = sorted({ ...recorded, events: trimmed })
+  expect(said.events).toEqual(ordered.events)
+  expect(said.conditions).toEqual(recorded.conditions)
+  const counted = recorded.metrics.map((m) =>
+    m
+      .replace('{reason="TaskHung"} 6', '{reason="TaskHung"} 7')
+      .replace('{reason="KernelOops"} 1', '{reason="KernelOops"} 2'),
+  )
+  expect(said.metrics).toEqual(counted)
+  return undefined
 })
 
 const sorted = (r: Recorded | undefined) => ({
