@@ -1,12 +1,12 @@
 // Many clients against a server that is killed or loses its power at random moments: what they saw must be what one server that
 // keeps its word could have answered (F22, F24, F28).
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
-import { violations } from '#test/support/api-history.ts'
+import { violations, type Entry } from '#test/support/api-history.ts'
 import { HistoryClients, type Between } from '#test/support/api-history-clients.ts'
 import { startedApiServer, type ServerProcess } from '#test/support/apiserver-process.ts'
 import { LossyDisk } from '#test/support/power-loss.ts'
@@ -59,7 +59,18 @@ async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script }:
     const record = losesPower ? recording(FILES.map((f) => join(data, f))) : undefined
     const running = await start(record?.argv)
     const working = clients.work(running, CLIENTS, WATCHERS)
-    await sleep(150 + random.next() * 450)
+    // by what was done, not by the clock: machines differ
+    const enough = clients.entries.length + 60 + Math.floor(random.next() * 200)
+    const pauseAt = random.next() < 0.4 ? enough - 40 : Infinity
+    let isPaused = false
+    while (clients.entries.length < enough) {
+      // a client that was answered what it must not be ends the test
+      await Promise.race([sleep(5), working])
+      if (isPaused || clients.entries.length < pauseAt) continue
+      isPaused = true
+      // everybody's calls are under way then, and answered late: none may be told something old
+      await running.pause(200)
+    }
     clients.rest()
     await running.end('SIGKILL')
     clients.cut()
@@ -70,6 +81,15 @@ async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script }:
   await clients.lookAtRest(last)
   await last.end('SIGTERM')
   return clients.entries
+}
+
+/** What is wrong, and where the whole history was left for whoever looks into it. */
+function explained(history: readonly Entry[]): readonly string[] {
+  const problems = violations(history)
+  if (problems.length === 0) return problems
+  const file = join(mkdtempSync(join(tmpdir(), 'kubenode-violation-')), 'history.json')
+  writeFileSync(file, JSON.stringify(history))
+  return [file, ...problems]
 }
 
 /** Puts into the data folder what may be left of the writes that were recorded. */
@@ -87,9 +107,9 @@ describe(`a history over crashes (seed ${base})`, () => {
     async (seed) => {
       const losesPower = seed % 2 === 1 && noPower === undefined
       const history = await historyOf({ seed, losesPower })
-      expect(violations(history)).toEqual([])
+      expect(explained(history)).toEqual([])
       const count = (is: string) => history.filter((e) => e.is === is).length
-      expect([count('write') > 100, count('read') > 20, count('list') > 5, count('watch') > 3]).toEqual([
+      expect([count('write') > 80, count('read') > 15, count('list') > 5, count('watch') > 3]).toEqual([
         true,
         true,
         true,

@@ -55,6 +55,15 @@ describe('a history that one honest server could have given', () => {
       'a deletion that only a list shows, before a crash',
       [one, write(2, 0, D('x'), { intent: { kind: 'delete' }, outcome: 'unknown' }), list(5, 4)],
     ],
+    [
+      'a deletion that only a list shows, after another list that still had it',
+      [
+        one,
+        write(2, 0, D('x'), { intent: { kind: 'delete' }, outcome: 'unknown' }),
+        list(3.5, 4, [1, 'a']),
+        list(6, 6),
+      ],
+    ],
     ['a list of the past is not late when nothing was known', [one, list(1.5, 1, [1, 'a'])]],
   ])('%s', (_, history) => expect(violations(history)).toEqual([]))
 })

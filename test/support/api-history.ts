@@ -145,7 +145,11 @@ function addUnseenDeletions(history: readonly Entry[], truth: Map<number, Versio
       by,
     )
     if (before?.data === undefined || !asked.get(key)?.some((w) => w.began < at)) continue
-    for (let revision = before.revision + 1; revision <= by; revision++) {
+    // who still lists it later than it was written saw it before it went
+    const listed = history.flatMap((e) =>
+      e.is === 'list' && e.items.some((i) => i.key === key && i.revision === before.revision) ? [e.revision] : [],
+    )
+    for (let revision = Math.max(before.revision, ...listed) + 1; revision <= by; revision++) {
       if (isShown(revision)) continue
       truth.set(revision, { key, revision, data: undefined })
       break

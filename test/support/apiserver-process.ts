@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
 
@@ -13,6 +14,8 @@ export interface ServerProcess {
   readonly key: string
   /** Resolves when it has ended, by itself too. */
   readonly ended: Promise<Ended>
+  /** Stands still for a while, as a machine does that swaps or a virtual one that is moved. */
+  pause(ms: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<Ended>
 }
@@ -63,6 +66,11 @@ export async function startApiServer(
       cert: pem('admin.crt'),
       key: pem('admin.key'),
       ended,
+      pause: async (ms) => {
+        child.kill('SIGSTOP')
+        await sleep(ms)
+        child.kill('SIGCONT')
+      },
       end: (signal) => {
         child.kill(signal)
         return ended
