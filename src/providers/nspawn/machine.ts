@@ -67,6 +67,7 @@ const quoted = (word: string): string =>
 const unitText = ({ exec }: UnitWish): string => `[Unit]
 Description=KubeNode agent
 After=local-fs.target
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=${exec.map(quoted).join(' ')}

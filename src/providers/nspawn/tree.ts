@@ -16,8 +16,17 @@ export interface TreeOptions {
 
 const SUITE = 'bookworm'
 const MIRROR = 'http://deb.debian.org/debian'
-/** What makes a minimal Debian a machine: an init that keeps services and a journal, and what people look with. */
-const PACKAGES = ['systemd', 'systemd-sysv', 'dbus', 'iproute2', 'procps', 'kmod', 'ca-certificates'] as const
+/** What makes a minimal Debian a machine: an init that keeps services and a journal, what people look with, and what the agent's Node needs. */
+const PACKAGES = [
+  'systemd',
+  'systemd-sysv',
+  'dbus',
+  'iproute2',
+  'procps',
+  'kmod',
+  'ca-certificates',
+  'libatomic1',
+] as const
 /** Some hundred packages over a slow line. */
 const BUILD_WITHIN_MS = 20 * 60_000
 
