@@ -3,6 +3,7 @@ import { act } from '#controllers/remedyjob/act.ts'
 import { plan as planJob } from '#controllers/remedyjob/plan.ts'
 import { remedyJobModuleOf } from '#controllers/remedyjob/reconcile.ts'
 import { plan } from '#controllers/remedy/plan.ts'
+import { nodeType } from '#nodeops/objects.ts'
 import { freshJobs } from '#controllers/remedy/job-ledger.ts'
 import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
 import type { FaultKind } from '../sim-faults.ts'
@@ -118,6 +119,64 @@ export const mutants: readonly Mutant[] = [
         plan: (seen, now) => {
           const right = planJob(seen, now)
           return { ...right, actions: right.actions.filter((a) => a.kind !== 'ReportResult') }
+        },
+      }),
+    }),
+  },
+  {
+    name: 'lifts the cordon of whoever it is',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'one node fails'],
+    modules: () => ({
+      job: remedyJobModuleOf({
+        plan: planJob,
+        act: async (tools, action, seen, signal) => {
+          const outcome = await act(tools, action, seen, signal)
+          const { name } = seen.job.spec.node
+          if (action.kind !== 'ReleaseCordon') return outcome
+          await tools.client.patch(
+            nodeType,
+            { name },
+            {
+              type: 'merge',
+              value: { metadata: { annotations: { 'kubenode.io/cordon-owners': null } }, spec: { taints: null } },
+            },
+          )
+          return outcome
+        },
+      }),
+    }),
+  },
+  {
+    name: 'believes what a silent node said last',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'the node that fails falls silent before it is repaired'],
+    modules: () => ({
+      job: remedyJobModuleOf({
+        act,
+        plan: (seen, now) =>
+          planJob(
+            seen.fault.kind === 'Unknown'
+              ? { ...seen, fault: { kind: 'Present' }, standing: { kind: 'Readable' } }
+              : seen,
+            now,
+          ),
+      }),
+    }),
+  },
+  {
+    name: 'a higher rule never moves a waiting job out of its way',
+    faults: [],
+    within: 1,
+    phases: [WELL, 'a second, higher rule; the Defender is away', 'two rules hit one node'],
+    modules: () => ({
+      remedy: remedyModuleOf({
+        freshJobs,
+        plan: (seen, now) => {
+          const right = plan(seen, now)
+          return { ...right, actions: right.actions.filter((a) => a.kind !== 'SupersedeJob') }
         },
       }),
     }),

@@ -1,10 +1,15 @@
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { seeds } from '#test/support/scheduler.ts'
 import { describe, expect, test } from 'vitest'
-import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
-import { remedySimulation } from './simulation.ts'
+import { checkEveryWrite, checkSeeds, referenceRun, simulate } from '../harness.ts'
+import { controllers, morePhases, remedySimulation } from './simulation.ts'
 
-const SEEDS = 20
+/** A thousand where there is time. */
+const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
+const SEEDS = isFull ? 1_000 : 10
+const MORE_SEEDS = isFull ? 300 : 6
+const FULL_MS = 7_200_000
+const MORE = ['a rule, and nodes that are well', ...morePhases.map((p) => p.name)]
 
 function summaryOf(state: unknown): string {
   const { nodes, open, listed, held, rules } = state as {
@@ -56,9 +61,13 @@ describe('repairs', () => {
     )
   })
 
-  test(`whatever goes wrong, ${SEEDS} seeds end as if nothing had`, { timeout: 300_000 }, async () => {
-    await checkSeeds(remedySimulation(), seeds(SEEDS))
-  })
+  test(
+    `F3 F5 F19 whatever goes wrong, ${SEEDS} seeds end as if nothing had`,
+    { timeout: isFull ? FULL_MS : 300_000 },
+    async () => {
+      await checkSeeds(remedySimulation(), seeds(SEEDS))
+    },
+  )
 
   test(
     'F1 F2: the controllers may die before and after any single write of a repair, and lose the reply of any',
@@ -66,6 +75,55 @@ describe('repairs', () => {
     async () => {
       const simulation = remedySimulation(undefined, undefined, ['a rule, and nodes that are well', 'one node fails'])
       expect(await checkEveryWrite(simulation, 'controllers')).toBeGreaterThan(40)
+    },
+  )
+
+  test('F19 F20 two rules on one node, a silent zone, a rule deleted while its job waits: each phase ends as it should', async () => {
+    const { states } = await referenceRun(remedySimulation(undefined, undefined, MORE))
+    expect(states.map((one, n) => `${MORE[n]}: ${summaryOf(one)}`)).toMatchInlineSnapshot(`
+      [
+        "a rule, and nodes that are well: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "a second, higher rule; the Defender is away: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "two rules hit one node: bad n6, cordoned none, open n6 0 AwaitingPermit PermitRequested by the higher rule, 0 listed, 0 held, calm",
+        "the Defender decides again: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "a zone falls silent with a broken node in it, and a node elsewhere breaks: bad n1 n8, cordoned none, open n8 0 AwaitingPermit CohortBlamed, 0 listed, 1 held, calm",
+        "the zone is heard again: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "the node that fails falls silent before it is repaired: bad n9, cordoned none, open n9 0 AwaitingPermit SafetyReadingUnknown, 0 listed, 1 held, calm",
+        "the rule is deleted while its job waits: bad n7 n9, cordoned none, open none, 0 listed, 1 held, calm",
+      ]
+    `)
+  })
+
+  test(`F19 F20 the same with ${MORE_SEEDS} seeds of faults`, { timeout: isFull ? FULL_MS : 300_000 }, async () => {
+    await checkSeeds(remedySimulation(undefined, undefined, MORE), seeds(MORE_SEEDS))
+  })
+
+  test('F15 two controllers that both think that they lead make no second job and start none without a permit', async () => {
+    const simulation = remedySimulation(undefined, [])
+    const invariants = Object.fromEntries(
+      Object.entries(simulation.invariants ?? {}).filter(([name]) => name !== 'withinLimits'),
+    )
+    const split = { ...simulation, invariants, actors: () => [controllers(undefined, 'twin'), ...simulation.actors()] }
+    for (const seed of seeds(isFull ? 50 : 2)) {
+      const { violations } = await simulate(split, seed)
+      expect(violations.filter((v) => v.oracle === 'O3')).toEqual([])
+    }
+  })
+
+  test(
+    'F16 a wall clock that jumps by hours and a day breaks no invariant of level',
+    { timeout: isFull ? FULL_MS : 120_000 },
+    async () => {
+      const simulation = remedySimulation(undefined, ['WallJump', 'Crash', 'Pause'])
+      // Windows are counted by stamps; a day that never was holds none of what was before it.
+      const invariants = Object.fromEntries(
+        Object.entries(simulation.invariants ?? {}).filter(([name]) => name !== 'withinLimits'),
+      )
+      const reference = await referenceRun(remedySimulation())
+      for (const seed of seeds(isFull ? 200 : 3)) {
+        const { violations } = await simulate({ ...simulation, invariants }, seed, { reference })
+        expect([seed, violations.filter((v) => v.oracle === 'O3')]).toEqual([seed, []])
+      }
     },
   )
 })

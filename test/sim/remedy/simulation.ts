@@ -18,12 +18,16 @@ import type { Actor } from '../process.ts'
 import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import {
+  CORDONED,
   HEALS_AT,
   NODES,
+  OWNERS,
+  ZONE,
   agents,
   callDefenderBack,
   defender,
   label,
+  nodeName,
   plantNodes,
   sendDefenderAway,
   setCondition,
@@ -63,9 +67,9 @@ export interface Modules {
 
 const correct: Modules = { remedy: remedyModule, job: remedyJobModule }
 
-function controllers({ remedy, job }: Modules): Actor {
+export function controllers({ remedy, job }: Modules = correct, name = 'controllers'): Actor {
   return {
-    name: 'controllers',
+    name,
     start: ({ client, cacheClient, clock, random, log }) => {
       const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 0 })
       const context = {
@@ -169,6 +173,66 @@ export const phases: readonly Phase[] = [
   { name: 'corrected', act: edit({ when: RULE.when }) },
 ]
 
+const READONLY = {
+  ...RULE,
+  when: { all: [{ fact: 'conditions', path: '/ReadonlyFilesystem/status', operator: 'equal', value: 'True' }] },
+  priority: 10,
+  ladder: [{ ...RULE.ladder[0], verify: { conditionCleared: 'ReadonlyFilesystem', stableFor: '5s' } }],
+}
+
+/** What happens between rules, to zones and to policies. */
+export const morePhases: readonly Phase[] = [
+  {
+    name: 'a second, higher rule; the Defender is away',
+    act: (world) => {
+      world.fake.plant(nodeRemedier, {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'NodeRemedier',
+        metadata: { name: 'readonly' },
+        spec: READONLY,
+      })
+      sendDefenderAway(world)
+    },
+  },
+  {
+    name: 'two rules hit one node',
+    act: (world) => {
+      fail(6)(world)
+      // Once the lower one has its job, which waits for a permit.
+      world.clock.after(5_000, () => setCondition(world, 6, 'ReadonlyFilesystem', 'True'))
+    },
+  },
+  { name: 'the Defender decides again', act: callDefenderBack },
+  {
+    name: 'a zone falls silent with a broken node in it, and a node elsewhere breaks',
+    act: (world) => {
+      for (let n = 0; n < ZONE; n++) setCondition(world, n, 'Ready', 'Unknown')
+      fail(1, 8)(world)
+    },
+  },
+  {
+    name: 'the zone is heard again',
+    act: (world) => {
+      for (let n = 0; n < ZONE; n++) setCondition(world, n, 'Ready', 'True')
+    },
+  },
+  {
+    name: 'the node that fails falls silent before it is repaired',
+    act: (world) => {
+      fail(9)(world)
+      world.clock.after(2_600, () => setCondition(world, 9, 'Ready', 'Unknown'))
+    },
+  },
+  {
+    name: 'the rule is deleted while its job waits',
+    act: (world) => {
+      sendDefenderAway(world)
+      fail(7)(world)
+      world.clock.after(6_000, () => world.fake.uproot(nodeRemedier, { name: 'deadlock' }))
+    },
+  },
+]
+
 const jobsOf = (world: World): readonly RemedyOperationJob[] =>
   world.fake.all(remedyOperationJob) as readonly RemedyOperationJob[]
 const phaseOf = (job: RemedyOperationJob | undefined) => job?.status?.phase ?? 'Pending'
@@ -195,7 +259,11 @@ const oneJobARung: Invariant = ({ kind, type }, world) => {
 const withinLimits: Invariant = ({ kind }, world) => {
   if (kind !== JOBS) return undefined
   const jobs = jobsOf(world)
-  const open = jobs.filter((j) => phaseOf(j) !== 'Done').length
+  const ofRules = Map.groupBy(
+    jobs.filter((j) => phaseOf(j) !== 'Done'),
+    (j) => j.spec.remedierRef.name,
+  )
+  const open = Math.max(0, ...[...ofRules.values()].map((of) => of.length))
   if (open > LIMITS.maxInFlight) return `${open} repairs at the same time`
   const starts = jobs.flatMap((j) =>
     j.status?.startedAt === undefined ? [] : [{ at: Date.parse(j.status.startedAt), node: j.spec.node.uid }],
@@ -238,9 +306,26 @@ const massTouchesNobody: Invariant = ({ kind, object, previous, call }, world) =
     phaseOf(previous as RemedyOperationJob | undefined) !== 'Running'
   )
     return `${object?.metadata.name} starts while ${bad.length} nodes are bad`
-  const isCordon =
-    kind === '/nodes' && hasTaint(object, 'kubenode.io/cordon') && !hasTaint(previous, 'kubenode.io/cordon')
+  const isOurs = (n: Node | undefined) => n?.metadata.annotations?.[OWNERS]?.includes('repair-') === true
+  const isCordon = kind === '/nodes' && isOurs(object as Node | undefined) && !isOurs(previous as Node | undefined)
   return isCordon ? `${object?.metadata.name} is cordoned while ${bad.length} nodes are bad` : undefined
+}
+
+const foreignCordonStays: Invariant = ({ kind, object }) => {
+  if (kind !== '/nodes' || object?.metadata.name !== nodeName(CORDONED)) return undefined
+  const isThere =
+    hasTaint(object as Node, 'kubenode.io/cordon') && object.metadata.annotations?.[OWNERS]?.includes('people')
+  return isThere === true ? undefined : `the cordon that people put on ${object.metadata.name} was lifted`
+}
+
+/** Of a node that nobody hears of nobody knows whether it is still broken. */
+const silentIsLeftAlone: Invariant = ({ kind, object, previous }, world) => {
+  if (kind !== JOBS || phaseOf(object as RemedyOperationJob) !== 'Running') return undefined
+  if (phaseOf(previous as RemedyOperationJob | undefined) === 'Running') return undefined
+  const { name } = (object as RemedyOperationJob).spec.node
+  const node = world.fake.peek(nodeType, { name }) as Node | undefined
+  const ready = node?.status?.conditions?.find((c) => c.type === 'Ready')?.status
+  return ready === 'True' ? undefined : `${object?.metadata.name} starts on ${name}, which is Ready ${ready}`
 }
 
 /** What matters in the end: who is healed, who is still cordoned, which slots are held, what is listed. */
@@ -248,11 +333,15 @@ const state = (world: World): unknown => ({
   nodes: (world.fake.all(nodeType) as readonly Node[]).map((n) => ({
     name: n.metadata.name,
     isBad: n.status?.conditions?.some((c) => c.type === 'KernelDeadlock' && c.status === 'True'),
-    isCordoned: hasTaint(n, 'kubenode.io/cordon'),
+    isCordoned: hasTaint(n, 'kubenode.io/cordon') && n.metadata.annotations?.[OWNERS]?.includes('repair-') === true,
+    others: n.metadata.annotations?.[OWNERS]?.includes('people') === true,
   })),
   open: jobsOf(world)
     .filter((j) => phaseOf(j) !== 'Done')
-    .map((j) => `${j.spec.node.name} ${j.spec.rung} ${phaseOf(j)} ${j.status?.waitingFor?.predicate}`),
+    .map(
+      (j) =>
+        `${j.spec.node.name} ${j.spec.rung} ${phaseOf(j)} ${j.status?.waitingFor?.predicate}${j.spec.remedierRef.name === 'readonly' ? ' by the higher rule' : ''}`,
+    ),
   listed: (world.fake.all(machineType) as readonly Machine[]).flatMap((m) => m.spec.jobs ?? []).length,
   held: (world.fake.all(operationPermit) as readonly OperationPermit[]).filter((p) => p.status?.phase === 'Granted')
     .length,
@@ -274,8 +363,17 @@ export function remedySimulation(
     kinds,
     faults,
     actors: () => [controllers({ ...correct, ...modules() }), defender, agents],
-    phases: phases.filter((p) => named.includes(p.name)),
-    invariants: { oneOpenJobANode, oneJobARung, withinLimits, byTheTable, startsUnderAPermit, massTouchesNobody },
+    phases: [...phases, ...morePhases].filter((p) => named.includes(p.name)),
+    invariants: {
+      oneOpenJobANode,
+      oneJobARung,
+      withinLimits,
+      byTheTable,
+      startsUnderAPermit,
+      massTouchesNobody,
+      foreignCordonStays,
+      silentIsLeftAlone,
+    },
     state,
     counted: [],
     // A rung that did not help is given up after a minute.

@@ -21,6 +21,12 @@ export const ASLEEP = 'sim/asleep'
 const DEFENDER_AWAY = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false } as const
 
 export const NODES = 10
+/** Nodes of the first zone. */
+export const ZONE = 3
+/** A node that somebody else cordoned before, and goes on to. */
+export const CORDONED = 0
+export const OWNERS = 'kubenode.io/cordon-owners'
+const FOREIGN = '{"people":{"reason":"a test of the disks"}}'
 export const nodeName = (n: number): string => `n${n}`
 
 export function plantNodes(world: World): void {
@@ -29,14 +35,21 @@ export function plantNodes(world: World): void {
     const node = world.fake.plant(nodeType, {
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name, labels: { [HEALS_AT]: '0' } },
-      status: { conditions: [condition(world, 'Ready', 'True'), condition(world, 'KernelDeadlock', 'False')] },
+      metadata: { name, labels: { [HEALS_AT]: '0' }, ...(n === CORDONED && { annotations: { [OWNERS]: FOREIGN } }) },
+      ...(n === CORDONED && { spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] } }),
+      status: {
+        conditions: [
+          condition(world, 'Ready', 'True'),
+          condition(world, 'KernelDeadlock', 'False'),
+          condition(world, 'ReadonlyFilesystem', 'False'),
+        ],
+      },
     })
     world.fake.plant(machineType, {
       apiVersion: 'kubenode.io/v1alpha1',
       kind: 'Machine',
       metadata: { name },
-      spec: { pool: 'workers' },
+      spec: { pool: 'workers', zone: n < ZONE ? 'a' : 'b' },
     })
     world.fake.poke(
       machineType,
@@ -156,7 +169,8 @@ async function doOneStep({ client, clock }: SimProcess, machine: Machine, name: 
     outcome: 'Succeeded',
   }
   const isHealed = what === 'restartComponent' && job.spec.rung >= Number(node.metadata.labels?.[HEALS_AT] ?? 0)
-  if (isHealed) await heal(client, node, now)
+  const type = job.spec.remedierRef.name === 'readonly' ? 'ReadonlyFilesystem' : 'KernelDeadlock'
+  if (isHealed) await heal(client, node, type, now)
   await report(client, job, [...mine, step])
   return true
 }
@@ -178,12 +192,15 @@ async function report(client: SimProcess['client'], job: RemedyOperationJob, ste
   )
 }
 
-async function heal(client: SimProcess['client'], { metadata: { name = '' } }: Node, now: string): Promise<void> {
+async function heal(
+  client: SimProcess['client'],
+  { metadata: { name = '' } }: Node,
+  type: string,
+  now: string,
+): Promise<void> {
   const fresh = await client.get(nodeType, { name })
   const conditions = fresh?.status?.conditions?.map((c) =>
-    c.type === 'KernelDeadlock' && c.status === 'True'
-      ? { ...c, status: 'False' as const, lastTransitionTime: now }
-      : c,
+    c.type === type && c.status === 'True' ? { ...c, status: 'False' as const, lastTransitionTime: now } : c,
   )
   if (fresh !== undefined && conditions !== undefined)
     await outcomeOf(() =>
