@@ -129,7 +129,7 @@ const TOGGLES = 100
 const STORM_S = 8
 /** The storm: 4,500 killed processes a minute. */
 const STORM_PER_S = 75
-const BETWEEN_MS = 40
+const BETWEEN_MS = 20
 
 /** A real agent over HTTPS: from the line in its log to the condition on somebody's watch; then a storm. */
 export async function conditionFigures(): Promise<Figures> {
@@ -150,9 +150,15 @@ export async function conditionFigures(): Promise<Figures> {
       () => bench.condition('KernelDeadlock'),
       (c) => c !== undefined,
     )
-    const times = await latencies(bench, toggle)
+    // Others who use the machine for a moment spoil one round, not the middle one.
+    const rounds: (readonly number[])[] = []
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await latencies(bench, toggle))
     const storm = await stormMb(agent.pid ?? 0, kernel)
-    return { condition_p50_ms: at(times, 0.5), condition_p99_ms: at(times, 0.99), rss_storm_mb: storm }
+    return {
+      condition_p50_ms: median(rounds.map((r) => at(r, 0.5))),
+      condition_p99_ms: median(rounds.map((r) => at(r, 0.99))),
+      rss_storm_mb: storm,
+    }
   } finally {
     await bench.stop()
   }
