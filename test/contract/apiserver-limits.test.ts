@@ -136,7 +136,7 @@ describe('sizes', () => {
 })
 
 describe('times', () => {
-  const strict = { lookEveryMs: 20, headMs: 60, requestMs: 120, idleMs: 60 }
+  const strict = { lookEveryMs: 50, headMs: 400, requestMs: 800, idleMs: 400 }
 
   test('who does not finish the head of a request is let go', async () => {
     const { raw, api } = await started({ limits: strict })
