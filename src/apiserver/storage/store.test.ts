@@ -86,6 +86,37 @@ test('a failed commit fails every later write and shows nothing', async () => {
   expect(store.get(at('a'))).toBeUndefined()
 })
 
+test('a deletion on its way hides the object also when an earlier deletion of that name is committed meanwhile', async () => {
+  let commitOne = (): void => undefined
+  const store = new Store({
+    ...memoryStorage(),
+    commit: () => new Promise((resolve) => void (commitOne = resolve)),
+  })
+  const committed = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    commitOne()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const drop = async () => {
+    const now = store.latest(at('a'))
+    if (now !== undefined) await store.delete(at('a'), now, encodedAt(now.value))
+  }
+  const writes = [put(store, 'a', '1'), drop(), put(store, 'a', '2')]
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  writes.push(drop())
+  await committed()
+  expect(store.latest(at('a'))).toBeUndefined()
+  await committed()
+  expect(store.latest(at('a'))).toBeUndefined()
+  await Promise.all(writes)
+  expect(
+    store
+      .collection('/configmaps')
+      .since(0, ALL)
+      ?.map((e) => `${e.type} ${e.revision}`),
+  ).toEqual(['ADDED 1', 'DELETED 2', 'ADDED 3', 'DELETED 4'])
+})
+
 test('a write that found no room is undone with all that was built upon it, and the next one is made', async () => {
   let isFull = false
   const backend: StorageBackend = {

@@ -25,6 +25,12 @@ export interface Encoded {
 
 export type WriteOutcome = { readonly done: Stored } | { readonly stale: Stored | undefined }
 
+interface InFlight {
+  readonly revision: number
+  /** Undefined: a deletion. */
+  readonly object: Stored | undefined
+}
+
 interface Pending {
   readonly change: Change
   readonly event: StoreEvent
@@ -35,8 +41,8 @@ interface Pending {
 export class Store {
   readonly #backend: StorageBackend
   readonly #collections = new Map<string, Collection>()
-  /** Writes on their way: the next write to the same object builds on them. Undefined: a deletion is on its way. */
-  readonly #inFlight = new Map<string, Stored | undefined>()
+  /** The last write of each object that is on its way: the next one builds on it. */
+  readonly #inFlight = new Map<string, InFlight>()
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
   #failure: unknown
@@ -89,7 +95,8 @@ export class Store {
   /** The newest version, also when it is not durable yet: only for building the next write upon it. */
   latest(at: Place): Stored | undefined {
     const key = pathOf(at)
-    return this.#inFlight.has(key) ? this.#inFlight.get(key) : this.get(at)
+    const last = this.#inFlight.get(key)
+    return last === undefined ? this.get(at) : last.object
   }
 
   /** Stores when the newest version is `expected` (undefined: when there is none). */
@@ -136,7 +143,7 @@ export class Store {
   ): Promise<WriteOutcome> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const { resource, namespace, name, revision } = object
-    this.#inFlight.set(pathOf(object), type === 'DELETED' ? undefined : object)
+    this.#inFlight.set(pathOf(object), { revision, object: type === 'DELETED' ? undefined : object })
     return new Promise((resolve, reject) => {
       this.#queue.push({
         change: { resource, namespace, name, revision, bytes },
@@ -185,9 +192,8 @@ export class Store {
 
   #publish({ event, resolve }: Pending): void {
     const key = pathOf(event.object)
-    const newest = this.#inFlight.get(key)
     // a later write to the same object may be on its way already: its mark stays
-    if (newest === (event.type === 'DELETED' ? undefined : event.object)) this.#inFlight.delete(key)
+    if (this.#inFlight.get(key)?.revision === event.revision) this.#inFlight.delete(key)
     this.#committed = event.revision
     this.collection(event.object.resource).apply(event)
     // all who watch have their line now; the window keeps the object alone
