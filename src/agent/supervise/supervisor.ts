@@ -39,7 +39,8 @@ export interface SupervisorOptions {
   readonly frozenGraceMs?: number
 }
 
-const LOOK_EVERY_MS = 500
+/** Ends of our own children are told at once; this is for frozen ones, and for those that an agent before us started. */
+const LOOK_EVERY_MS = 1_000
 const ROTATE_EVERY_MS = 10_000
 const FROZEN_AFTER_MS = 2_000
 const FROZEN_GRACE_MS = 60_000
