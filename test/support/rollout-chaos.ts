@@ -97,7 +97,11 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
     case 84:
     case 85:
       // Half of the time nothing new: a rollout needs some quiet to get anywhere.
-      return random.below(2) === 0 ? model.declare(versionsOf(random)) : undefined
+      if (random.below(2) === 0) return
+      // Now and then a component leaves the set, and comes back later.
+      return model.declare(
+        random.below(5) === 0 ? { beacon: versionsOf(random)['beacon'] ?? '1.0.0' } : versionsOf(random),
+      )
     case 86:
     case 87:
       if (machine !== undefined) model.machines.set(name, silenced(machine, model.now))
@@ -126,7 +130,7 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
       for (const [n, other] of model.nodes) model.nodes.set(n, { ...other, status: READY })
       return
     case 95:
-      model.holds = random.below(2) === 0 ? [] : [holdOn(model, random.pick(['Pause', 'Retry', 'Abort']))]
+      model.holds = random.below(2) === 0 ? [] : [holdOn(model, random)]
       return
     case 96:
     case 97:
@@ -140,12 +144,27 @@ const READY = {
   conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Up', message: '', lastTransitionTime: timestamp(0) }],
 }
 
-const holdOn = (model: RolloutModel, effect: 'Pause' | 'Retry' | 'Abort'): OperationalHold => ({
+/** On the set, or on one machine of it. */
+function holdOn(model: RolloutModel, random: Random): OperationalHold {
+  const effect = random.pick(['Pause', 'Freeze', 'Retry', 'Abort', 'Pin'] as const)
+  const revision = model.revisions.length === 0 ? 'none' : (random.pick(model.revisions).metadata.name ?? '')
+  const hold = holdWith(model, effect, { kind: 'MachineComponentSet', name: 'base' })
+  if (effect === 'Pin') return { ...hold, spec: { ...hold.spec, to: revision } }
+  const machines = [...model.machines.keys()]
+  if (random.below(3) > 0 || machines.length === 0 || effect === 'Retry' || effect === 'Abort') return hold
+  return holdWith(model, effect, { kind: 'Machine', name: random.pick(machines) })
+}
+
+const holdWith = (
+  model: RolloutModel,
+  effect: OperationalHold['spec']['effect'],
+  target: OperationalHold['spec']['target'],
+): OperationalHold => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'OperationalHold',
   metadata: { name: 'h', creationTimestamp: timestamp(model.now) },
   spec: {
-    target: { kind: 'MachineComponentSet', name: 'base' },
+    target,
     effect,
     reason: 'chaos',
     author: 'dice',
@@ -207,12 +226,27 @@ function wrongPlan(made: SetPlan, seen: Seen, now: number, random: Random): stri
   if ((status.waves ?? []).length > 64) return 'more waves than a status may list'
   return (
     overBudget(made, seen) ??
+    askingWhileHeld(made, seen, now) ??
     disturbing(made, seen) ??
     spreadingBad(made, seen) ??
     blamedWrongly(made, seen) ??
     illegalMove(made, seen) ??
     unordered(made, seen, now, random)
   )
+}
+
+/** Whoever pauses a set or a machine is not asked for it. */
+function askingWhileHeld(made: SetPlan, { holds }: Seen, now: number): string | undefined {
+  const stops = holds.filter(
+    ({ spec }) => (spec.effect === 'Pause' || spec.effect === 'Freeze') && Date.parse(spec.until) > now,
+  )
+  for (const { request } of asksOf(made)) {
+    const stop = stops.find(({ spec: { target } }) => {
+      return target.kind === 'MachineComponentSet' || request.targets.some((t) => t.name === target.name)
+    })
+    if (stop !== undefined) return `${stop.spec.target.kind} ${stop.spec.target.name} is held and asked for`
+  }
+  return undefined
 }
 
 /** A version that went back on one machine is not offered to another, unless a person asks for it. */
@@ -237,9 +271,13 @@ function blamedWrongly({ status }: SetPlan, seen: Seen): string | undefined {
   if (seen.machines.some((m) => isSilent(m) && isAtWork(m))) return undefined
   const before = seen.set.status?.revisions?.blocked ?? []
   const fresh = (status.revisions?.blocked ?? []).filter((b) => !before.some((o) => o.since === b.since))
+  // The set may be pinned to another revision than the declared one.
+  const versionIn = (revision: string, name: string) =>
+    (seen.revisions.find((r) => r.metadata.name === revision)?.data?.components ?? seen.set.spec.components).find(
+      (w) => w.name === name,
+    )?.version
   const wrong = fresh.find(
-    ({ component: c, reason }) =>
-      reason.includes('machines failed') && seen.set.spec.components.find((w) => w.name === c)?.version !== BAD,
+    ({ revision, component: c, reason }) => reason.includes('machines failed') && versionIn(revision, c) !== BAD,
   )
   return wrong && `${wrong.component} is blocked although it is good: ${wrong.reason}`
 }

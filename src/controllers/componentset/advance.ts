@@ -23,6 +23,8 @@ export interface Moved {
 export interface Tally {
   readonly failed: number
   readonly allowed: number
+  /** Machines that were let go because they did not get ready. */
+  readonly stuck?: number
 }
 
 export const isPermitEnded = (permit: OperationPermit | undefined): boolean => {
@@ -107,7 +109,7 @@ function whileSwitching(
   const isDeadline = facts.deadlinePassed === true && facts.noMachineSwitching === true
   const stuck = isDeadline && !isReported ? machines.filter((m) => m.end === undefined) : []
   // A few that do not get ready are let go like a few that fail; what is more than allowed is blamed on the revision.
-  const isTolerable = stuck.length > 0 && tally.failed + stuck.length <= tally.allowed
+  const isTolerable = stuck.length > 0 && tally.failed + (tally.stuck ?? 0) + stuck.length <= tally.allowed
   const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
     const gone = around.rules.nextPhase(wave.phase, 'abort', facts)

@@ -15,8 +15,10 @@ export interface Survey {
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
-  /** Failed, or never came to be switched within the progress deadline; what may be tried again does not count. */
+  /** What may be tried again does not count. */
   readonly failed: number
+  /** Told long ago and not ready for the switch yet. */
+  readonly stuck: number
   readonly tried: number
   /** One mark a member, in their order. */
   readonly marks: Uint8Array
@@ -65,7 +67,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const skipped = new Map<string, string>()
   const triedByClass = new Map<string, number>()
   const marks = new Uint8Array(input.count)
-  const counts = { updated: 0, failed: 0, unmet: 0 }
+  const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
   // Going to what nobody has tried yet is no way back, whatever a machine had before.
@@ -74,7 +76,8 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const add = (reading: Reading, at: number): void => {
     const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
-    if ((isFailed && !mayRetry(reading, track, input)) || isStuck) counts.failed++
+    if (isFailed && !mayRetry(reading, track, input)) counts.failed++
+    if (isStuck) counts.stuck++
     if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
     if (isHere) return

@@ -2,7 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
+import { plan } from './plan.ts'
 import { chaos } from '#test/support/rollout-chaos.ts'
+import { fleet } from '#test/support/rollout-story.ts'
 
 /** Many more seeds run in the simulations; these are for each save. */
 const RUNS = 6
@@ -14,6 +16,24 @@ describe('every rollout', () => {
         expect(chaos(seededRandom(seed))).toBeUndefined()
       }),
       { numRuns: RUNS },
+    )
+  })
+
+  test('that has come to an end plans nothing more, and the same status again', () => {
+    const versions = fc.constantFrom('1.0.0', '1.1.0', '1.2.0')
+    const declared = fc.record({ beacon: versions, scribe: versions }, { requiredKeys: [] })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), declared, declared, fc.boolean(), (count, from, to, isBad) => {
+        const model = fleet(count, {
+          versions: from,
+          quality: (_, v) => (isBad && v === '1.2.0' ? 'probe fails' : 'good'),
+        })
+        model.declare(to)
+        model.settle()
+        const { actions, status, requeueAfter } = plan(model.seen(), model.now)
+        expect([actions, status, requeueAfter]).toEqual([[], model.set.status, undefined])
+      }),
+      { numRuns: 2 * RUNS },
     )
   })
 })

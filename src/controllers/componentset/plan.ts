@@ -3,7 +3,7 @@ import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from './actions.ts'
-import { type GivenUp, isPermitEnded, moveSlice, reports } from './advance.ts'
+import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './advance.ts'
 import { keptEvidence } from './blocks.ts'
 import type { Survey } from './candidates.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
@@ -121,11 +121,6 @@ function surroundings(context: Context): Surroundings {
   }
 }
 
-interface Tally {
-  readonly failed: number
-  readonly allowed: number
-}
-
 function moveOne(context: Context, wave: Wave, givenUp: GivenUp | undefined, tally: Tally, draft: Draft) {
   const around = surroundings(context)
   const permit = context.seen.permits.get(wave.permit ?? '')
@@ -169,7 +164,7 @@ function givenUpAs(wave: Wave, track: Track): GivenUp | undefined {
 }
 
 /** A revision that was healthy before is not blamed: whatever fails now fails for another reason. */
-function tallyOf(context: Context, { track, failed, tried }: Survey): Tally {
+function tallyOf(context: Context, { track, failed, stuck, tried }: Survey): Tally {
   if (track.isProven) return { failed: 0, allowed: 0 }
   const around = surroundings(context)
   const lost = (context.seen.set.status?.waves ?? [])
@@ -177,7 +172,7 @@ function tallyOf(context: Context, { track, failed, tried }: Survey): Tally {
     .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
     .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage)).length
   const { maxFailures } = context.seen.set.spec.rollout
-  return { failed: failed + lost, allowed: context.rules.allowedFailures(maxFailures, tried + lost) }
+  return { failed: failed + lost, stuck, allowed: context.rules.allowedFailures(maxFailures, tried + lost) }
 }
 
 function fail({ now, revisions }: Context, { component, isProven }: Track, reason: string, draft: Draft): void {
