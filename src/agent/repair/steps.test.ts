@@ -225,7 +225,10 @@ test('evidence is kept in bounded files, of a kind that cannot be had too', asyn
 test('F38 a step that never ends has failed when its time is over', async () => {
   const stop = new AbortController()
   const ports = { ask: () => new Promise(() => undefined) } as unknown as StepPorts
-  const step = doStep(ports, { restartComponent: { component: 'b' } }, 'j', stop.signal)
+  const step = doStep(ports, { restartComponent: { component: 'b' } }, 'j', {
+    signal: stop.signal,
+    clock: systemClock,
+  })
   stop.abort(new Error('it did not end within 30m'))
   expect(await step).toEqual({ outcome: 'Failed', output: 'it did not end within 30m' })
 })

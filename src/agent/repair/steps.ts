@@ -1,4 +1,5 @@
 // Does one step. A closed list with typed arguments: nothing that comes from an object ever reaches a shell.
+import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { OperationName } from '#api/kinds/operations.ts'
 import type { AskResult } from '../components/worker.ts'
@@ -30,20 +31,20 @@ export async function doStep(
   ports: StepPorts,
   operation: JobOperation,
   job: string,
-  signal: AbortSignal,
+  { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
 ): Promise<StepResult | undefined> {
   try {
-    return await Promise.race([run(ports, operation, job, signal), aborted(signal)])
+    return await Promise.race([run(ports, operation, job, signal), aborted(signal, clock)])
   } catch (e) {
     return failed(messageOf(e))
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<never> =>
+const aborted = (signal: AbortSignal, clock: Clock): Promise<never> =>
   new Promise((_, reject) => {
     const end = (): void => {
       // What can be ended at once says itself how it ended; it has this long.
-      setTimeout(() => reject(signal.reason), LAST_WORDS_MS).unref()
+      clock.after(LAST_WORDS_MS, () => reject(signal.reason))
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })

@@ -211,7 +211,7 @@ export class JobWorker {
     let isOver = false
     watch()
     try {
-      return await doStep(ports, operation, name, stop.signal)
+      return await doStep(ports, operation, name, { signal: stop.signal, clock })
     } finally {
       isOver = true
       timer.cancel()
