@@ -196,7 +196,7 @@ function lastSteps(seen: Seen): MachinePlan {
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
-      : [{ kind: 'DeleteLease', withNode: !isNodeKept, reason: 'its agent is gone' } as const]),
+      : [{ kind: 'DeleteLease', withNode: isProvided(machine) && !isNodeKept, reason: 'its agent is gone' } as const]),
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),

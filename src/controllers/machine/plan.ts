@@ -43,8 +43,8 @@ const PROVISION_LOOK_MS = 2_000
 
 export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
-  if (isDeleting(machine)) return planDelete(seen, now)
   if (isObserved(machine)) return planObserved(seen)
+  if (isDeleting(machine)) return planDelete(seen, now)
   if (!isProvided(machine)) return { actions: [], notices: [] }
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'what is made for the machine has to be taken back' })
@@ -97,7 +97,7 @@ const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
 
 const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1_000, Date.parse(spec.until) - now)
 
-/** Only looked at. What was made for it while it was managed is let go; its Node and its host are not touched. */
+/** Only looked at, also when it goes. What was made for it while it was managed is let go; its Node and its host are not touched. */
 function planObserved(seen: Seen): MachinePlan {
   const { providerID } = seen.machine.spec
   const actions: MachineAction[] = [

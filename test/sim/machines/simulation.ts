@@ -140,7 +140,7 @@ const phases = (hosts: () => Cloud): readonly Phase[] => [
   { name: 'pause', act: pause },
   { name: 'upgrade', act: declare('1.1.0') },
   { name: 'grow while paused', act: scale(5) },
-  { name: 'resume', act: (world) => void world.fake.uproot(operationalHold, { name: HOLD }) },
+  { name: 'resume', act: (world) => world.fake.uproot(operationalHold, { name: HOLD }) },
   { name: 'shrink', act: scale(2) },
   { name: 'shrink to one', act: scale(1) },
   { name: 'a version that does not work', act: declare(BROKEN) },

@@ -47,7 +47,7 @@ const isUp = (m: Machine, hosts: ReadonlyMap<string, MemoryHost>): boolean =>
 /** What a controller manager does with a Node whose kubelet it does not hear. */
 function noteSilence({ fake, clock }: World, m: Machine): void {
   const name = nameOf(m)
-  const node = fake.peek(nodeType, { name }) as Node | undefined
+  const node = fake.peek(nodeType, { name })
   if (node === undefined || !isNodeReady(node)) return
   const at = timestamp(clock.now())
   const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: '', lastTransitionTime: at }

@@ -1,0 +1,298 @@
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, TAINTS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { type Node, type Pod, isNodeReady } from '#nodeops/objects.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DELETE_OWNER, type MachineAction, SWITCH_OWNER } from './actions.ts'
+import { type Heartbeat, isBeating } from './heartbeats.ts'
+import { plan } from './plan.ts'
+import { type HostSeen, type Seen, isInService } from './seen.ts'
+import { statusOf } from './status.ts'
+
+const NOW = Date.UTC(2026, 0, 5)
+const AT = timestamp(NOW - 60_000)
+
+const ready = (status: string) => ({ type: 'Ready', status, reason: 'x', message: '', lastTransitionTime: AT })
+const node = (isPending: boolean, owner: string | undefined, status: string): Node =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'm',
+      uid: 'node',
+      annotations: owner === undefined ? {} : { [ANNOTATIONS.cordon]: JSON.stringify({ [owner]: { reason: 'x' } }) },
+    },
+    spec: {
+      taints: [
+        ...(isPending ? [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] : []),
+        ...(owner === undefined ? [] : [{ key: TAINTS.cordon, effect: 'NoSchedule' }]),
+      ],
+    },
+    status: { conditions: [ready(status)] },
+  }) as Node
+
+const nodes = fc.option(
+  fc
+    .record({
+      isPending: fc.boolean(),
+      owner: fc.constantFrom(undefined, DELETE_OWNER, `${SWITCH_OWNER}beacon`, 'remedy/x'),
+      status: fc.constantFrom('True', 'False', 'Unknown'),
+    })
+    .map(({ isPending, owner, status }) => node(isPending, owner, status)),
+  { nil: undefined },
+)
+
+const beats = fc.constantFrom<Heartbeat[]>(
+  { kind: 'None' },
+  { kind: 'Unsure', watchedMs: 5_000 },
+  { kind: 'Unsure', watchedMs: 900_000 },
+  { kind: 'Heard', agoMs: 1_000 },
+  { kind: 'Heard', agoMs: 900_000 },
+)
+
+const host = { providerID: 'p://m', clientToken: 'uid', machine: 'm', state: 'Running', createdAt: AT } as const
+const hosts = fc.constantFrom<HostSeen[]>(
+  { kind: 'Host', host },
+  { kind: 'Host', host: { ...host, state: 'Stopped', address: '10.0.0.2' } },
+  { kind: 'Gone' },
+  { kind: 'Unknown', why: 'no answer' },
+  { kind: 'NotAsked' },
+  { kind: 'NoProvider' },
+)
+
+const machines = fc
+  .record({
+    isDeleting: fc.boolean(),
+    channel: fc.constantFrom<Machine['spec']['channel'][]>('Agent', 'Observe'),
+    hasFinalizer: fc.boolean(),
+    isMade: fc.boolean(),
+    order: fc.constantFrom(undefined, 'plain', 'ordered'),
+    state: fc.constantFrom(undefined, 'Staged', 'Switching', 'Healthy', 'Failed'),
+    wasNode: fc.boolean(),
+    hadAgent: fc.boolean(),
+  })
+  .map(({ isDeleting, channel, hasFinalizer, isMade, order, state, wasNode, hadAgent }): Machine => {
+    const entry = {
+      name: 'beacon',
+      version: '1.1.0',
+      attempt: 2,
+      ...(order === 'ordered' && { switch: { attempt: 2, permit: 'p' } }),
+    }
+    const report = { name: 'beacon', version: '1.0.0', desired: '1.1.0', attempt: 2, state, since: AT }
+    return {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: {
+        name: 'm',
+        uid: 'uid',
+        generation: 2,
+        finalizers: hasFinalizer ? [FINALIZERS.machine] : [],
+        ...(isDeleting && { deletionTimestamp: AT }),
+      },
+      spec: {
+        channel,
+        provider: { name: 'p' },
+        ...(isMade && { providerID: 'p://m' }),
+        ...(order !== undefined && channel === 'Agent' && { components: [entry] }),
+      },
+      status: {
+        ...(wasNode && { nodeRef: { name: 'm', uid: 'node' } }),
+        ...(hadAgent && { agent: { version: '0.1.0' } }),
+        ...(state !== undefined && { components: [report] }),
+      },
+    } as Machine
+  })
+
+const permit = (name: string, operation: string, manager: string, phase: string): OperationPermit =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationPermit',
+    metadata: { name },
+    spec: {
+      operations: [operation],
+      targets: [{ kind: 'Machine', name: 'm', uid: 'uid' }],
+      requester: { manager },
+      reason: 'x',
+      recovery: false,
+      leaseSeconds: 120,
+    },
+    status: {
+      phase,
+      decidedAt: AT,
+      verdicts: [{ target: 'uid', gate: 'All', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
+    },
+  }) as OperationPermit
+
+const phases = fc.constantFrom(undefined, 'Requested', 'Granted', 'Denied', 'Expired')
+const definition = (disruption: string) =>
+  ({
+    spec: { component: 'beacon', version: '1.1.0', type: 'Package', disruption, drainOn: 'Always' },
+  }) as MachineComponent
+const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'd', uid: 'web' } } as Pod
+const hold = {
+  metadata: { name: 'h' },
+  spec: {
+    target: { kind: 'Machine', name: 'm' },
+    effect: 'Pause',
+    reason: 'x',
+    author: 'ada',
+    until: timestamp(NOW + 90_000),
+  },
+} as OperationalHold
+
+const wave = {
+  component: 'beacon',
+  version: '1.1.0',
+  phase: 'Switching' as const,
+  permit: 'p',
+  machines: ['m'],
+  startedAt: AT,
+}
+const claim = {
+  set: 'base',
+  priority: 0,
+  isCurrent: true,
+  components: [{ name: 'beacon', version: '1.1.0' }],
+  waves: [wave],
+  blocked: [],
+  lastGood: [],
+}
+
+const worlds = fc
+  .record({
+    machine: machines,
+    node: nodes,
+    agentBeat: beats,
+    nodeBeat: beats,
+    host: hosts,
+    isHostKept: fc.boolean(),
+    switching: phases,
+    removal: phases,
+    disruption: fc.constantFrom('None', 'Restart', 'Drain', 'Reboot'),
+    pods: fc.constantFrom<Seen['pods'][]>(undefined, [], [pod]),
+    hasClaim: fc.boolean(),
+  })
+  .map(({ switching, removal, disruption, hasClaim, ...rest }): Seen => ({
+    ...rest,
+    hold: undefined,
+    tokens: [],
+    claims: hasClaim ? [claim] : [],
+    marks: [],
+    permits: [
+      ...(switching === undefined ? [] : [permit('p', 'SwitchComponent', FIELD_MANAGERS.componentSet, switching)]),
+      ...(removal === undefined ? [] : [permit('r', 'ScaleIn', FIELD_MANAGERS.machine, removal)]),
+    ],
+    definitions: [definition(disruption)],
+    workloads: [],
+  }))
+
+const kindsOf = (seen: Seen): readonly MachineAction['kind'][] => plan(seen, NOW).actions.map((a) => a.kind)
+const given = (seen: Seen): number =>
+  plan(seen, NOW).actions.reduce((n, a) => n + (a.kind === 'WriteComponents' ? a.given.length : 0), 0)
+const holds = (check: (seen: Seen) => void) => fc.assert(fc.property(worlds, check), { numRuns: 1_500 })
+
+const TOUCHES_NODE: readonly MachineAction['kind'][] = [
+  'SyncNode',
+  'Cordon',
+  'Uncordon',
+  'Drain',
+  'ReplacePods',
+  'HandBackNode',
+  'DeleteNode',
+]
+const DISRUPTS: readonly MachineAction['kind'][] = [
+  'Cordon',
+  'Drain',
+  'ReplacePods',
+  'Uninstall',
+  'DeleteHost',
+  'DeleteNode',
+]
+
+describe('whatever the machine controller sees', () => {
+  test('what is only observed is never touched', () => {
+    holds((seen) => {
+      if (seen.machine.spec.channel !== 'Observe') return
+      expect(
+        kindsOf(seen).filter((k) => TOUCHES_NODE.includes(k) || k === 'WriteComponents' || k === 'Provision'),
+      ).toEqual([])
+    })
+  })
+
+  test('nothing new is begun while it is held', () => {
+    holds((world) => {
+      const seen = { ...world, hold }
+      if (seen.machine.spec.channel === 'Observe') return
+      expect(given(seen)).toBe(0)
+      const isGone = seen.host.kind === 'Gone' && !seen.isHostKept
+      if (isGone) return
+      expect(kindsOf(seen).filter((k) => k === 'Provision' || k === 'RequestPermit' || DISRUPTS.includes(k))).toEqual(
+        [],
+      )
+    })
+  })
+
+  test('unknown never disrupts: a machine that is silent is given no order and is not emptied for one', () => {
+    holds((seen) => {
+      if (seen.machine.metadata.deletionTimestamp !== undefined || isBeating(seen.agentBeat) !== false) return
+      expect(given(seen)).toBe(0)
+      expect(kindsOf(seen).filter((k) => k === 'Drain' || k === 'Cordon')).toEqual([])
+    })
+  })
+
+  test('an order is given only under a grant, and to nobody who has to be emptied first and is not', () => {
+    holds((seen) => {
+      if (given(seen) === 0) return
+      expect(seen.permits.find((p) => p.metadata.name === 'p')?.status?.phase).toBe('Granted')
+      const disruption = seen.definitions[0]?.spec.disruption
+      if (disruption === 'Drain' || disruption === 'Reboot') expect(seen.pods).toEqual([])
+    })
+  })
+
+  test('one in service leaves only under a grant, and not while its provider cannot be asked', () => {
+    holds((seen) => {
+      const { machine, host: said } = seen
+      if (machine.metadata.deletionTimestamp === undefined || machine.spec.channel !== 'Agent' || !isInService(seen))
+        return
+      if (said.kind === 'Gone' && !seen.isHostKept) return
+      const isGranted = seen.permits.some((p) => p.metadata.name === 'r' && p.status?.phase === 'Granted')
+      const isKnown = said.kind === 'Host' || seen.isHostKept
+      const harm = kindsOf(seen).filter((k) => DISRUPTS.includes(k) || k === 'HandBackNode' || k === 'RemoveFinalizer')
+      if (!isGranted || !isKnown) expect(harm).toEqual([])
+    })
+  })
+
+  test('a host that stays keeps its Node for as long as somebody keeps it alive', () => {
+    holds((seen) => {
+      if (!seen.isHostKept || !isNodeReady(seen.node) || isBeating(seen.nodeBeat) === false) return
+      expect(kindsOf(seen)).not.toContain('DeleteNode')
+    })
+  })
+
+  test('equal worlds give equal statuses, and one that was written is not written again', () => {
+    holds((seen) => {
+      const planned = plan(seen, NOW)
+      const first = statusOf(seen, planned, [], NOW)
+      const { components: _, ...own } = first
+      const machine = { ...seen.machine, status: { ...seen.machine.status, ...own } } as Machine
+      const after = {
+        ...seen,
+        machine:
+          first.components === undefined
+            ? machine
+            : { ...machine, status: { ...machine.status, components: first.components } },
+      }
+      const again = statusOf(after, plan(after, NOW + 1_000), [], NOW + 1_000)
+      if (first.phase === again.phase) expect(again).toEqual(first)
+      // What becomes known with the first status, such as the Node that it was, may move the phase once and no further.
+      else {
+        const third = { ...after, machine: { ...after.machine, status: { ...after.machine.status, ...again } } } as Seen
+        expect(statusOf(third, plan(third, NOW + 2_000), [], NOW + 2_000).phase).toBe(again.phase)
+      }
+    })
+  })
+})
