@@ -307,14 +307,14 @@ const massTouchesNobody: Invariant = ({ kind, object, previous, call }, world) =
   )
     return `${object?.metadata.name} starts while ${bad.length} nodes are bad`
   const isOurs = (n: Node | undefined) => n?.metadata.annotations?.[OWNERS]?.includes('repair-') === true
-  const isCordon = kind === '/nodes' && isOurs(object as Node | undefined) && !isOurs(previous as Node | undefined)
+  const isCordon = kind === '/nodes' && isOurs(object) && !isOurs(previous)
   return isCordon ? `${object?.metadata.name} is cordoned while ${bad.length} nodes are bad` : undefined
 }
 
 const foreignCordonStays: Invariant = ({ kind, object }) => {
   if (kind !== '/nodes' || object?.metadata.name !== nodeName(CORDONED)) return undefined
   const isThere =
-    hasTaint(object as Node, 'kubenode.io/cordon') && object.metadata.annotations?.[OWNERS]?.includes('people')
+    hasTaint(object, 'kubenode.io/cordon') && object.metadata.annotations?.[OWNERS]?.includes('people')
   return isThere === true ? undefined : `the cordon that people put on ${object.metadata.name} was lifted`
 }
 
@@ -323,7 +323,7 @@ const silentIsLeftAlone: Invariant = ({ kind, object, previous }, world) => {
   if (kind !== JOBS || phaseOf(object as RemedyOperationJob) !== 'Running') return undefined
   if (phaseOf(previous as RemedyOperationJob | undefined) === 'Running') return undefined
   const { name } = (object as RemedyOperationJob).spec.node
-  const node = world.fake.peek(nodeType, { name }) as Node | undefined
+  const node: Node | undefined = world.fake.peek(nodeType, { name })
   const ready = node?.status?.conditions?.find((c) => c.type === 'Ready')?.status
   return ready === 'True' ? undefined : `${object?.metadata.name} starts on ${name}, which is Ready ${ready}`
 }
