@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 /** Why it cannot be used here; undefined when it can. */
 export function noStrace(): string | undefined {
-  const tried = spawnSync('strace', ['-qq', '-f', '-o', '/dev/null', '-e', 'trace=exit_group', 'true'], {
+  const tried = spawnSync('strace', ['-D', '-qq', '-f', '-o', '/dev/null', '-e', 'trace=exit_group', 'true'], {
     stdio: 'ignore',
   })
   if (tried.error !== undefined) return 'strace is not installed'
