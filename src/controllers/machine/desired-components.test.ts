@@ -140,6 +140,14 @@ const cases: Readonly<Record<string, Case>> = {
     input: { ...works, claims: [claim({ waves: [wave({})] })], marks: [mark({})] },
     desired: [order('2.0', 2, { canaryRef: 'try' })],
   },
+  'two sets and a canary on one machine: the canary decides, and the higher priority speaks behind it': {
+    input: {
+      ...works,
+      claims: [claim({ waves: [wave({})] }), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })],
+      marks: [mark({})],
+    },
+    desired: [order('2.0', 2, { setRef: 'gpu', canaryRef: 'try' })],
+  },
   'when the mark is gone the version stays until a wave of the set comes': {
     input: {
       current: [order('2.0', 2, { canaryRef: 'try' })],
