@@ -15,6 +15,7 @@ const ARTIFACTS = '/mnt/artifacts'
 const AGENT = '/mnt/agent'
 /** The network is shared with this machine: a port that nobody else has. */
 const PORT = 39_100
+const ETCD_PORT = 39_379
 const EXPORTER = 'node-exporter'
 const UNIT = `kubenode-${EXPORTER}.service`
 
@@ -74,6 +75,36 @@ const runtimeRelease = (version: string, program: Buffer): Release =>
     },
   })
 
+const etcd = (version: string, program: Buffer): Release =>
+  release(bench.publisher, {
+    component: 'etcd',
+    version,
+    entries: [{ name: 'bin/etcd', content: program, mode: 0o755 }],
+    spec: {
+      install: { unpack: { path: '/opt/etcd' } },
+      service: {
+        exec: '/opt/etcd/bin/etcd',
+        args: [
+          '--data-dir=/var/lib/etcd-of-test',
+          `--listen-client-urls=http://127.0.0.1:${ETCD_PORT}`,
+          `--advertise-client-urls=http://127.0.0.1:${ETCD_PORT}`,
+          `--listen-peer-urls=http://127.0.0.1:${ETCD_PORT + 1}`,
+        ],
+        restart: 'Always',
+        killMode: 'Group',
+      },
+      probes: [
+        {
+          name: 'health',
+          http: { port: ETCD_PORT, path: '/health', tls: false },
+          interval: '1s',
+          timeout: '2s',
+          settle: '1s',
+        },
+      ],
+    },
+  })
+
 interface Order {
   readonly name: string
   readonly version: string
@@ -125,7 +156,8 @@ beforeAll(async () => {
     unpackedDeb('bookworm', 'containerd'),
     unpackedDeb('bookworm', 'runc'),
   ]
-  if (old === undefined || young === undefined || runtime.includes(undefined)) {
+  const stores = [unpackedDeb('bookworm', 'etcd-server'), unpackedDeb('trixie', 'etcd-server')]
+  if (old === undefined || young === undefined || [...runtime, ...stores].includes(undefined)) {
     why = 'Debian’s packages cannot be fetched'
     return
   }
@@ -142,6 +174,8 @@ beforeAll(async () => {
   await bench.publish(runtimeRelease('1.6.20', containerd))
   // Another version as far as anybody can tell, and one that works.
   await bench.publish(runtimeRelease('1.6.21', Buffer.concat([containerd, Buffer.from([0])])))
+  await bench.publish(etcd('3.4.23', programOf(stores[0] ?? '', 'usr/bin/etcd')))
+  await bench.publish(etcd('3.5.16', programOf(stores[1] ?? '', 'usr/bin/etcd')))
   await bench.publish(exporter('2.0.0', '#!/bin/sh\nexit 1\n'))
   await bench.publish(exporter('2.0.1', '#!/bin/sh\nexec sleep 1000\n'))
 }, 180_000)
@@ -226,6 +260,35 @@ describe('an agent on a host with systemd', () => {
     )
   })
 
+  test('upgrades an etcd that keeps what was written to it', async () => {
+    const call = async (path: string, body: unknown): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${ETCD_PORT}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+      })
+      return response.text()
+    }
+    const key = Buffer.from('kept').toString('base64')
+    await order('etcd', '3.4.23')
+    await reaches('etcd', 'Healthy', '3.4.23')
+    await call('/v3/kv/put', { key, value: key })
+    await order('etcd', '3.5.16')
+    await reaches('etcd', 'Healthy', '3.5.16')
+    expect(await (await fetch(`http://127.0.0.1:${ETCD_PORT}/version`)).text()).toContain('"etcdserver":"3.5.')
+    expect(await call('/v3/kv/range', { key })).toContain(`"value":"${key}"`)
+  })
+
+  test('S22 the agent listens nowhere but on the loopback', () => {
+    const main = mainPid('kubenode-agent')
+    const own = new Set([main, machine().run('pgrep', '-P', main).out.trim()])
+    const listening = machine()
+      .run('ss', '-Hltnup')
+      .out.split('\n')
+      .filter((l) => [...own].some((pid) => l.includes(`pid=${pid},`)))
+    for (const line of listening) expect(line).toMatch(/\s(127\.\d+\.\d+\.\d+|\[::1\]):\d+\s/)
+    expect(systemctl('show', '-p', 'ProtectClock', '--value', 'kubenode-agent')).toBe('yes')
+  })
+
   test('takes a runtime over as it runs, and its container outlives the upgrade', async () => {
     const { root } = machine()
     for (const path of ['bin/sleep', 'lib64/ld-linux-x86-64.so.2', 'lib/x86_64-linux-gnu/libc.so.6']) {
@@ -264,6 +327,8 @@ describe('an agent on a host with systemd', () => {
     expect(mainPid('containerd')).not.toBe(before)
     expect(tasks()).toMatch(new RegExp(`c1\\s+${container}\\s+RUNNING`))
     expect(readFileSync(join(root, 'usr/lib/systemd/system/containerd.service'), 'utf8')).not.toContain('KubeNode')
+    // As the first process of its own it ignores TERM, and a reboot would wait a minute and a half for it.
+    machine().run('ctr', 'task', 'kill', '-s', 'KILL', 'c1')
   })
 
   test('survives the end of the agent, and a reboot', async () => {
