@@ -117,6 +117,10 @@ async function order(name: string, version: string, isFirst = false): Promise<vo
   const permit = `p-${name}-${attempt}`
   if (!isFirst) await bench.permit(permit, 'SwitchComponent', 'Granted')
   wanted.set(name, { name, version, attempt, ...(isFirst ? {} : { switch: { attempt, permit } }) })
+  await declare()
+}
+
+async function declare(): Promise<void> {
   const object = {
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'Machine',
@@ -276,6 +280,22 @@ describe('an agent on a host with systemd', () => {
     await reaches('etcd', 'Healthy', '3.5.16')
     expect(await (await fetch(`http://127.0.0.1:${ETCD_PORT}/version`)).text()).toContain('"etcdserver":"3.5.')
     expect(await call('/v3/kv/range', { key })).toContain(`"value":"${key}"`)
+  })
+
+  test('takes away what the Machine does not name any more, with its unit', async () => {
+    wanted.delete('etcd')
+    await declare()
+    await eventually(
+      'the end of etcd',
+      () => bench.component('etcd'),
+      (c) => c === undefined,
+    )
+    const left = ['/etc/systemd/system/kubenode-etcd.service', '/opt/etcd'].map(
+      (p) => machine().run('ls', '-d', p).code,
+    )
+    expect([systemctl('is-active', 'kubenode-etcd'), ...left]).toEqual(['inactive', 2, 2])
+    // What it kept is nobody's to throw away.
+    expect(machine().run('ls', '/var/lib/etcd-of-test/member').code).toBe(0)
   })
 
   test('S22 the agent listens nowhere but on the loopback', () => {
