@@ -121,7 +121,10 @@ const pause = {
 const heldSeen = (s: Seen): Seen => ({ ...s, hold: pause })
 
 const refused = (code: number): ApiError =>
-  new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message: 'machines are full' }, { action: 'create', target: 'a machine' })
+  new ApiError(
+    { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message: 'machines are full' },
+    { action: 'create', target: 'a machine' },
+  )
 
 /** Silent, with a provider that does not know it any more. */
 const zombie = (id: string): Machine => {
