@@ -79,6 +79,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
     await parts.detection.start()
     await parts.metrics?.start()
     parts.drift.start()
+    await parts.frozen.start()
     await obeyKept(parts)
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
@@ -154,6 +155,7 @@ async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {
 
 async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   const { jobs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
+  parts.frozen.close()
   await jobs.close()
   await drift.close()
   machineWriter.close()

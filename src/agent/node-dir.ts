@@ -22,8 +22,8 @@ export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
 export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
 /** A provider that finds this file restarts the node with another boot id. */
 export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-requested')
-/** While it exists, no repair step is begun. Works without the API server. */
-export const killSwitchFile = (d: NodeDir): string => join(d.path, 'repairs-off')
+/** While it exists, nothing on the node is disrupted by us. Works without the API server. */
+export const frozenFile = (d: NodeDir): string => join(d.path, 'frozen')
 
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')

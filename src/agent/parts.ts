@@ -22,7 +22,8 @@ import { RunningPrograms } from './drift/running.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
-import { rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
+import { frozenCondition, FrozenWatch, readFrozen } from './frozen.ts'
+import { frozenFile, rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
 import { AgentMetrics } from './metrics/agent-metrics.ts'
 import { MetricsServer } from './metrics/server.ts'
 import { loopbackAddress } from './node/address.ts'
@@ -81,6 +82,7 @@ export interface Parts {
   readonly metrics: MetricsServer | undefined
   readonly drift: DriftWatch
   readonly jobs: JobWatches
+  readonly frozen: FrozenWatch
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
 }
@@ -142,6 +144,7 @@ export function buildParts(o: PartsOptions): Parts {
         component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
       }),
     readNodePending: () => nodeObject.isPending(),
+    isNodeFrozen: async () => (await readFrozen(files, dir)) !== undefined,
     look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),
     onChange: () => {
       board.look()
@@ -182,6 +185,13 @@ export function buildParts(o: PartsOptions): Parts {
     board,
     components: () => problemsOf(components, supervisor),
   })
+  const frozen = new FrozenWatch({
+    ...base,
+    onChange: () => {
+      for (const worker of components.workers) worker.wake()
+      machineWriter.touch()
+    },
+  })
   const machineWriter: StatusWriter<KubeObject> = new StatusWriter<KubeObject>({
     ...base,
     name: 'Machine',
@@ -192,6 +202,7 @@ export function buildParts(o: PartsOptions): Parts {
         version,
         publicKey: session.sealing.publicKey,
         components: components.reports(),
+        conditions: [frozenCondition(frozen.frozen, frozenFile(dir))].flatMap((c) => c ?? []),
       }),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     write: async (object) => {
@@ -255,6 +266,7 @@ export function buildParts(o: PartsOptions): Parts {
     detection,
     metrics,
     jobs,
+    frozen,
     machineWriter,
     nodeWriter,
   }

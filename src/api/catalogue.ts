@@ -37,6 +37,7 @@ export const CONDITIONS = {
   Reconciling: entry('Something is being done towards the spec right now.', 'False', 'progress'),
   Stalled: entry('Nothing further will happen until a person changes something.', 'False', 'progress'),
   Paused: entry('An OperationalHold keeps this object as it is.', 'False', 'holds'),
+  Frozen: entry('A file on the node forbids its agent every disruption.', 'False', 'holds'),
   AgentReachable: entry("The agent's lease is being renewed.", 'True', 'machine-lost'),
   NodeReady: entry("The Node's own Ready condition, as last seen.", 'True', 'machine-lost'),
   ComponentsHealthy: entry('Every desired component is at its version and passes its probes.', 'True', 'components'),
@@ -127,7 +128,7 @@ export const REASONS = {
   RecoveryExempt: because('permits', 'A recovery costs nothing in this gate.'),
   // holds
   HoldPause: because('holds', 'A Pause hold names this object.'),
-  HoldFreeze: because('holds', 'A Freeze hold covers this object.'),
+  HoldFreeze: because('holds', 'A Freeze hold covers this object, or a file on the node does.'),
   HoldPin: because('holds', 'A Pin hold keeps it on a revision.'),
   HoldAbort: because('holds', 'An Abort hold ended it.'),
   HoldRetry: because('holds', 'A Retry hold lets a blocked revision be tried again.'),

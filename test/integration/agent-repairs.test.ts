@@ -67,18 +67,18 @@ test('S21 evidence, a cleaned disk and a script, one after the other, each once'
   expect(['old', 'young'].map((n) => existsSync(join(root, 'tmp', n)))).toEqual([isSkipped, true])
 })
 
-test('S21 nothing is run under a permit for something else, nor while repairs are off', async () => {
+test('S21 nothing is run under a permit for something else, nor while the node is frozen', async () => {
   rmSync(ran)
   await bench.permit('other', 'Reboot', 'Granted')
   await bench.permit('again', 'RunScript', 'Granted')
   await bench.job('wrong-permit', [script], 'other')
-  writeFileSync(join(bench.nodeFolder, 'repairs-off'), '')
+  writeFileSync(join(bench.nodeFolder, 'frozen'), '')
   await bench.job('off', [script], 'again')
   const asked = (path: string) => (): number => bench.server.requests.filter((r) => r.path.includes(path)).length
   await bench.listJobs(['off'])
   await eventually('a watch of the job', asked('name%3Doff'), (n) => n > 0)
   expect(await steps('off')).toEqual([])
-  rmSync(join(bench.nodeFolder, 'repairs-off'))
+  rmSync(join(bench.nodeFolder, 'frozen'))
   await bench.listJobs(['wrong-permit', 'off'])
   await eventually(
     'the job that was held back',

@@ -54,6 +54,9 @@ const newVersion = { version: '1.1.0', attempt: 2 }
 const ordered = { ...newVersion, switch: { attempt: 2, permit: 'p' } }
 const granted = { kind: 'Granted', permit: 'p' } as const
 
+const onFrozen = { isNodeFrozen: true }
+const HELD = 'waits for the node is frozen by a file on it; kubenode thaw --node-folder takes it away'
+
 const said = ({ action, waiting, requeueAfterMs }: ComponentPlan): string => {
   if (action !== undefined) return action.kind
   return `waits for ${waiting}${requeueAfterMs === undefined ? '' : `, ${requeueAfterMs} ms`}`
@@ -191,6 +194,24 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ['a repair asks for a reinstall', { asked: 'Reinstall' }, 'Reinstall'],
   ['a repair asks while a switch is open', { asked: 'Restart', record: opened('Probing'), order: ordered }, 'Commit'],
   ['not named any more', { order: undefined }, 'Uninstall'],
+  ['frozen node: ordered and granted', { record: staged, order: ordered, permit: granted, ...onFrozen }, HELD],
+  ['frozen node: a first install', { record: firstInstall, isNodePending: true, ...onFrozen }, HELD],
+  ['frozen node: a new version', { order: newVersion, ...onFrozen }, 'Stage'],
+  [
+    'frozen node: a switch that was cut off',
+    { record: opened('Switching'), order: ordered, ...onFrozen },
+    'ContinueSwitch',
+  ],
+  ['frozen node: probing, settled', { record: opened('Probing'), order: ordered, ...onFrozen }, 'Commit'],
+  ['frozen node: probing, crashed', { record: opened('Probing'), process: 'Crashed', ...onFrozen }, 'RollBack'],
+  ['frozen node: crashed', { process: 'Crashed', ...onFrozen }, 'Start'],
+  ['frozen node: a process that somebody stopped', { process: 'Frozen', ...onFrozen }, 'Degrade'],
+  [
+    'frozen node: a repair asks for a restart',
+    { asked: 'Restart', ...onFrozen },
+    'waits for nothing: it is as declared',
+  ],
+  ['frozen node: not named any more', { order: undefined, ...onFrozen }, HELD],
 ]
 
 test.each(CASES)('%s', (_what, more, says) => {
@@ -233,11 +254,11 @@ describe('whatever is seen', () => {
       isNodePending: fc.constantFrom(undefined, true, false),
       missingRequirement: fc.constantFrom(undefined, 'x'),
       staging: fc.constantFrom(undefined, newVersion),
+      asked: fc.constantFrom(undefined, 'Restart', 'Reinstall'),
     } as const)
     .map(({ state, target, current, stagedSlot, phase, hasRecord, verdict, isSettled, ...rest }) => ({
       ...rest,
       stageBackoffMs: 0,
-      asked: undefined,
       probes: { verdict, isSettled },
       record: hasRecord
         ? record({
@@ -268,6 +289,17 @@ describe('whatever is seen', () => {
     )
   })
 
+  test('a frozen node begins no disruption; what is open goes on as on any other', () => {
+    fc.assert(
+      fc.property(anySeen, (s) => {
+        const plan = planComponent({ ...s, isNodeFrozen: true })
+        if (s.record?.open === undefined) expect(DISRUPTS.has(plan.action?.kind ?? 'Start')).toBe(false)
+        else expect(plan).toEqual(planComponent(s))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   test('without any reading nothing that runs is disrupted', () => {
     fc.assert(
       fc.property(anySeen, (s) => {
@@ -279,6 +311,7 @@ describe('whatever is seen', () => {
           isNodePending: undefined,
           process: 'Running',
           probes: { verdict: 'Unknown', isSettled: false },
+          asked: undefined,
         }
         const { action } = planComponent(blind)
         // What was begun under a permit is finished or taken back; nothing else is touched.

@@ -45,6 +45,8 @@ export interface ComponentSeen {
   readonly asked: 'Restart' | 'Reinstall' | undefined
   /** What runs or lies there is not what was installed, and only a switch to a fresh copy changes that. */
   readonly isDrifted?: boolean
+  /** Somebody on the node forbids every disruption; what was begun may end, and what has crashed may run again. */
+  readonly isNodeFrozen?: boolean
 }
 
 export type ComponentAction =
@@ -73,6 +75,8 @@ export interface ComponentPlan {
 /** Permits are read again this often while an order waits for one that is not Granted. */
 const PERMIT_RETRY_MS = 5_000
 
+const NODE_IS_FROZEN = 'the node is frozen by a file on it; kubenode thaw --node-folder takes it away'
+
 const act = (action: ComponentAction): ComponentPlan => ({ action })
 const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
   action: undefined,
@@ -86,6 +90,7 @@ export function planComponent(seen: ComponentSeen): ComponentPlan {
   if (!seen.isOrderKnown) return planHealth(seen) ?? wait('the Machine was never read')
   if (order === undefined) {
     if (record === undefined) return wait('the Machine does not name it')
+    if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
     return act({ kind: 'Uninstall', reason: 'the Machine does not name it any more' })
   }
   // What was asked for under a permit, and what has crashed, comes before what is new.
@@ -152,6 +157,7 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
     return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
+  if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
   if (seen.missingRequirement !== undefined) return wait(seen.missingRequirement)
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)
@@ -185,13 +191,13 @@ function planFirstInstall(seen: ComponentSeen, staged: Slot): ComponentPlan {
   })
 }
 
-function planAsked({ asked, record }: ComponentSeen): ComponentPlan | undefined {
-  if (asked === undefined || record?.current === undefined) return undefined
+function planAsked({ asked, record, isNodeFrozen }: ComponentSeen): ComponentPlan | undefined {
+  if (asked === undefined || record?.current === undefined || isNodeFrozen === true) return undefined
   return act({ kind: asked, reason: 'a repair with a granted permit asked for it' })
 }
 
 /** Keeps what is in use running. */
-function planHealth({ record, process, brakeMs }: ComponentSeen): ComponentPlan | undefined {
+function planHealth({ record, process, brakeMs, isNodeFrozen }: ComponentSeen): ComponentPlan | undefined {
   if (record?.current === undefined) return undefined
   switch (process) {
     case 'NoService':
@@ -203,6 +209,8 @@ function planHealth({ record, process, brakeMs }: ComponentSeen): ComponentPlan 
     case 'Crashed':
       return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Start', reason: 'it crashed' })
     case 'Frozen':
+      // Whoever stopped it to look at it wrote the file so that it stays as it is.
+      if (isNodeFrozen === true) return wait(NODE_IS_FROZEN)
       return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Restart', reason: 'it is frozen' })
     default:
       return assertNever(process)

@@ -29,6 +29,8 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
   readonly look: (probe: Probe, component: string) => Promise<ProbeAnswer>
+  /** Whether somebody on the node forbids every disruption; absent where nobody can. */
+  readonly isNodeFrozen?: () => Promise<boolean>
   /** The first requirement that other components do not meet. */
   readonly missingRequirement: (spec: MachineComponentSpec) => string | undefined
   /** Something that others may want to know has changed. */
@@ -51,6 +53,7 @@ const STAGE_FIRST_MS = 1_000
 const STAGE_MOST_MS = 300_000
 /** After an action failed for a reason that may pass. */
 const ACT_RETRY_MS = 2_000
+const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on it' }
 const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
 export class ComponentWorker {
@@ -215,6 +218,8 @@ export class ComponentWorker {
     const spec = await this.#specInUse(record)
     const reading = spec?.service === undefined ? 'NoService' : processes.reading(this.component)
     this.#watchProbes(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
+    const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
+    if (isNodeFrozen) this.#refuseAsks()
     return {
       isOrderKnown: this.#order.known,
       order: this.#order.order,
@@ -229,7 +234,13 @@ export class ComponentWorker {
       staging: this.#staging?.target,
       asked: this.#asks[0]?.kind,
       isDrifted: this.#drift !== undefined,
+      isNodeFrozen,
     }
+  }
+
+  /** A step that was told that it failed must not take effect when the node thaws. */
+  #refuseAsks(): void {
+    for (const ask of this.#asks.splice(0)) ask.done(REFUSED)
   }
 
   async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
@@ -418,6 +429,10 @@ export class ComponentWorker {
     try {
       const request = { component: this.component, target, generation: generationAfter(record.current) }
       const { slot } = await this.#deps.stage(request, new AbortController().signal)
+      if ((await this.#deps.isNodeFrozen?.()) === true) {
+        ask.done(REFUSED)
+        return
+      }
       this.#reinstalling = ask
       await this.#switcher.beginAgain(slot)
       if (this.record?.open === undefined)

@@ -8,7 +8,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { MemoryFiles, type CrashMode } from '../files/memory.ts'
-import { killSwitchFile, nodeDir } from '../node-dir.ts'
+import { frozenFile, nodeDir } from '../node-dir.ts'
 import type { StepPorts } from './steps.ts'
 import { JobWorker } from './worker.ts'
 
@@ -164,15 +164,15 @@ test('S21 nothing is begun that the API server does not know of', async () => {
   expect([world.asks, world.told]).toEqual([1, ['Succeeded']])
 })
 
-test('S21 the kill switch holds without the API server, and letting it go lets the step begin', async () => {
+test('S21 a frozen node begins no step, without the API server too, and goes on when it thaws', async () => {
   const world = new World(restart)
   const files = new MemoryFiles()
   await files.makeFolder(dir.path)
-  const writer = await files.create(killSwitchFile(dir), 0o600)
+  const writer = await files.create(frozenFile(dir), 0o600)
   await writer.close()
   await runAgent(world, files)
   expect(world.asks).toBe(0)
-  await files.remove(killSwitchFile(dir))
+  await files.remove(frozenFile(dir))
   await runAgent(world, files)
   expect(world.asks).toBe(1)
 })

@@ -20,7 +20,7 @@ export interface JobSeen {
   readonly busy: number | undefined
   /** This very process has asked for a reboot. */
   readonly isRebootAsked: boolean
-  readonly isKilled: boolean
+  readonly isNodeFrozen: boolean
   /** How long the machine has run. */
   readonly upMs: number
 }
@@ -50,6 +50,7 @@ export const AGENT_OPERATIONS: Partial<
 
 const MAX_ATTEMPTS = 3
 const RETRY_MS = 5_000
+const NODE_IS_FROZEN = 'the node is frozen by a file on it'
 
 const wait = (waiting: string, requeueAfterMs?: number): JobPlan => ({
   action: undefined,
@@ -101,7 +102,7 @@ function rebootStill(seen: JobSeen, open: StepRecord): JobPlan {
     return { action: { kind: 'Conclude', step: { ...open, outcome: 'Failed', output }, reason: 'no reboot came' } }
   }
   if (seen.isRebootAsked || operation?.reboot === undefined) return wait('the reboot', RETRY_MS)
-  if (seen.isKilled) return wait('the kill switch is on', RETRY_MS)
+  if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef
   if (permit === undefined) return wait('the permit', RETRY_MS)
   if (seen.permit?.permit !== permit) return { action: { kind: 'ReadPermit', permit, reason: 'a reboot was cut off' } }
@@ -134,7 +135,7 @@ function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPla
   const said = stepOf(seen, index)
   if (name === undefined || ours === undefined || (said !== undefined && said.executor !== 'Agent'))
     return wait(`step ${index}, which somebody else does`)
-  if (seen.isKilled) return wait('the kill switch is on', RETRY_MS)
+  if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef
   if (permit === undefined) return wait('the permit')
   const reading = seen.permit?.permit === permit ? seen.permit : undefined

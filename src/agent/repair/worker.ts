@@ -13,7 +13,8 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { PermitReading } from '../components/plan.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { jobFile, killSwitchFile, type NodeDir } from '../node-dir.ts'
+import { readFrozen } from '../frozen.ts'
+import { jobFile, type NodeDir } from '../node-dir.ts'
 import { readPermit } from '../permits.ts'
 import { AGENT_OPERATIONS, operationName, planJob, type JobAction, type JobOperation } from './plan.ts'
 import { parseJobRecord, withStep, type JobRecord, type StepRecord } from './record.ts'
@@ -41,7 +42,7 @@ const PERMIT_FRESH_MS = 3_000
 const MAX_OUTPUT = 2_048
 /** Of one step, whatever its job allows. */
 const MAX_STEP_MS = 3_600_000
-const KILL_SWITCH_MS = 1_000
+const FROZEN_LOOK_MS = 1_000
 
 export class JobWorker {
   readonly #deps: JobDeps
@@ -110,7 +111,7 @@ export class JobWorker {
       busy: this.#busyStep,
       isRebootAsked: this.#isRebootAsked,
       upMs: uptime() * 1_000,
-      isKilled: (await files.stat(killSwitchFile(dir))) !== undefined,
+      isNodeFrozen: (await readFrozen(files, dir)) !== undefined,
     })
     this.#permit = undefined
     if (plan.action === undefined) {
@@ -191,7 +192,7 @@ export class JobWorker {
     return this.#report(job)
   }
 
-  /** Ends with its time, or with the kill switch: no step keeps its slot for ever. */
+  /** Ends with its time, or when the node is frozen: no step keeps its slot for ever. */
   async #do(job: RemedyOperationJob, operation: JobOperation, name: string): ReturnType<typeof doStep> {
     const { clock, files, dir, ports } = this.#deps
     const stop = new AbortController()
@@ -201,9 +202,9 @@ export class JobWorker {
     )
     let look: { cancel(): void } | undefined
     const watch = (): void => {
-      look = clock.after(KILL_SWITCH_MS, () => {
-        void files.stat(killSwitchFile(dir)).then((found) => {
-          if (found !== undefined) stop.abort(new Error('the kill switch was put on'))
+      look = clock.after(FROZEN_LOOK_MS, () => {
+        void readFrozen(files, dir).then((found) => {
+          if (found !== undefined) stop.abort(new Error(`the node was frozen: ${found.why}`))
           else if (!isOver) watch()
         })
       })

@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
 import type { ComponentOrder } from '../components/plan.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { HostFacts } from '../node/facts.ts'
@@ -26,6 +26,8 @@ export interface MachineLook {
   /** To which secret values for this machine are sealed. */
   readonly publicKey?: string
   readonly components: readonly ComponentReport[]
+  /** Those that are the agent's to say. */
+  readonly conditions?: readonly Condition[]
 }
 
 const MAX_MESSAGE = 200
@@ -58,7 +60,7 @@ export const machineStatus = ({ components, ...look }: MachineLook): KubeObject 
   )
 
 export const machineStatusWith = (
-  { name, facts, version, publicKey }: Omit<MachineLook, 'components'>,
+  { name, facts, version, publicKey, conditions = [] }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
   foreign: readonly string[] = [],
 ): KubeObject => ({
@@ -70,6 +72,7 @@ export const machineStatusWith = (
     agent: { version, ...(publicKey === undefined ? {} : { publicKey }) },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(conditions.length === 0 ? {} : { conditions }),
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })

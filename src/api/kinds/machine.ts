@@ -206,6 +206,7 @@ export const machine = defineKind({
     'Cordoned',
     'Drained',
     'Paused',
+    'Frozen',
   ],
   example: {
     metadata: { name: 'prod-1-worker-0007', labels: { 'kubenode.io/pool': 'workers' } },

@@ -1,6 +1,8 @@
-// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one thing in it, and lets it go on again.
+// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one thing in it, and lets it go on again. With a node's folder, on that node
+// alone and without any server.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
@@ -8,10 +10,18 @@ import { type ServerOptions, connect, withServer } from './inspect.ts'
 interface FreezeOptions extends ServerOptions {
   readonly reason: string
   readonly for: string
+  readonly nodeFolder?: string
 }
 
 interface ThawOptions extends ServerOptions {
   readonly all?: boolean
+  readonly nodeFolder?: string
+}
+
+/** A file on a node holds that node, and until it is taken away. */
+function refuseBeside(isGiven: boolean, what: string): void {
+  if (!isGiven) return
+  throw new KubeNodeError('KN1337', `cannot use --node-folder together with ${what}: leave one of them out`)
 }
 
 export function register(program: Command, io: Io): void {
@@ -23,7 +33,20 @@ export function register(program: Command, io: Io): void {
     .argument('[what]', 'what to freeze; the whole cluster when left out')
     .requiredOption('--reason <text>', 'why, for those who find everything standing still')
     .option('--for <duration>', 'how long; it ends by itself', '4h')
+    .option('--node-folder <folder>', 'only the node whose agent has this folder, by a file there; asks no server')
   withServer(freezing).action(async (what: string | undefined, options: FreezeOptions) => {
+    if (options.nodeFolder !== undefined) {
+      refuseBeside(what !== undefined, `${what}`)
+      refuseBeside(freezing.getOptionValueSource('for') !== 'default', '--for: the file stays until it is taken away')
+      const { freezeNode } = await import('../hold/node-file.ts')
+      const author = io.env['SUDO_USER'] ?? io.env['USER'] ?? 'unknown'
+      const file = await freezeNode(options.nodeFolder, { reason: options.reason, author }, systemClock.now())
+      io.out(printable(`frozen: ${file}\n`))
+      io.err(
+        'what runs goes on; nothing is switched or repaired there until kubenode thaw, or until the file is gone\n',
+      )
+      return
+    }
     const { freeze, freezeHold, whoAmI } = await import('../hold/freeze.ts')
     const wish = { what, reason: options.reason, for: options.for }
     // What was mistyped is said before anybody is asked.
@@ -44,7 +67,16 @@ export function register(program: Command, io: Io): void {
     .description('take a freeze back')
     .argument('[what]', 'what was frozen; the whole cluster when left out')
     .option('--all', 'take back every freeze, whoever made it')
+    .option('--node-folder <folder>', 'only the node whose agent has this folder, by its file; asks no server')
   withServer(thawing).action(async (what: string | undefined, options: ThawOptions) => {
+    if (options.nodeFolder !== undefined) {
+      refuseBeside(what !== undefined, `${what}`)
+      refuseBeside(options.all === true, '--all')
+      const { thawNode } = await import('../hold/node-file.ts')
+      const file = await thawNode(options.nodeFolder)
+      io.out(file === undefined ? 'nothing was frozen here\n' : printable(`thawed: ${file}\n`))
+      return
+    }
     const { freezeTarget, thaw } = await import('../hold/freeze.ts')
     freezeTarget(what)
     const client = await connect(options, io)

@@ -1,0 +1,99 @@
+// The break-glass file: while `frozen` lies in the node's folder nothing on the node is disrupted by us, whether anybody else can be reached or not.
+// What cannot be told counts as frozen.
+import { timestamp, type Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Condition } from '#schema/object.ts'
+import type { Files } from './files/port.ts'
+import { frozenFile, type NodeDir } from './node-dir.ts'
+
+export interface Frozen {
+  /** What the file says, or why it cannot be read. */
+  readonly why: string
+  /** When the file was written; undefined when that cannot be told. */
+  readonly sinceMs: number | undefined
+}
+
+/** People write a line; whatever else lies there freezes too, and is not read. */
+const MOST_BYTES = 4_096
+const MOST_SHOWN = 100
+
+export async function readFrozen(files: Files, dir: NodeDir): Promise<Frozen | undefined> {
+  const path = frozenFile(dir)
+  try {
+    const found = await files.stat(path)
+    if (found === undefined) return undefined
+    const isText = found.kind === 'File' && found.size > 0 && found.size <= MOST_BYTES
+    const text = isText ? ((await files.read(path)) ?? Buffer.alloc(0)).toString('utf8') : ''
+    return { why: firstLine(text) || 'it says no reason', sinceMs: found.modifiedMs }
+  } catch (e) {
+    return { why: `whether it is there cannot be told: ${firstLine(messageOf(e))}`, sinceMs: undefined }
+  }
+}
+
+const firstLine = (text: string): string => {
+  const [line = ''] = text.replaceAll(/[^\P{Cc}\n]/gu, ' ').split('\n')
+  return [...line.trim()].slice(0, MOST_SHOWN).join('')
+}
+
+/** For the Machine; undefined while nothing is frozen. */
+export const frozenCondition = (frozen: Frozen | undefined, path: string): Condition | undefined =>
+  frozen === undefined
+    ? undefined
+    : {
+        type: 'Frozen',
+        status: 'True',
+        reason: 'HoldFreeze',
+        message: `by ${path} on the node: ${frozen.why}`.slice(0, MOST_MESSAGE),
+        lastTransitionTime: timestamp(frozen.sinceMs ?? 0),
+      }
+
+const MOST_MESSAGE = 200
+/** One look is one question to the file system; a person who takes the file away sees things go on at once. */
+const LOOK_EVERY_MS = 1_000
+
+export interface FrozenWatchDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onChange: () => void
+}
+
+/** What the status says. Who is about to disrupt something reads the file itself, right before. */
+export class FrozenWatch {
+  readonly #deps: FrozenWatchDeps
+  #frozen: Frozen | undefined
+  #timer: { cancel(): void } | undefined
+  #isClosed = false
+
+  constructor(deps: FrozenWatchDeps) {
+    this.#deps = deps
+  }
+
+  get frozen(): Frozen | undefined {
+    return this.#frozen
+  }
+
+  async look(): Promise<void> {
+    const { files, dir, clock, log, onChange } = this.#deps
+    const read = await readFrozen(files, dir)
+    const before = this.#frozen
+    // Without a time of its own it is as old as our knowledge of it.
+    const now = read && { ...read, sinceMs: read.sinceMs ?? before?.sinceMs ?? clock.now() }
+    this.#frozen = now
+    if (this.#isClosed || (before?.why === now?.why && before?.sinceMs === now?.sinceMs)) return
+    log.warn(now === undefined ? 'node thawed' : 'node frozen', { file: frozenFile(dir), reason: now?.why ?? 'gone' })
+    onChange()
+  }
+
+  async start(): Promise<void> {
+    await this.look()
+    if (!this.#isClosed) this.#timer = this.#deps.clock.after(LOOK_EVERY_MS, () => void this.start())
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+  }
+}
