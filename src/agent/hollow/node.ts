@@ -72,6 +72,7 @@ export class HollowNode {
   #isAdopting = false
   #isSilent = false
   #isClosed = false
+  #isBack = false
   #beat: { cancel(): void } | undefined
   #telling: { cancel(): void } | undefined
 
@@ -134,7 +135,11 @@ export class HollowNode {
     if (this.#components === undefined) return void (this.#seen && this.#adopt())
     this.#obeySeen()
     this.#machineWriter.touch()
-    this.#nodeWriter?.touch()
+    const { leaseMs } = this.#o
+    if (leaseMs === undefined) return undefined
+    this.#isBack = true
+    this.#beat?.cancel()
+    void this.#renew(leaseMs)
     return undefined
   }
 
@@ -308,6 +313,9 @@ export class HollowNode {
       await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease))).catch(
         (error: unknown) => log.warn('lease not renewed', { machine, error }),
       )
+    // Whoever watches over Nodes may have called it Unknown meanwhile, up to the moment of this renewal.
+    if (this.#isBack) this.#nodeWriter?.again()
+    this.#isBack = false
     if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
   }
 }

@@ -39,7 +39,7 @@ export interface Scale {
 
 export const FULL_SCALE: Scale = { machines: 200, some: 60, limit: 20 }
 /** For replays with real processes, many at once on one server. */
-export const SMALL_SCALE: Scale = { machines: 10, some: 6, limit: 3 }
+export const SMALL_SCALE: Scale = { machines: 6, some: 5, limit: 2 }
 
 /** What a story needs of the world; the simulator's is one, a cluster of real processes is another. */
 export interface Stage {

@@ -5,6 +5,10 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Commit } from '#kube/fake/revisions.ts'
 
+const QUIET: ReadonlySet<string> = new Set(['Requested', 'Released'])
+/** What a person would ask about; the rest is the ordinary course of a step. */
+const TOLD: ReadonlySet<string> = new Set(['ZoneOutage', 'RevisionFailed', 'Paused'])
+
 export class Teller {
   readonly #lines: string[] = []
   /** What many machines do one after the other is told as one. */
@@ -21,22 +25,23 @@ export class Teller {
   }
 
   hear(commit: Commit): void {
-    const { kind, object, previous, type } = commit
-    if (kind === 'kubenode.io/operationpermits') this.#permit(type, object as OperationPermit, previous as never)
+    const { kind, object, previous } = commit
+    if (kind === 'kubenode.io/operationpermits') this.#permit(object as OperationPermit, previous as never)
     else if (kind === 'kubenode.io/machinecomponentsets') this.#set(object as MachineComponentSet, previous as never)
     else if (kind === 'kubenode.io/componentcanaries') this.#canary(object as ComponentCanary, previous as never)
     else if (kind === 'kubenode.io/machines' && previous !== undefined)
       this.#machine(object as Machine, previous as Machine)
   }
 
-  #permit(type: string, { spec, status }: OperationPermit, before: OperationPermit | undefined): void {
+  /** That it was asked for and that its slots are free again says nothing that the grant and the machines do not say. */
+  #permit({ spec, status }: OperationPermit, before: OperationPermit | undefined): void {
+    const { phase } = status ?? {}
+    if (phase === undefined || phase === before?.status?.phase || QUIET.has(phase)) return
     const what = `${spec.operations.join(', ')}${spec.component === undefined ? '' : ` to ${spec.component.version}`}`
-    if (type === 'ADDED')
-      this.#say(
-        `${spec.requester.kind} asks: ${what}, ${machines(spec.targets.length)}${spec.recovery ? ', a recovery' : ''}`,
-      )
-    if (status?.phase !== undefined && status.phase !== before?.status?.phase)
-      this.#say(`the Defender: ${status.phase}, ${what}, ${machines(spec.targets.length)}`)
+    this.#count(
+      `${phase}, ${what}, for the ${spec.requester.kind}${spec.recovery ? ', a recovery' : ''}`,
+      spec.targets.length,
+    )
   }
 
   #set({ spec, status }: MachineComponentSet, before: MachineComponentSet | undefined): void {
@@ -46,10 +51,11 @@ export class Teller {
     for (const b of status?.revisions?.blocked ?? [])
       if (before?.status?.revisions?.blocked?.some((o) => o.since === b.since) !== true)
         this.#say(`the revision is blocked: ${b.reason}`)
-    const word = (s: MachineComponentSet | undefined) =>
-      `the set is ${s?.status?.phase}${s?.status?.waitingFor === undefined ? '' : `, waits for ${s.status.waitingFor.predicate}`}`
-    if (word({ ...({ spec, status } as MachineComponentSet) }) !== word(before))
-      this.#say(word({ spec, status } as MachineComponentSet))
+    const word = (s: MachineComponentSet['status']) => {
+      const waits = s?.waitingFor?.predicate ?? ''
+      return `the set is ${s?.phase}${TOLD.has(waits) ? `, waits for ${waits}` : ''}`
+    }
+    if (word(status) !== word(before?.status)) this.#say(word(status))
   }
 
   #canary({ status }: ComponentCanary, before: ComponentCanary | undefined): void {
@@ -67,11 +73,11 @@ export class Teller {
     if (status?.phase === 'Lost' && before.status?.phase !== 'Lost') this.#count('Lost')
   }
 
-  #count(what: string): void {
-    if (this.#many?.what === what) this.#many.count++
+  #count(what: string, by = 1): void {
+    if (this.#many?.what === what) this.#many.count += by
     else {
       this.#flush()
-      this.#many = { what, count: 1 }
+      this.#many = { what, count: by }
     }
   }
 
