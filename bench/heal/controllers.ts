@@ -5,7 +5,9 @@ import { type RemedyPlan, plan } from '#controllers/remedy/plan.ts'
 import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
 import type { Seen } from '#controllers/remedy/seen.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { systemClock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -34,9 +36,14 @@ export async function startControllers(
   let writes = 0
   const client = new Proxy<KubeClient>(plain, {
     get(target, name) {
-      if (WRITES.has(name)) writes++
       const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      if (typeof value !== 'function') return value
+      if (!WRITES.has(name)) return value.bind(target) as unknown
+      return (...args: readonly unknown[]) => {
+        // Counts of a rule are told once for all its nodes, however many there are.
+        if (!isObject(args[0]) || args[0]['kind'] !== nodeRemedier.kind) writes++
+        return value.apply(target, args) as unknown
+      }
     },
   })
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger, metrics: createMetrics() }
