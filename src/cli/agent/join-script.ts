@@ -1,0 +1,23 @@
+// Pure: the first program that runs on a host. A host below the floor cannot even start Node, so what it lacks is said in plain shell.
+import { FLOOR } from '#agent/preflight/floor.ts'
+
+const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor
+
+/** Compares `major.minor` as one number: 4.18 is 4018. */
+export const joinScript = (): string => `#!/bin/sh
+# Makes this host a node of a cluster: join.sh BUNDLE
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+number() { echo "$1" | awk -F'[.-]' '{ print $1 * 1000 + $2 }'; }
+kernel=$(uname -r)
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ print $2 }')
+if [ "$(number "$kernel")" -lt ${number(FLOOR.kernel)} ]; then
+  echo "KN8004: cannot join: this host has Linux $kernel, and the agent needs ${FLOOR.kernel.join('.')} or newer; upgrade the host first" >&2
+  exit 1
+fi
+if [ "$(number "\${glibc:-0.0}")" -lt ${number(FLOOR.glibc)} ]; then
+  echo "KN8004: cannot join: this host has glibc \${glibc:-of another kind}, and the agent needs ${FLOOR.glibc.join('.')} or newer; upgrade the host first" >&2
+  exit 1
+fi
+LD_LIBRARY_PATH=$here/lib exec "$here/bin/node" "$here/agent.mjs" join "$@"
+`
