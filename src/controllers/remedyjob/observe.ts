@@ -1,10 +1,8 @@
 // Reads one job and what it rests on: from the caches for every look, and from the server for what lets something happen.
-import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -12,57 +10,20 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { drainPlan, podsOn } from '#nodeops/drain.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
-import {
-  type ActiveRule,
-  type ControllerRevision,
-  RuleBook,
-  controllerRevisionType,
-} from '#nodeops/rules/active-rule.ts'
-import { type NodeView, isAskable, nodeUidOf, nodeView } from '#nodeops/rules/node-view.ts'
+import { type ActiveRule, RuleBook } from '#nodeops/rules/active-rule.ts'
+import { type NodeView, isAskable, nodeView } from '#nodeops/rules/node-view.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { judge } from '#nodeops/rules/since.ts'
 import { ageMs } from '#policy/reading.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
-import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
+import { requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './moves.ts'
+import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { type Operation, operationName } from './operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
 import { type FaultReading, type JobStep, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
-
-export interface JobCaches {
-  readonly jobs: SharedInformer<RemedyOperationJob>
-  readonly permits: SharedInformer<OperationPermit>
-  readonly nodes: SharedInformer<Node>
-  readonly machines: SharedInformer<Machine>
-  readonly remediers: SharedInformer<NodeRemedier>
-  readonly revisions: SharedInformer<ControllerRevision>
-  readonly holds: SharedInformer<OperationalHold>
-}
-
-export const BY_NODE = 'remedyjob/node'
-export const BY_MACHINE = 'remedyjob/machine'
-export const BY_RULE = 'remedyjob/rule'
-const BY_INCIDENT = 'remedyjob/incident'
-const BY_NODE_UID = 'remedyjob/node-uid'
-
-export const cachesOf = (informers: Informers): JobCaches => ({
-  jobs: informers.of(remedyOperationJob, {
-    indexes: {
-      [BY_NODE]: (j) => [j.spec.node.uid],
-      [BY_MACHINE]: (j) => (j.spec.machine === undefined ? [] : [j.spec.machine]),
-      [BY_RULE]: (j) => [j.spec.remedierRef.name],
-      [BY_INCIDENT]: (j) => [j.spec.incident],
-    },
-  }),
-  permits: informers.of(operationPermit),
-  nodes: informers.of(nodeType),
-  machines: informers.of(machineType, { indexes: { [BY_NODE_UID]: nodeUidOf } }),
-  remediers: informers.of(nodeRemedier),
-  revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
-  holds: informers.of(operationalHold),
-})
 
 /** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
 export const GATHER_MS = 1_000

@@ -3,7 +3,7 @@ import type { Node } from '#nodeops/objects.ts'
 import type { NodeView } from '#nodeops/rules/node-view.ts'
 import { Peers } from '#nodeops/rules/peers.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
-import type { JobCaches } from './observe.ts'
+import type { JobCaches } from './caches.ts'
 
 const WORDS = new WeakMap<CompiledRule, ReadonlySet<string>>()
 
