@@ -5,7 +5,10 @@ import { firstEnd } from './holds.ts'
 import { isRemote } from './inspections.ts'
 import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'
+import { hasSecrets } from './revisions.ts'
+import { SECRET_LOOK_MS } from '#nodeops/secret-values.ts'
 import type { Wave } from './seen.ts'
+import { emptyUntil } from './waiting.ts'
 
 /** While something is at work: often enough to renew its permit twice before it runs out. */
 const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
@@ -14,7 +17,7 @@ const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
 const AFTER_MS = 50
 
-export function nextLook({ seen, now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
+export function nextLook({ seen, members, now, holds, opening }: Context, waves: readonly Wave[]): number | undefined {
   const moments: number[] = []
   const hasRemote = seen.set.spec.rollout.inspections?.some((i) => isRemote(i) || i.podProbe !== undefined) === true
   for (const wave of waves.filter(isOpen)) {
@@ -22,9 +25,11 @@ export function nextLook({ seen, now, holds, opening }: Context, waves: readonly
     else moments.push(now + (hasRemote && wave.phase !== 'Planned' ? Looker.againMs : WAITING_MS))
     if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''))
   }
+  if (hasSecrets(seen.set)) moments.push(now + SECRET_LOOK_MS)
   const end = firstEnd(holds, now)
   if (end !== undefined) moments.push(end)
+  if (members.length === 0) moments.push(emptyUntil(seen.set.status?.waitingFor))
   if (opening.nextAt !== undefined) moments.push(opening.nextAt)
-  const known = moments.filter((m) => !Number.isNaN(m))
+  const known = moments.filter(Number.isFinite)
   return known.length === 0 ? undefined : Math.max(AFTER_MS, Math.min(...known) - now + AFTER_MS)
 }

@@ -7,7 +7,7 @@ import { type Context, closedFor, isOpen } from './context.ts'
 import { rivalFor } from './members.ts'
 import type { Problem } from './problem.ts'
 import type { Blocked, Status, Wave } from './seen.ts'
-import { type Wait, waitingSince } from './waiting.ts'
+import { type Wait, waitingSince, emptyUntil } from './waiting.ts'
 
 const MOST_WAVES = 64
 const MOST_LISTED = 200
@@ -255,7 +255,7 @@ function conditionsOf(
 }
 
 /** What nothing but a person mends. A reading that is missing comes back by itself. */
-function stallOf({ problem, members }: Context, { blocks, waves }: Progress): Problem | undefined {
+function stallOf({ problem, members, seen, now }: Context, { blocks, waves }: Progress): Problem | undefined {
   if (problem !== undefined && problem.reason !== 'SafetyReadingUnknown') return problem
   const [blocked] = blocks
   if (blocked !== undefined && !waves.some(isOpen))
@@ -263,7 +263,7 @@ function stallOf({ problem, members }: Context, { blocks, waves }: Progress): Pr
       reason: 'RevisionFailed',
       message: `${blocked.component}: ${blocked.reason}; declare another version (git revert), or retry it`,
     }
-  if (members.length === 0)
+  if (members.length === 0 && now >= emptyUntil(seen.set.status?.waitingFor))
     return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }
   return undefined
 }

@@ -21,3 +21,10 @@ export function waitingSince(before: WaitingFor | undefined, wait: Wait, now: nu
   const since = isSame && Date.parse(before.since) <= now ? before.since : timestamp(now)
   return { predicate: wait.predicate, seen, since, unblock: fit(wait.unblock) }
 }
+
+/** One commit declares a set and the machines for it: they may take so long to appear before the selector is called wrong. */
+const MACHINES_WITHIN_MS = 120_000
+
+/** Until when a set that has waited for machines is only waiting; it never ends for one that has not begun to wait. */
+export const emptyUntil = (waiting: { readonly predicate: string; readonly since?: string } | undefined): number =>
+  waiting?.predicate === 'NoMachines' ? Date.parse(waiting.since ?? '') + MACHINES_WITHIN_MS : Infinity
