@@ -28,7 +28,8 @@ export function nextLook({ seen, members, now, holds, opening }: Context, waves:
   if (hasSecrets(seen.set)) moments.push(now + SECRET_LOOK_MS)
   const end = firstEnd(holds, now)
   if (end !== undefined) moments.push(end)
-  if (members.length === 0) moments.push(emptyUntil(seen.set.status?.waitingFor))
+  const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity
+  if (emptyEnd > now) moments.push(emptyEnd)
   if (opening.nextAt !== undefined) moments.push(opening.nextAt)
   const known = moments.filter(Number.isFinite)
   return known.length === 0 ? undefined : Math.max(AFTER_MS, Math.min(...known) - now + AFTER_MS)
