@@ -81,7 +81,10 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
+    // Never listed nor watched: only what an object names is read.
     core(['secrets'], [...WRITE, 'get', 'delete']),
+    // Secret values that are sealed for one machine each.
+    core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
     // Pods that inspect a step of a rollout; they get no account.
     core(['pods'], ['create']),
   ],
@@ -220,6 +223,14 @@ const agents: RoleEntry = {
   ],
 }
 
+/** Sealed values: whose they are not, they are of no use to. By name only. */
+const agentValues: RoleEntry = {
+  name: 'kubenode:agents:values',
+  namespace: SYSTEM_NAMESPACE,
+  subjects: AGENTS,
+  rules: [core(['configmaps'], ['get'])],
+}
+
 const agentLeases = (namespace: string): RoleEntry => ({
   name: 'kubenode:agents',
   namespace,
@@ -243,6 +254,7 @@ export const ROLES: readonly RoleEntry[] = [
   defenderNodeLeases,
   agents,
   agentLeases(SYSTEM_NAMESPACE),
+  agentValues,
   agentLeases(NODE_LEASES),
   bootstrappers,
   ...PROGRAMS.map(election),

@@ -38,6 +38,8 @@ export const LABELS = {
   probeOf: 'kubenode.io/probe-of',
   /** On bootstrap-token Secrets that the machine controller made. */
   joinToken: 'kubenode.io/join-token',
+  /** On objects that hold secret values sealed for one machine. */
+  sealed: 'kubenode.io/sealed',
 } as const
 
 export const ANNOTATIONS = {
@@ -47,6 +49,9 @@ export const ANNOTATIONS = {
   cordon: 'kubenode.io/cordon-owners',
   /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */
   machine: 'kubenode.io/machine',
+  /** On an object with sealed values: the name of the key that opens them, and what configurations call the values. */
+  sealedTo: 'kubenode.io/sealed-to',
+  sealedIn: 'kubenode.io/sealed-in',
   /** On a ControllerRevision of a set: which of its components failed, and what was seen, as JSON. */
   blocked: 'kubenode.io/blocked',
   /** On a Node: keys of labels, annotations and taints that the machine controller put there, as JSON. */

@@ -7,7 +7,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
-import { silentLogger } from '#lib/log.ts'
+import { type Logger, silentLogger } from '#lib/log.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
@@ -21,7 +21,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
-import type { ControllerContext } from '#controllers/module.ts'
+import type { ControllerContext, ControllerModule } from '#controllers/module.ts'
 
 const kinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
@@ -41,14 +41,22 @@ export interface WorldOptions {
   readonly providers?: Readonly<Record<string, Provider>>
   /** Also what lists hosts and listens to providers. */
   readonly withParts?: boolean
+  /** Beside machine and machineset. */
+  readonly modules?: readonly ControllerModule[]
+  readonly log?: Logger
 }
 
-export async function machineWorld({ providers = {}, withParts = false }: WorldOptions = {}) {
+export async function machineWorld({
+  providers = {},
+  withParts = false,
+  modules = [],
+  log = silentLogger,
+}: WorldOptions = {}) {
   const clock = new VirtualClock()
   const random = seededRandom(7)
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds })
   const client = fake.client({ actor: 'controllers' })
-  const informers = createInformers({ client, clock, random, log: silentLogger })
+  const informers = createInformers({ client, clock, random, log })
   const hosts = new Map<string, MemoryHost>()
   const cloud = new MemoryProvider({ clock, name: 'process', hosts })
   let refusal: string | undefined
@@ -66,7 +74,7 @@ export async function machineWorld({ providers = {}, withParts = false }: WorldO
     informers,
     clock,
     random,
-    log: silentLogger,
+    log,
     metrics: createMetrics(),
     events: { record: () => undefined, flush: async () => undefined },
     config: {
@@ -80,7 +88,7 @@ export async function machineWorld({ providers = {}, withParts = false }: WorldO
       },
     },
   }
-  const running = [machineModule, machineSetModule].map((module) => module.setup(context))
+  const running = [machineModule, machineSetModule, ...modules].map((module) => module.setup(context))
   for (const c of running.flatMap((r) => r.controllers)) c.start()
   informers.start()
   stops.push(() => void informers.stop())

@@ -93,7 +93,7 @@ async function readConfig(deps: StageDeps, component: string, name: string): Pro
       retry: 'later',
     })
   const { spec } = found
-  if (spec.component !== component || configDigest(spec.values) !== spec.digest)
+  if (spec.component !== component || configDigest(spec.values, spec.secrets) !== spec.digest)
     throw new KubeNodeError(
       'KN8017',
       `cannot configure ${component}: ComponentConfig ${name} is not what its digest says`,

@@ -5,19 +5,64 @@ import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
-import { componentName, objectName, sha256 } from '../fields.ts'
+import { componentName, objectName, secretRef, sha256 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 export const MAX_CONFIG_BYTES = 256 * 1024
 
-/** SHA-256 of the canonical values: equal values have one name. */
-export const configDigest = (values: JsonObject): string =>
-  createHash('sha256').update(canonicalJson(values)).digest('hex')
+/** A secret value as a configuration names it: where it goes, which objects hold it sealed, and where it came from. */
+export interface SecretPlace {
+  readonly path: string
+  readonly sealedIn?: string
+  readonly secret?: { readonly name: string; readonly key?: string }
+}
+
+/** SHA-256 of the canonical values, and of what is said of the secret ones: equal configurations have one name. */
+export function configDigest(values: JsonObject, secrets: readonly SecretPlace[] = []): string {
+  const hash = createHash('sha256').update(canonicalJson(values))
+  if (secrets.length > 0) {
+    const said = secrets
+      .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+      .map(({ path, sealedIn = null }) => [path, sealedIn])
+    // Canonical JSON has no line ends: values alone never look like this.
+    hash.update(`\n${canonicalJson(said)}`)
+  }
+  return hash.digest('hex')
+}
+
+/** What a set or a canary asks for, as far as it makes a configuration. */
+export interface ConfiguredComponent {
+  readonly name: string
+  readonly values?: JsonObject | undefined
+  readonly secretRefs?: readonly { readonly path: string }[] | undefined
+  /** The secret values as they were found; without this those of `secretRefs` are not known yet. */
+  readonly sealed?: readonly SecretPlace[] | undefined
+}
+
+export interface Rendered {
+  /** Of the ComponentConfig. */
+  readonly object: string
+  readonly digest: string
+  readonly values: JsonObject
+  readonly secrets: readonly SecretPlace[]
+  /** False: a secret value was not found, and nothing of this name is ever made. */
+  readonly isWhole: boolean
+}
+
+/** Undefined when there is nothing to configure. */
+export function renderedConfig({ name, values, secretRefs = [], sealed }: ConfiguredComponent): Rendered | undefined {
+  if (values === undefined && secretRefs.length === 0) return undefined
+  const secrets: readonly SecretPlace[] =
+    secretRefs.length === 0 ? [] : (sealed ?? secretRefs.map(({ path }) => ({ path })))
+  const digest = configDigest(values ?? {}, secrets)
+  const isWhole = secretRefs.length === 0 || sealed !== undefined
+  return { object: configObjectName(name, digest), digest, values: values ?? {}, secrets, isWhole }
+}
 
 const spec = immutable(
   obj('The rendering. Nothing in it ever changes.', {
     component: componentName('The component that it configures.'),
-    digest: sha256('SHA-256 of the canonical JSON of the values.'),
+    digest: sha256('SHA-256 of the canonical JSON of the values and of the places of secret ones.'),
     values: freeform('Values for the templates of the files.', { maxBytes: MAX_CONFIG_BYTES }),
     secrets: optional(
       mapList(
@@ -25,6 +70,7 @@ const spec = immutable(
         obj('One secret value.', {
           path: str('Where it appears among the values.', { min: 1, max: 253 }),
           sealedIn: optional(objectName('Start of the name of the sealed objects.')),
+          secret: optional(secretRef('Where it came from.')),
         }),
         { keys: ['path'], max: 32 },
       ),
@@ -52,7 +98,7 @@ export const componentConfig = defineKind({
     {
       name: 'the digest is that of the values',
       findings: ({ spec: s }) => {
-        const digest = configDigest(s.values)
+        const digest = configDigest(s.values, s.secrets)
         return digest === s.digest
           ? []
           : [{ pointer: 'spec/digest', message: 'is not the digest of the values', allowed: digest }]

@@ -36,6 +36,8 @@ export interface SurveyInput {
   readonly rules: Rules
   /** Why the component cannot go to its target beside what runs on a machine. */
   readonly incompatible: (runs: string) => string | undefined
+  /** The target has secret values, which are sealed to a key that the machine's agent published. */
+  readonly needsKey?: boolean
   /** Machines of slices that wait for a permit or switch, of any component of the set. */
   readonly reserved: ReadonlySet<string>
   /** `decidedBy` is the set that the machine has the component from. */
@@ -146,9 +148,12 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
 }
 
-function judgeSound({ name, runs }: Reading, { refused, incompatible }: SurveyInput): Verdict {
+const NO_KEY = 'its agent has published no key to which secret values could be sealed'
+
+function judgeSound({ name, runs, machine }: Reading, { refused, incompatible, needsKey }: SurveyInput): Verdict {
   const no = refused.get(name)
   if (no !== undefined) return { skipped: no }
+  if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
   const unmet = incompatible(runs)
   return unmet === undefined ? 'Sound' : { unmet }
 }

@@ -1,7 +1,6 @@
 // The rendered configurations that machines refer to: one ComponentConfig for each set of values, named by its digest.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { componentConfig, configDigest } from '#api/kinds/component-config.ts'
-import { configObjectName } from '#lib/names.ts'
+import { type Rendered, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
 import type { SetAction } from './actions.ts'
 import type { ControllerRevision, WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
@@ -11,29 +10,34 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
   const wanted = new Map(
     [...set.spec.components, ...revisions.flatMap((r) => r.data?.components ?? [])].flatMap((c) => configOf(c) ?? []),
   )
-  return [...wanted].flatMap(([object, { name, values, digest }]) =>
+  return [...wanted].flatMap(([object, { name, rendered }]) =>
     configs.has(object)
       ? []
       : [
           {
             kind: 'CreateConfig' as const,
             reason: `values of ${name} are rendered`,
-            config: {
-              apiVersion: API_GROUP_VERSION,
-              kind: componentConfig.kind,
-              metadata: { name: object },
-              spec: { component: name, digest, values },
-            },
+            config: configFor(name, rendered),
           },
         ],
   )
 }
 
-function configOf({ name, values }: WantedComponent) {
-  if (values === undefined) return undefined
-  const digest = configDigest(values)
-  return [[configObjectName(name, digest), { name, values, digest }]] as const
+function configFor(name: string, { object, digest, values, secrets }: Rendered) {
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: componentConfig.kind,
+    metadata: { name: object },
+    spec: { component: name, digest, values, ...(secrets.length > 0 && { secrets }) },
+  }
+}
+
+/** What lacks a secret value is not made: machines must not take it for the whole. */
+function configOf(wanted: WantedComponent) {
+  const rendered = renderedConfig(wanted)
+  if (rendered === undefined || !rendered.isWhole) return undefined
+  return [[rendered.object, { name: wanted.name, rendered }]] as const
 }
 
 export const configNames = (components: readonly WantedComponent[]): readonly string[] =>
-  components.flatMap((c) => configOf(c)?.map(([object]) => object) ?? [])
+  components.flatMap((c) => renderedConfig(c)?.object ?? [])

@@ -14,7 +14,14 @@ import type { Problem } from './problem.ts'
 import { problemOf } from './problems.ts'
 import type { Reading } from './reading.ts'
 import { recentlyRefused } from './refused.ts'
-import { type ControllerRevision, newRevision, revisionNameOf } from './revisions.ts'
+import {
+  type ControllerRevision,
+  type Target,
+  isSameTarget,
+  newRevision,
+  revisionNameOf,
+  targetOf,
+} from './revisions.ts'
 import type { Rules } from './rules.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
@@ -199,6 +206,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       revisions,
       rules,
       incompatible,
+      needsKey: needsKey(track.target, revisions),
       reserved,
       claimedByOther,
       heldBy,
@@ -210,6 +218,13 @@ export function surveysOf(context: Context): readonly Survey[] {
   // Machine by machine: what one says of its components lies close together.
   for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
   return surveyors.map((s) => s.survey())
+}
+
+function needsKey(target: Target | undefined, { update, current }: Revisions): boolean {
+  if (target?.config === undefined) return false
+  return [update, current]
+    .flatMap((r) => r?.data?.components ?? [])
+    .some((c) => c.name === target.component && (c.secretRefs ?? []).length > 0 && isSameTarget(targetOf(c), target))
 }
 
 /** Machines that are down for any reason, or may be because of a slice of ours. */

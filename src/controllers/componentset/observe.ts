@@ -6,16 +6,18 @@ import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Pod, nodeType, podType } from '#nodeops/objects.ts'
+import type { SecretValues } from '#nodeops/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './configs.ts'
 import { wantedLooks } from './inspections.ts'
 import type { Looker } from './looker.ts'
 import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
-import { type ControllerRevision, controllerRevisionType } from './revisions.ts'
+import { type ControllerRevision, type WantedComponent, controllerRevisionType, hasSecrets } from './revisions.ts'
 import type { Seen } from './seen.ts'
 import type { ServerVersion } from './server-version.ts'
 
@@ -51,22 +53,24 @@ export interface ObserveTools {
   readonly client: KubeClient
   readonly looker: Looker
   readonly serverVersion: ServerVersion
+  readonly secretValues: SecretValues
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion }: ObserveTools,
+  { caches, client, looker, serverVersion, secretValues }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
 ): Promise<Seen | undefined> {
   requireFresh(Object.values(caches))
-  const set = caches.sets.get(name)
-  if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined
-  const uid = set.metadata.uid ?? ''
+  const found = caches.sets.get(name)
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+  const uid = found.metadata.uid ?? ''
+  const recorded = caches.revisions.byIndex(BY_OWNER, uid)
+  const { set, missingSecret } = await withSecrets(found, recorded, secretValues, signal)
   const permits = new Map(caches.permits.byIndex(BY_REQUESTER, uid).map((p) => [p.metadata.name ?? '', p]))
   for (const permit of await missing(set, permits, client, signal)) permits.set(permit.metadata.name ?? '', permit)
-  const revisions = caches.revisions.byIndex(BY_OWNER, uid)
-  const inPlay = [...set.spec.components, ...revisions.flatMap((r) => r.data?.components ?? [])]
+  const inPlay = [...set.spec.components, ...recorded.flatMap((r) => r.data?.components ?? [])]
   const needsVersion = inPlay.some(
     (c) => caches.components.get(componentObjectName(c.name, c.version))?.spec.skew !== undefined,
   )
@@ -74,7 +78,7 @@ export async function observe(
   const probePods = looker.can.podProbe ? await probePodsOf(set, client, signal) : undefined
   return {
     set,
-    revisions,
+    revisions: recorded,
     machines: caches.machines.list(),
     nodes: caches.nodes,
     permits,
@@ -85,9 +89,49 @@ export async function observe(
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
     canInspect: looker.can,
     looks: looker.read({ name, uid }, wantedLooks(set)),
+    ...(missingSecret !== undefined && { missingSecret }),
     ...(apiServer !== undefined && { apiServer }),
     ...(probePods !== undefined && { probePods }),
   }
+}
+
+/** What secret values are now is part of what is declared: another value is another revision. One that is gone leaves it at what it was. */
+async function withSecrets(
+  set: MachineComponentSet,
+  recorded: readonly ControllerRevision[],
+  values: SecretValues,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly set: MachineComponentSet; readonly missingSecret?: string }> {
+  if (!hasSecrets(set)) return { set }
+  const withComponents = (components: readonly WantedComponent[]) => ({ ...set, spec: { ...set.spec, components } })
+  const components: WantedComponent[] = []
+  for (const component of set.spec.components) {
+    if ((component.secretRefs ?? []).length === 0) components.push(component)
+    else {
+      const found = await values.places(component, signal)
+      if (found.kind === 'Missing') {
+        const before = lastAsDeclared(set, recorded)
+        const missingSecret = `${component.name} ${component.version}: ${found.why}`
+        return { set: before === undefined ? set : withComponents(before), missingSecret }
+      }
+      components.push({ ...component, sealed: found.sealed })
+    }
+  }
+  return { set: withComponents(components) }
+}
+
+/** Of the newest revision that declares the same but for what the secret values were. */
+function lastAsDeclared(
+  { spec }: MachineComponentSet,
+  recorded: readonly ControllerRevision[],
+): readonly WantedComponent[] | undefined {
+  const plain = (wanted: WantedComponent) => {
+    const { sealed: _, ...rest } = wanted
+    return rest
+  }
+  return recorded
+    .toSorted((a, b) => b.revision - a.revision)
+    .find((r) => jsonEqual((r.data?.components ?? []).map(plain), spec.components))?.data?.components
 }
 
 /** Only of sets that inspect with pods: nobody else has any. */

@@ -35,6 +35,12 @@ export function problemOf(
       }
     specs.push(component.spec)
   }
+  if (seen.missingSecret !== undefined)
+    return {
+      reason: 'ReferenceMissing',
+      message: `a secret value is not to be had for ${seen.missingSecret}`,
+      unblock: 'the Secret has it, or the reference is corrected',
+    }
   return circle(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewOf(specs, seen.apiServer)
 }
 

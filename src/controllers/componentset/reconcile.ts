@@ -6,6 +6,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
@@ -50,7 +51,8 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const inspector = parts.inspector ?? createInspector(context.config.inspections ?? {})
   const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
   const serverVersion = new ServerVersion(client, () => clock.now())
-  const observing = { caches, client, looker, serverVersion }
+  const secretValues = new SecretValues({ client, clock })
+  const observing = { caches, client, looker, serverVersion, secretValues }
   const planning = parts.plan ?? plan
   const acting = parts.act ?? act
   const memos = new Map<string, ReadingMemo>()

@@ -1,14 +1,19 @@
 // Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
 import { createHash } from 'node:crypto'
 import type { MachineComponentSet, MachineComponentSetSpec } from '#api/kinds/machine-component-set.ts'
-import { configDigest } from '#api/kinds/component-config.ts'
+import { type SecretPlace, renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { canonicalJson } from '#lib/json.ts'
-import { configObjectName } from '#lib/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
-export type WantedComponent = MachineComponentSetSpec['components'][number]
+/** With `sealed`, what its secret values were when they were looked at: other values are another revision. */
+export type WantedComponent = MachineComponentSetSpec['components'][number] & {
+  readonly sealed?: readonly SecretPlace[]
+}
+
+export const hasSecrets = ({ spec }: MachineComponentSet): boolean =>
+  spec.components.some((c) => (c.secretRefs ?? []).length > 0)
 
 export interface ControllerRevision extends KubeObject {
   readonly data?: { readonly components: readonly WantedComponent[] }
@@ -37,10 +42,10 @@ export interface Target {
   readonly config: string | undefined
 }
 
-export const targetOf = ({ name, version, values }: WantedComponent): Target => ({
-  component: name,
-  version,
-  config: values === undefined ? undefined : configObjectName(name, configDigest(values)),
+export const targetOf = (wanted: WantedComponent): Target => ({
+  component: wanted.name,
+  version: wanted.version,
+  config: renderedConfig(wanted)?.object,
 })
 
 export const removalOf = (component: string): Target => ({ component, version: '', config: undefined })

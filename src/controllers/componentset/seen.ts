@@ -11,7 +11,9 @@ import type { ReadingMemo } from './members.ts'
 import type { ControllerRevision } from './revisions.ts'
 
 export interface Seen {
+  /** Components with secret values say in `sealed` what the values are now, unless `missingSecret` says why not. */
   readonly set: MachineComponentSet
+  readonly missingSecret?: string
   /** Those that the set owns. */
   readonly revisions: readonly ControllerRevision[]
   /** All machines of the cluster: the selector is applied by the plan. */

@@ -13,6 +13,7 @@ import { cordon, uncordon } from '#nodeops/cordon.ts'
 import { drainPass } from '#nodeops/drain.ts'
 import { type Node, nodeType, podType } from '#nodeops/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import type { SecretValues } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
@@ -23,7 +24,8 @@ import type { KubeObject } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
 import { handedBackNode, syncedNode } from './node-sync.ts'
-import { type Secret, secretType } from './objects.ts'
+import { type ConfigMap, type Secret, configMapType, secretType } from './objects.ts'
+import { sealedObjects } from './sealing.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
 import { TOKEN_TRIES, isTokenOf, tokenExpiresAt, tokenFor, tokenId, tokenKey, tokenSecret, tokenText } from './token.ts'
 
@@ -34,6 +36,7 @@ export interface MachineTools {
   readonly providers: Readonly<Record<string, Provider>>
   readonly cluster: string
   readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
+  readonly secretValues: SecretValues
   /** Fit for secrets, unlike `random`. */
   readonly randomBytes: (count: number) => Uint8Array
 }
@@ -66,6 +69,10 @@ export async function act(
       return provision(tools, machine, node, signal)
     case 'DeleteToken':
       return deleteExactly(client, secretType, action.token, { signal }).then(goneIsDone)
+    case 'Seal':
+      return sealValues(tools, machine, action, signal)
+    case 'DeleteSealed':
+      return deleteExactly(client, configMapType, action.object, { signal }).then(goneIsDone)
     case 'WriteComponents':
       return writeComponents(tools, machine, action, signal)
     case 'SyncNode':
@@ -234,6 +241,25 @@ async function writeComponents(
   }
   const { providerID, address } = machine.spec
   return applySpec(client, machine, { providerID, address, components }, signal)
+}
+
+/** The values are read here, sealed and written; nothing else of us ever holds them. */
+async function sealValues(
+  { client, secretValues }: MachineTools,
+  machine: Machine,
+  { config, publicKey }: Extract<MachineAction, { readonly kind: 'Seal' }>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { component, secrets = [] } = config.spec
+  const values = await secretValues.valuesAt(component, secrets, signal)
+  if (typeof values === 'string') return outdated(values)
+  for (const object of sealedObjects(config, machine, publicKey, values)) {
+    const written = await outcomeOf(() =>
+      client.apply<ConfigMap>(configMapType, object, { fieldManager, force: true, signal }),
+    )
+    if (written.kind !== 'Applied') return written
+  }
+  return applied
 }
 
 /** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */

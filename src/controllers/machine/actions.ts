@@ -1,4 +1,5 @@
 // What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
+import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type CordonClaim, cordonOwners } from '#nodeops/cordon.ts'
@@ -7,7 +8,7 @@ import { type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { ComponentReport } from './desired-components.ts'
-import type { Secret } from './objects.ts'
+import type { ConfigMap, Secret } from './objects.ts'
 import type { Order } from './orders.ts'
 import type { Seen } from './seen.ts'
 
@@ -23,6 +24,9 @@ export type MachineAction =
       readonly given: readonly Order[]
       readonly reason: string
     }
+  /** The secret values of one configuration, to the key that was seen. */
+  | { readonly kind: 'Seal'; readonly config: ComponentConfig; readonly publicKey: string; readonly reason: string }
+  | { readonly kind: 'DeleteSealed'; readonly object: ConfigMap; readonly reason: string }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
   /** Pods of a DaemonSet that are of an older template; without a permit only on a node that takes no pods yet. */
   | {

@@ -1,10 +1,9 @@
 // Turns sets, their revisions and canaries into what they say about one machine. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
-import { configDigest } from '#api/kinds/component-config.ts'
+import { type ConfiguredComponent, type SecretPlace, renderedConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { isObject } from '#lib/json.ts'
-import { configObjectName } from '#lib/names.ts'
+import { type JsonObject, isObject } from '#lib/json.ts'
 import { type LabelSelector, matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -23,11 +22,11 @@ export const controllerRevisionType: ResourceType<ControllerRevision> = {
   namespaced: true,
 }
 
-type Declared = MachineComponentSet['spec']['components'][number]
-
 /** The name of a configuration follows from its values; without values there is none. */
-function wantedOf({ name, version, values }: Pick<Declared, 'name' | 'version' | 'values'>): Wanted {
-  return { name, version, ...(values !== undefined && { config: configObjectName(name, configDigest(values)) }) }
+function wantedOf(declared: ConfiguredComponent & { readonly version: string }): Wanted {
+  const { name, version } = declared
+  const config = renderedConfig(declared)?.object
+  return { name, version, ...(config !== undefined && { config }) }
 }
 
 /** A selector that cannot be read matches nothing: machines stay as they are. */
@@ -67,11 +66,21 @@ function componentsIn(revision: ControllerRevision | undefined): readonly Wanted
   const data = revision?.data
   const components: unknown = isObject(data) ? data['components'] : undefined
   if (!Array.isArray(components)) return []
-  return components.filter(isObject).flatMap(({ name, version, values }) => {
+  return components.filter(isObject).flatMap(({ name, version, values, secretRefs, sealed }) => {
     if (typeof name !== 'string' || typeof version !== 'string') return []
-    return [wantedOf({ name, version, ...(isObject(values) && { values: values as NonNullable<Declared['values']> }) })]
+    return [
+      wantedOf({
+        name,
+        version,
+        ...(isObject(values) && { values: values as JsonObject }),
+        ...(Array.isArray(secretRefs) && { secretRefs: secretRefs.filter(isPlace) }),
+        ...(Array.isArray(sealed) && { sealed: sealed.filter(isPlace) }),
+      }),
+    ]
   })
 }
+
+const isPlace = (place: unknown): place is SecretPlace => isObject(place) && typeof place['path'] === 'string'
 
 const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
 

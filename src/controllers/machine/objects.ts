@@ -38,3 +38,15 @@ export const certificateRequestType: ResourceType<CertificateRequest> = {
   plural: 'certificatesigningrequests',
   namespaced: false,
 }
+
+export interface ConfigMap extends KubeObject {
+  readonly data?: { readonly [key: string]: string }
+}
+
+export const configMapType: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}

@@ -1,5 +1,6 @@
 // Reads a Machine and all that its plan rests on: caches, Leases, the provider, and the pods of a node that is to be emptied.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
+import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -14,6 +15,7 @@ import { podsOn } from '#nodeops/drain.ts'
 import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
+import type { SecretValues } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
@@ -21,7 +23,8 @@ import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from
 import type { Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
-import { type Secret, secretType } from './objects.ts'
+import { type ConfigMap, type Secret, configMapType, secretType } from './objects.ts'
+import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './sealing.ts'
 import {
   type HostSeen,
   type Seen,
@@ -50,12 +53,23 @@ export interface MachineCaches {
   readonly nodeLeases: SharedInformer<Lease>
   readonly holds: SharedInformer<OperationalHold>
   readonly machineSets: SharedInformer<MachineSet>
+  readonly configs: SharedInformer<ComponentConfig>
+  readonly sealed: SharedInformer<ConfigMap>
 }
 
 const BY_TARGET = 'machine/target'
 const BY_MACHINE = 'machine/name'
 
-export const machineOfToken = (token: Secret): string => token.metadata.annotations?.[ANNOTATIONS.machine] ?? ''
+const BY_SEALED = 'machine/sealed-in'
+
+const sealedInOf = ({ metadata }: ConfigMap): string => metadata.annotations?.[ANNOTATIONS.sealedIn] ?? ''
+
+/** Machines that have sealed values of a configuration. */
+export const machinesSealedFor = ({ sealed }: MachineCaches, { spec }: ComponentConfig): readonly string[] =>
+  (spec.secrets ?? []).flatMap((s) => sealed.byIndex(BY_SEALED, s.sealedIn ?? spec.component)).map(machineOfToken)
+
+export const machineOfToken = (token: Pick<Secret, 'metadata'>): string =>
+  token.metadata.annotations?.[ANNOTATIONS.machine] ?? ''
 
 export function cachesOf(informers: Informers): MachineCaches {
   return {
@@ -74,6 +88,13 @@ export function cachesOf(informers: Informers): MachineCaches {
     nodeLeases: informers.of(leaseType, { selection: { namespace: NODE_LEASES } }),
     holds: informers.of(operationalHold),
     machineSets: informers.of(machineSet),
+    configs: informers.of(componentConfig, {
+      indexes: { [BY_SEALED]: ({ spec }) => (spec.secrets ?? []).map((s) => s.sealedIn ?? spec.component) },
+    }),
+    sealed: informers.of(configMapType, {
+      selection: { namespace: SYSTEM_NAMESPACE, labelSelector: LABELS.sealed },
+      indexes: { [BY_MACHINE]: (o) => [machineOfToken(o)], [BY_SEALED]: (o) => [sealedInOf(o)] },
+    }),
   }
 }
 
@@ -85,6 +106,7 @@ export interface ObserveTools {
   readonly providers: Readonly<Record<string, Provider>>
   /** What the providers last said of all their hosts. */
   readonly hostLists: HostLists
+  readonly secretValues: SecretValues
   readonly now: () => number
 }
 
@@ -124,7 +146,33 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     definitions,
     pods: await podsOf(tools, about, permits, signal),
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
+    ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
   }
+}
+
+/** The Secrets are only asked about where something is to be sealed. */
+async function sealingOf(
+  { caches, secretValues }: ObserveTools,
+  machine: Machine,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<Pick<Seen, 'sealing' | 'idleSealed'>> {
+  const mine = caches.sealed.byIndex(BY_MACHINE, nameOf(machine)).filter((o) => isOfMachine(o, machine))
+  const idleSealed = mine.filter((o) => caches.configs.byIndex(BY_SEALED, sealedInOf(o)).length === 0)
+  const publicKey = sealingKeyOf(machine)
+  const sealing: SealingSeen[] = []
+  for (const name of names) {
+    const config = caches.configs.get(name)
+    if (config === undefined || (config.spec.secrets ?? []).length === 0) continue
+    const objectNamed = (object: string) => mine.find((o) => o.metadata.name === object)
+    const isSealed = publicKey !== undefined && isSealedFor(config, nameOf(machine), publicKey, objectNamed)
+    const values =
+      isSealed || publicKey === undefined
+        ? undefined
+        : await secretValues.valuesAt(config.spec.component, config.spec.secrets ?? [], signal)
+    sealing.push({ config, isSealed, ...(typeof values === 'string' && { missing: values }) })
+  }
+  return { ...(sealing.length > 0 && { sealing }), ...(idleSealed.length > 0 && { idleSealed }) }
 }
 
 /** One that names the machine, its node, its set or the whole cluster. */

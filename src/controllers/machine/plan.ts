@@ -3,6 +3,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
+import { SECRET_LOOK_MS } from '#nodeops/secret-values.ts'
 import { jsonEqual } from '#lib/json.ts'
 import {
   DELETE_OWNER,
@@ -21,6 +22,7 @@ import { syncedNode } from './node-sync.ts'
 import type { Secret } from './objects.ts'
 import { type Orders, planOrders } from './orders.ts'
 import { planDelete } from './plan-delete.ts'
+import { type SealingPlan, planSealing, sealingKeyOf } from './sealing.ts'
 import {
   type Seen,
   hadJoined,
@@ -53,9 +55,13 @@ export function plan(seen: Seen, now: number): MachinePlan {
   if (provision !== undefined) return onlyThen({ kind: 'Provision', reason: provision })
   const { components, orders } = componentsOf(seen)
   const workloads = workloadLooks(seen, now)
+  const publicKey = sealingKeyOf(seen.machine)
+  const sealing = planSealing(publicKey, seen.sealing ?? [], seen.idleSealed ?? [])
   const actions: MachineAction[] = [
     ...(hasJoined(seen) ? seen.tokens.map((t): MachineAction => deleteToken(t, 'the agent has joined')) : []),
     ...hostActions(seen),
+    // Before what names the configuration: the agent looks for the values as soon as it hears of it.
+    ...sealActions(sealing, publicKey),
     ...componentActions(seen, components, orders),
     ...workloads.flatMap((look) => replaceActions(seen, look)),
     ...cordonActions(seen, components, orders),
@@ -68,6 +74,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
     ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
     ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
+    ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
     ...(hasJoined(seen) ? [] : seen.tokens.map((t) => Math.max(1_000, tokenExpiresAt(t) - now))),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
   ].filter((ms) => ms !== undefined)
@@ -78,7 +85,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
     reports: workloads.map((look) => look.report),
     ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
     ...(drain === undefined
-      ? joinWait(seen)
+      ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
           doing: 'Draining' as const,
           waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' },
@@ -131,6 +138,25 @@ function heldBack(hold: OperationalHold, what: string, now: number): MachinePlan
   }
   return { actions: [], notices: [], waiting, requeueAfter: untilOver(hold, now) }
 }
+
+function sealActions({ toSeal, toDelete }: SealingPlan, publicKey: string | undefined): MachineAction[] {
+  return [
+    ...(publicKey === undefined ? [] : toSeal).map((config): MachineAction => ({
+      kind: 'Seal',
+      config,
+      publicKey: publicKey ?? '',
+      reason: `the machine gets secret values of ${config.spec.component}`,
+    })),
+    ...toDelete.map((object): MachineAction => ({
+      kind: 'DeleteSealed',
+      object,
+      reason: 'no configuration has these values any more',
+    })),
+  ]
+}
+
+const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
+  wait === undefined ? {} : { waiting: { predicate: 'ValuesSealed', ...wait } }
 
 /** An existing host joins when somebody runs a command there. The token in it is nothing for a status. */
 function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {

@@ -1,12 +1,14 @@
 // The Machine controller: observe, plan, act, status, wired; what wakes it; and the approver of certificates beside it.
 import { randomBytes } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS, agentLeaseName } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { matchesLabels } from '#kube/selector.ts'
+import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -20,7 +22,7 @@ import { createApprover } from './csr-approver.ts'
 import { Heartbeats, SILENT_AFTER_MS } from './heartbeats.ts'
 import { HostLists, hostListParts } from './host-lists.ts'
 import { orphanGauge } from './metrics.ts'
-import { type MachineCaches, cachesOf, machineOfToken, observe } from './observe.ts'
+import { type MachineCaches, cachesOf, machineOfToken, machinesSealedFor, observe } from './observe.ts'
 import { OrphanWatch } from './orphans.ts'
 import { plan } from './plan.ts'
 import { type Seen, isObserved } from './seen.ts'
@@ -38,8 +40,9 @@ function setup(context: ControllerContext): RunningModule {
   const beats = () => new Heartbeats(() => clock.monotonic())
   const hostLists = new HostLists(clock)
   const now = () => clock.now()
-  const observing = { client, caches, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
-  const tools: MachineTools = { client, clock, random, providers, cluster, join, randomBytes }
+  const secretValues = new SecretValues({ client, clock })
+  const observing = { client, caches, secretValues, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
+  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, randomBytes }
   const pace = new StatusPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
   const controller = new Controller({
@@ -165,6 +168,13 @@ function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, wake: (
     const token = now ?? before
     if (token !== undefined) wake(machineOfToken(token))
   })
+  caches.sealed.onChange((before, now) => wake(machineOfToken(now ?? before ?? { metadata: {} })))
+  caches.configs.onChange((before, now) => {
+    const config = now ?? before
+    if (config?.spec.secrets === undefined) return
+    for (const m of machinesSealedFor(caches, config)) wake(m)
+    if (before === undefined) for (const m of caches.machines.list()) if (refersTo(m, config)) named(m)
+  })
   caches.permits.onChange((before, now) => {
     for (const target of (now ?? before)?.spec.targets ?? []) if (target.kind === 'Machine') wake(target.name)
   })
@@ -208,6 +218,9 @@ function movedMachines(before: MachineComponentSet, now: MachineComponentSet): I
 }
 
 type Wave = NonNullable<NonNullable<MachineComponentSet['status']>['waves']>[number]
+
+const refersTo = ({ spec }: Machine, { metadata }: ComponentConfig): boolean =>
+  spec.components?.some((c) => c.config === metadata.name) === true
 
 function isMatch(selector: Parameters<typeof matchesLabels>[0], machine: Machine): boolean {
   try {

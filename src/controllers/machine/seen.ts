@@ -8,7 +8,8 @@ import { type Node, type Pod, hasTaint, isNodeReady } from '#nodeops/objects.ts'
 import type { Host } from '#providers/port.ts'
 import { type Claim, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
-import type { Secret } from './objects.ts'
+import type { ConfigMap, Secret } from './objects.ts'
+import type { SealingSeen } from './sealing.ts'
 import type { WorkloadSeen } from './workloads.ts'
 
 /** What the provider says. */
@@ -41,6 +42,10 @@ export interface Seen {
   readonly pods: readonly Pod[] | undefined
   /** Of components that are on their way; none where nobody looked. */
   readonly workloads: readonly WorkloadSeen[]
+  /** Of configurations with secret values; none for most machines. */
+  readonly sealing?: readonly SealingSeen[]
+  /** Sealed values of configurations that are gone. */
+  readonly idleSealed?: readonly ConfigMap[]
 }
 
 export const nameOf = ({ metadata }: Machine): string => metadata.name ?? ''

@@ -1,0 +1,133 @@
+// Which secret values are to be sealed for one machine, and what keeps them from it. Pure. A sealed object is good for one key: another key of the agent's makes another.
+import type { ComponentConfig } from '#api/kinds/component-config.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { keyName, seal, sealedKey, sealedObjectName } from '#api/sealed.ts'
+import type { Claim, Mark } from './desired-components.ts'
+import type { ConfigMap } from './objects.ts'
+
+/** What one look at the Secrets of one configuration said; the values themselves stay where they are. */
+export interface SealingSeen {
+  readonly config: ComponentConfig
+  /** Names of objects that have every value, sealed to the machine's key. */
+  readonly isSealed: boolean
+  /** Why the values that the configuration was made from are not to be had; undefined when they are, or nobody had to ask. */
+  readonly missing?: string
+}
+
+export interface SealingPlan {
+  readonly toSeal: readonly ComponentConfig[]
+  /** Why some component does not get its secret values. */
+  readonly wait?: { readonly seen: string; readonly unblock: string }
+  /** Objects that no configuration stands behind any more. */
+  readonly toDelete: readonly ConfigMap[]
+}
+
+const KEY_BYTES = 32
+
+/** What the agent published, if it is a key at all. */
+export function sealingKeyOf({ status }: Machine): string | undefined {
+  const key = status?.agent?.publicKey
+  return key !== undefined && Buffer.from(key, 'base64').length === KEY_BYTES ? key : undefined
+}
+
+export function planSealing(
+  publicKey: string | undefined,
+  seen: readonly SealingSeen[],
+  idle: readonly ConfigMap[],
+): SealingPlan {
+  const open = seen.filter((s) => !s.isSealed)
+  const [first] = open
+  const toDelete = idle
+  if (first === undefined) return { toSeal: [], toDelete }
+  if (publicKey === undefined)
+    return {
+      toSeal: [],
+      toDelete,
+      wait: {
+        seen: `the agent has published no key, and ${first.config.spec.component} has secret values`,
+        unblock: 'an agent that publishes its key',
+      },
+    }
+  const lacking = open.find((s) => s.missing !== undefined)
+  return {
+    toSeal: open.filter((s) => s.missing === undefined).map((s) => s.config),
+    toDelete,
+    ...(lacking !== undefined && {
+      wait: {
+        seen: `secret values of ${lacking.config.spec.component}: ${lacking.missing ?? ''}`,
+        unblock: 'the set goes to a revision with the values that there are',
+      },
+    }),
+  }
+}
+
+/** Every value of the configuration is there, for this key. */
+export function isSealedFor(
+  { spec }: ComponentConfig,
+  machine: string,
+  publicKey: string,
+  objectNamed: (name: string) => ConfigMap | undefined,
+): boolean {
+  return (spec.secrets ?? []).every(({ path, sealedIn = spec.component }) => {
+    const object = objectNamed(sealedObjectName(sealedIn, machine))
+    return (
+      object?.metadata.annotations?.[ANNOTATIONS.sealedTo] === keyName(publicKey) &&
+      object.data?.[sealedKey(path)] !== undefined
+    )
+  })
+}
+
+/** The objects to write: one for each name that the places give. They go with their Machine. */
+export function sealedObjects(
+  { spec }: ComponentConfig,
+  { metadata: { name: machine = '', uid = '' } }: Machine,
+  publicKey: string,
+  values: ReadonlyMap<string, string>,
+): readonly ConfigMap[] {
+  const { component, secrets = [] } = spec
+  const names = [...new Set(secrets.map((s) => s.sealedIn ?? component))]
+  return names.map((sealedIn) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      namespace: SYSTEM_NAMESPACE,
+      name: sealedObjectName(sealedIn, machine),
+      labels: { [LABELS.sealed]: 'true' },
+      annotations: {
+        [ANNOTATIONS.machine]: machine,
+        [ANNOTATIONS.sealedIn]: sealedIn,
+        [ANNOTATIONS.sealedTo]: keyName(publicKey),
+      },
+      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: 'Machine', name: machine, uid }],
+    },
+    data: Object.fromEntries(
+      secrets
+        .filter((s) => (s.sealedIn ?? component) === sealedIn)
+        .map(({ path }) => [sealedKey(path), seal(publicKey, { machine, component, path }, values.get(path) ?? '')]),
+    ),
+  }))
+}
+
+export const isOfMachine = ({ metadata }: ConfigMap, { metadata: m }: Machine): boolean =>
+  metadata.ownerReferences?.some((o) => o.kind === 'Machine' && o.uid === m.uid) === true
+
+/** Configurations that the machine has, or gets next: of slices and marks that name it, and of what it lacks. */
+export function configsAhead(
+  { metadata, spec }: Machine,
+  claims: readonly Claim[],
+  marks: readonly Mark[],
+): readonly string[] {
+  const { name = '' } = metadata
+  const current = spec.components ?? []
+  const offered = claims.flatMap(({ components, lastGood, waves }) =>
+    [...components, ...lastGood].filter(
+      (c) =>
+        !current.some((e) => e.name === c.name) ||
+        waves.some((w) => w.component === c.name && w.version === c.version && w.machines.includes(name)),
+    ),
+  )
+  const all = [...current, ...offered, ...marks.flatMap((m) => m.components)]
+  return [...new Set(all.flatMap((c) => c.config ?? []))]
+}
