@@ -52,10 +52,12 @@ export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
     const files = realFiles
     const stop = new AbortController()
     const signal = AbortSignal.any([options.signal, stop.signal])
-    const { config, problems } = parseConfig((await files.read(configFile(dir)))?.toString('utf8'))
+    const { config: said, problems } = parseConfig((await files.read(configFile(dir)))?.toString('utf8'))
     for (const problem of problems) log.warn('configuration not used', { problem })
     const facts = await readHostFacts(files, dir)
     const session = await openSession({ ...options, files, dir, signal })
+    // Either may say that the Node is a kubelet's; neither makes it ours again.
+    const config = { ...said, registerNode: said.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd
     const onReboot = (): void => {
       end = 'Reboot'

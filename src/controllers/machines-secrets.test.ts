@@ -6,6 +6,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newSealingKey, openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
+import { isObject } from '#lib/json.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import {
@@ -88,7 +89,8 @@ function opened(w: TestWorld, config: ComponentConfig | undefined, privateKey = 
   const [place] = config?.spec.secrets ?? []
   const name = sealedObjectName(place?.sealedIn ?? '', machineOf(w))
   const object = w.fake.peek(configMapType, { namespace: SYSTEM_NAMESPACE, name })
-  const text = object?.data?.[sealedKey(path)] ?? ''
+  const data = isObject(object?.['data']) ? object['data'] : {}
+  const text = String(data[sealedKey(path)])
   const found = openSealed(privateKey, { machine: machineOf(w), component: 'beacon', path }, text)
   return found.kind === 'Opened' ? found.value : undefined
 }

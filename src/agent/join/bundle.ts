@@ -12,6 +12,8 @@ export interface JoinBundle {
   readonly machine: string
   readonly node: string
   readonly cluster: string
+  /** False: a kubelet has registered the Node, and keeps it and its Lease. */
+  readonly registerNode?: boolean
   /** Where relative URLs of artifacts begin. */
   readonly artifactBase: string
   readonly trust: TrustAnchor
@@ -42,6 +44,8 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     node: typeof value['node'] === 'string' ? value['node'] : machine,
     cluster: text('cluster'),
     artifactBase: text('artifactBase'),
+    // What is no yes leaves the Node to whoever has it: two that write it would fight.
+    ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...trust,
   }
 }

@@ -17,6 +17,8 @@ export interface Identity {
   readonly machine: string
   readonly node: string
   readonly cluster: string
+  /** Whether the Node is ours to make and keep, as it was when we joined; ours when nothing is said. */
+  readonly registerNode?: boolean
   readonly artifactBase: string
   readonly trust: TrustAnchor
   /** What tells this host from a copy of its disk. */

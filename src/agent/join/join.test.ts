@@ -38,6 +38,15 @@ describe('a join bundle', () => {
   })
 
   test.each([
+    [undefined, undefined],
+    [true, true],
+    [false, false],
+    ['yes', false],
+  ])('that says %s of registering the Node: %s', (said, read) => {
+    expect(parseJoinBundle({ ...bundle, ...(said !== undefined && { registerNode: said }) }).registerNode).toBe(read)
+  })
+
+  test.each([
     [{ ...bundle, token: undefined }, /token is missing/],
     [{ ...bundle, caData: 'bm90IGEgY2VydA==' }, /caData is no certificate/],
     [{ ...bundle, trust: {} }, /trust holds no keys/],
