@@ -24,8 +24,19 @@ export interface Observed {
   readonly referenced: ReadonlySet<string>
 }
 
-/** Up to so many objects of a kind are got one by one; more are listed. */
+/** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
 const GET_UP_TO = 8
+/** Of ours, git declares nearly all that there are, but for those that programs make. */
+const GET_UP_TO_OF_OURS = 1
+const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
+  'Machine',
+  'ComponentConfig',
+  'OperationPermit',
+  'RemedyOperationJob',
+])
+
+const getUpTo = ({ group, kind }: ResourceType): number =>
+  group === API_GROUP && !MADE_BY_PROGRAMS.has(kind) ? GET_UP_TO_OF_OURS : GET_UP_TO
 
 export async function observeCluster(
   connection: ClusterConnection,
@@ -96,7 +107,7 @@ async function readKind(
 ): Promise<ReadonlyMap<string, KubeObject> | undefined> {
   const call = signal === undefined ? {} : { signal }
   try {
-    if (refs.length > GET_UP_TO)
+    if (refs.length > getUpTo(type))
       return new Map((await listAll(client, type, call)).map((o) => [refText({ ...refOf(o), group: type.group }), o]))
     const got = await Promise.all(
       refs.map((r) =>
