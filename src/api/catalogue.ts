@@ -164,6 +164,7 @@ export const REASONS = {
   RolledBackByAgent: because('components', 'The agent went back to the version before by itself.'),
   CrashLooping: because('components', 'The service ended too often within a short time.'),
   FileChanged: because('components', 'A file or unit of the component was changed by somebody else.'),
+  DriftPersists: because('components', 'What was installed is changed again after every fresh copy.'),
   RequirementUnmet: because('components', 'Another component is missing or outside the required range.'),
   SkewRefused: because('components', 'The version is too far from that of the API server.'),
   AllHealthy: because('components', 'All desired components are healthy.'),

@@ -161,16 +161,21 @@ export function agentTurn(
   const next = (machine.spec.components ?? []).map((told): ComponentReport => {
     const report = reports.find((r) => r.name === told.name)
     const base = { name: told.name, desired: told.version, attempt: told.attempt, since: timestamp(now) }
-    const running = report?.version === undefined ? {} : { version: report.version }
+    const running = {
+      ...(report?.version !== undefined && { version: report.version }),
+      ...(report?.drifted !== undefined && { drifted: report.drifted }),
+    }
     const isKnown = report?.desired === told.version && report.attempt === told.attempt
     if (report !== undefined && isSwitching(report.state)) {
       const desired = report.desired ?? ''
       const how = quality(told.name, desired, machine.metadata.name ?? '')
       if (report.state === 'Switching') return { ...report, since: timestamp(now), state: 'Probing' }
-      if (how === 'good') return { ...report, version: desired, since: timestamp(now), state: 'Healthy' }
+      const { drifted: _, ...fresh } = report
+      if (how === 'good') return { ...fresh, version: desired, since: timestamp(now), state: 'Healthy' }
       return { ...report, since: timestamp(now), state: how === 'breaks' ? 'Failed' : 'RolledBack' }
     }
-    if (!isKnown) return { ...base, ...running, state: report?.version === told.version ? 'Healthy' : 'Fetching' }
+    const isInPlace = report?.version === told.version && report.drifted === undefined
+    if (!isKnown) return { ...base, ...running, state: isInPlace ? 'Healthy' : 'Fetching' }
     if (report.state === 'Fetching') return { ...report, since: timestamp(now), state: 'Staged' }
     const isOrdered = told.switch?.attempt === told.attempt && isGranted(told.switch.permit)
     if (report.state === 'Staged' && (isOrdered || machine.status?.phase === 'Installing'))

@@ -308,6 +308,9 @@ export class ComponentWorker {
         await this.#useInPlace()
         return
       case 'Commit':
+        // What was changed lies in the copy before; the next look says what is so of this one.
+        this.#drift = undefined
+        this.#foreign = []
         await this.#switcher.commit()
         return this.#endReinstall({ kind: 'Done' })
       case 'RollBack':

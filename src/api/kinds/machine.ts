@@ -66,6 +66,12 @@ const componentOrder = obj('One component at one version on this machine.', {
   setRef: optional(objectName('The MachineComponentSet that this came from.')),
   canaryRef: optional(objectName('The ComponentCanary that this came from.')),
   wave: optional(time('When the slice began that this attempt is for; a slice tries a machine once.')),
+  fresh: optional(
+    int('So many attempts in a row only brought a fresh copy of what had been changed on the node.', {
+      min: 1,
+      max: 1_000,
+    }),
+  ),
   workload: optional(
     bool('It runs as pods of a DaemonSet: the machine controller switches it and reports it; agents leave it alone.'),
   ),

@@ -113,17 +113,21 @@ async function confirms(
 ): Promise<boolean> {
   const fresh = await client.get(machine, { name }, { signal })
   if (fresh === undefined || fresh.metadata.uid !== uid) return result === 'Released'
-  return result === resultNow(fresh, target)
+  const now = resultNow(fresh, target)
+  return now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
 }
 
 const NO_NODES = { get: () => undefined }
 
-function resultNow(fresh: Machine, target: Target): MachineResult['result'] | undefined {
+function resultNow(fresh: Machine, target: Target): MachineResult['result'] | 'SucceededOrReleased' | undefined {
   const standing = standingOf(readOne(fresh, NO_NODES, new Map([[target.component, 0]])), 0, target)
   switch (standing) {
     case 'Updated':
     case 'Unhealthy':
       return 'Succeeded'
+    // It has the version: either it was let go before its fresh copy, or it was changed again after it.
+    case 'Drifted':
+      return 'SucceededOrReleased'
     case 'Failed':
       return 'Failed'
     case 'Switching':

@@ -1,6 +1,7 @@
 // Which machines a component can go to next, and why the others wait: nothing that is in trouble, silent, held or at work is touched.
 import type { Machine } from '#api/kinds/machine.ts'
-import { type Reading, type Standing, reportsFailure, standingOf } from './reading.ts'
+import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import { type Reading, type Standing, isThere, reportsFailure, standingOf } from './reading.ts'
 import { type Target, isSameTarget } from './revisions.ts'
 import type { Rules } from './rules.ts'
 import { type Revisions, type Track, newerTargets } from './tracks.ts'
@@ -47,6 +48,7 @@ export interface SurveyInput {
   readonly refused: ReadonlyMap<string, string>
   /** What failed before this moment may be tried again. */
   readonly retryBefore: number | undefined
+  readonly now: number
   /** What was told before this moment and is not staged yet does not get there. */
   readonly overdueBefore: number
 }
@@ -82,7 +84,8 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     if (isStuck) counts.stuck++
     if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
-    if (isHere) return
+    // While a version climbs the ladder, what was changed on a node waits: a step shall show what the version does.
+    if (isHere && !(standing === 'Drifted' && track.isProven)) return
     const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
     if (verdict === 'Never') return
     if (verdict === 'Others') marks[at] = MARKS.othersDecide
@@ -105,7 +108,7 @@ const STUCK: Verdict = { skipped: 'it did not get ready for the version within t
 
 function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reserved, overdueBefore }: SurveyInput) {
   const standing = standingOf(reading, index, goal)
-  const isHere = standing === 'Updated' || standing === 'Unhealthy'
+  const isHere = isThere(standing)
   const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
   const isFailed = rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
   const report = reading.reported[index]
@@ -121,7 +124,7 @@ function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reser
 
 function markOf(standing: Standing, isFailed: boolean, { health }: Reading): number {
   if (isFailed) return MARKS.failed
-  if (standing === 'Updated') return health === 'Up' ? MARKS.healthy : MARKS.updated
+  if (standing === 'Updated' || standing === 'Drifted') return health === 'Up' ? MARKS.healthy : MARKS.updated
   return standing === 'Unhealthy' ? MARKS.updated : MARKS.behind
 }
 
@@ -143,9 +146,17 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   const held = input.heldBy(machine)
   if (held !== undefined) return { skipped: `hold ${held}` }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
+  const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
+  if (drifted !== undefined) return { skipped: drifted }
   if (input.rules.isSound(reading)) return judgeSound(reading, input)
   if (reading.brokenBy === track.component && !reading.isBusy) return 'Broken'
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
+}
+
+function unmendable({ told, reported }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
+  const order = told[index]
+  if (order === undefined || !isPastFreshCopies(order, now)) return undefined
+  return `it is changed again after ${MOST_FRESH_COPIES} fresh copies: ${reported[index]?.drifted ?? ''}`.slice(0, 200)
 }
 
 const NO_KEY = 'its agent has published no key to which secret values could be sealed'

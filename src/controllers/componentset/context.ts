@@ -212,6 +212,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       heldBy,
       refused,
       retryBefore,
+      now,
       overdueBefore,
     })
   })

@@ -1,4 +1,5 @@
 // When to look again although nothing changed: soaks and holds end, windows open, permits want renewing, deadlines pass.
+import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { isAtWork, isOpen } from './context.ts'
 import type { Context } from './context.ts'
 import { firstEnd } from './holds.ts'
@@ -26,6 +27,9 @@ export function nextLook({ seen, members, now, holds, opening }: Context, waves:
     if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''))
   }
   if (hasSecrets(seen.set)) moments.push(now + SECRET_LOOK_MS)
+  for (const { told } of members)
+    for (const order of told)
+      if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))
   const end = firstEnd(holds, now)
   if (end !== undefined) moments.push(end)
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity

@@ -10,7 +10,7 @@ import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, survey
 import { missingConfigs } from './configs.ts'
 import { firstFinding, inspectionsOf } from './inspect.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './open.ts'
-import { type Reading, standingOf } from './reading.ts'
+import { type Reading, isThere, standingOf } from './reading.ts'
 import { type ProbedStep, probePods } from './pod-probe.ts'
 import { surplusRevisions, targetIn } from './revisions.ts'
 import { type Rules, rolloutRules } from './rules.ts'
@@ -225,7 +225,7 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
 /** Inspections look at machines that have the version; the others were skipped, or failed and were counted. */
 function runs(reading: Reading, { index, target }: Track): boolean {
   const standing = target && standingOf(reading, index, target)
-  return standing === 'Updated' || standing === 'Unhealthy'
+  return isThere(standing)
 }
 
 function opens(

@@ -129,6 +129,8 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
 export type Standing =
   /** Told, runs it, healthy. */
   | 'Updated'
+  /** Runs it and is healthy, but something was changed on the node that only a fresh copy mends. */
+  | 'Drifted'
   /** Told and runs it, but a probe fails. */
   | 'Unhealthy'
   /** Told; not there yet. */
@@ -159,7 +161,8 @@ export function standingOf(reading: Reading, index: number, target: Target): Sta
       return 'Failed'
     case 'Healthy':
       // An agent that calls another version healthy is not believed; the progress deadline ends the waiting.
-      return reported.version === target.version ? 'Updated' : 'Pending'
+      if (reported.version !== target.version) return 'Pending'
+      return reported.drifted === undefined ? 'Updated' : 'Drifted'
     case 'Degraded':
       return reported.version === target.version ? 'Unhealthy' : 'Pending'
     case 'Fetching':
@@ -178,6 +181,10 @@ function standingToGo(told: Told | undefined, reported: Reported | undefined): S
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
   return told.canaryRef === undefined ? 'Outdated' : 'Canary'
 }
+
+/** It has the version, however well. */
+export const isThere = (standing: Standing | undefined): boolean =>
+  standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
 
 /** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
 export function reportsFailure({ told, reported }: Reading, index: number, target: Target): boolean {

@@ -71,7 +71,11 @@ function viewMachine(
   if (result !== undefined) return { ...base, end: result, isSwitching }
   const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
   const isDropped = isGivenUp || isHalted || verdict === 'Denied' || !around.isMember(name)
-  return { ...base, end: endOf(reading, standing, isDropped, isGone, around, index), isSwitching }
+  return {
+    ...base,
+    end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: wave.startedAt }),
+    isSwitching,
+  }
 }
 
 export const waveTarget = ({ component, version = '', config }: Wave) => ({ component, version, config })
@@ -82,10 +86,12 @@ function endOf(
   isDropped: boolean,
   isGone: boolean,
   { rules }: Surroundings,
-  index: number,
+  { index, startedAt }: { readonly index: number; readonly startedAt: string | undefined },
 ): End | undefined {
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
+  // Changed again since the attempt of this very slice: its part is over, and the next slice decides anew.
+  if (standing === 'Drifted' && reading.told[index]?.wave === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
   // Silent: nothing may be written for it, its slot stays until it is heard of. It holds nobody up once it is lost or never began.
   if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined

@@ -2,6 +2,7 @@
 // A machine that works changes only when a wave or a mark names it; everything else keeps what it has. Switching is ordered elsewhere (orders.ts).
 import type { WavePhase } from '#api/protocol/wave.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 
 export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
 export type ComponentReport = NonNullable<NonNullable<Machine['status']>['components']>[number]
@@ -53,6 +54,8 @@ export interface DesiredInput {
   readonly reports: readonly ComponentReport[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
+  /** Permits that were asked for this machine; undefined: nobody looked. */
+  readonly asked?: ReadonlySet<string>
 }
 
 export function desiredComponents(input: DesiredInput): readonly ComponentOrder[] {
@@ -79,7 +82,7 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   const target = wave === undefined ? targetOf(input, claim, name, entry, report) : targetOfWave(claim, name, wave)
   if (entry === undefined) return target && referring(forWave(fresh(target), wave), setRef, undefined)
   const moved = target === undefined ? entry : retargeted(entry, target)
-  const next = wave !== undefined && isRetry(moved, entry, report, wave) ? again(moved) : moved
+  const next = wave === undefined ? moved : retried(moved, entry, report, wave, input.asked)
   return referring(next.attempt === entry.attempt ? next : forWave(next, wave), setRef, undefined)
 }
 
@@ -161,15 +164,22 @@ export const isReportOf = (report: ComponentReport, entry: ComponentOrder): bool
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
-/** Another wave than the one that the machine failed in, with the same target, is a new try. */
-function isRetry(
+/** Another wave than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
+function retried(
   next: ComponentOrder,
   entry: ComponentOrder,
   report: ComponentReport | undefined,
-  { startedAt }: Wave,
-): boolean {
-  if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return false
-  return isReportOf(report, entry) && ENDED_BADLY.has(report.state) && entry.wave !== startedAt
+  { startedAt, permit = '' }: Wave,
+  asked: DesiredInput['asked'],
+): ComponentOrder {
+  if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return next
+  if (!isReportOf(report, entry) || entry.wave === startedAt) return next
+  if (ENDED_BADLY.has(report.state)) return again(next)
+  const isDrifted = report.state === 'Healthy' && report.drifted !== undefined
+  // A slice that asks again keeps those that are done, for whom it asks no more.
+  return isDrifted && asked?.has(permit) !== false
+    ? { ...again(next), fresh: freshCopiesAfter(entry, startedAt) }
+    : next
 }
 
 const fresh = ({ name, version, config }: Wanted): ComponentOrder => ({

@@ -1,5 +1,6 @@
 // Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
@@ -74,6 +75,9 @@ export function plan(seen: Seen, now: number): MachinePlan {
     ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
     ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
+    ...(seen.machine.spec.components ?? []).map((c) =>
+      isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
+    ),
     ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
     ...(hasJoined(seen) ? [] : seen.tokens.map((t) => Math.max(1_000, tokenExpiresAt(t) - now))),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
@@ -223,6 +227,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     reports,
     claims,
     marks,
+    asked: new Set(permits.map((p) => p.metadata.name ?? '')),
   }).map((entry) => withExecutor(entry, definitions))
   const orders = planOrders({
     machine: nameOf(machine),

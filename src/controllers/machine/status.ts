@@ -2,6 +2,7 @@
 import type { ConditionType, Phase, Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners } from '#nodeops/cordon.ts'
@@ -45,6 +46,7 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
   'Reconciling',
   'Stalled',
   'AgentReachable',
+  'ComponentsConsistent',
   'NodeReady',
   'InfrastructureReady',
   'Joined',
@@ -72,7 +74,9 @@ export function statusOf(
   const commit = annotations?.[ANNOTATIONS.commit]
   const nodeRef = nodeRefOf(seen)
   const before = ownConditions(machine)
-  const wanted = isObserved(machine) ? observedConditions(seen, plan, phase) : conditionsOf(seen, plan, phase, refusal)
+  const wanted = isObserved(machine)
+    ? observedConditions(seen, plan, phase)
+    : conditionsOf(seen, plan, phase, refusal, now)
   const isLeft = ({ type }: Condition) =>
     isObserved(machine) || PASSING.has(type) ? wanted.some((c) => c.type === type) : true
   const conditions = wanted.reduce<readonly Condition[]>(
@@ -148,11 +152,13 @@ function conditionsOf(
   plan: MachinePlan,
   phase: MachinePhase,
   refusal: string | undefined,
+  now: number,
 ): readonly WantedCondition[] {
   return [
     readyOf(seen, phase),
     reconcilingOf(seen, plan, phase),
-    stalledOf(seen),
+    stalledOf(seen, now),
+    ...consistent(seen),
     agentReachable(seen),
     nodeReady(seen),
     ...infrastructure(seen, refusal),
@@ -228,7 +234,36 @@ function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): 
   return condition('Reconciling', 'True', 'Progressing', `phase ${phase}`)
 }
 
-function stalledOf({ machine, host }: Seen): WantedCondition {
+/** What the agent found changed and does not put right by itself. Said of what is in service. */
+function consistent(seen: Seen): WantedCondition[] {
+  const { components = [], foreignFiles = [] } = seen.machine.status ?? {}
+  if (isFirstInstall(seen) || !hasJoined(seen)) return []
+  const drifted = components.find((c) => c.drifted !== undefined)
+  if (drifted !== undefined)
+    return [condition('ComponentsConsistent', 'False', 'FileChanged', `${drifted.name}: ${drifted.drifted ?? ''}`)]
+  const [foreign] = foreignFiles
+  if (foreign !== undefined) {
+    const more = foreignFiles.length === 1 ? '' : ` and ${foreignFiles.length - 1} more`
+    return [condition('ComponentsConsistent', 'False', 'FileChanged', `somebody else's file is at ${foreign}${more}`)]
+  }
+  return [condition('ComponentsConsistent', 'True', 'AsDeclared', 'what runs is what was installed')]
+}
+
+/** Somebody keeps changing a component, and enough fresh copies were brought. */
+function unmendable({ machine }: Seen, now: number): string | undefined {
+  const found = (machine.spec.components ?? []).find((entry) => {
+    const report = machine.status?.components?.find((c) => c.name === entry.name)
+    return report?.drifted !== undefined && isPastFreshCopies(entry, now)
+  })
+  if (found === undefined) return undefined
+  const says = machine.status?.components?.find((c) => c.name === found.name)?.drifted ?? ''
+  return `${found.name} is changed again after ${MOST_FRESH_COPIES} fresh copies: ${says}; find who does it on the node`
+}
+
+function stalledOf(seen: Seen, now: number): WantedCondition {
+  const { machine, host } = seen
+  const drift = unmendable(seen, now)
+  if (drift !== undefined) return condition('Stalled', 'True', 'DriftPersists', drift)
   if (host.kind === 'NoProvider')
     return condition(
       'Stalled',

@@ -1,0 +1,23 @@
+// How often a component that is not as it was installed is given a fresh copy: a node on which somebody keeps changing it must not be restarted for ever.
+
+/** Within a day; then a person has to look who changes it. */
+export const MOST_FRESH_COPIES = 3
+export const FRESH_COPY_WINDOW_MS = 24 * 3_600_000
+
+export interface FreshCopies {
+  /** So many attempts in a row only brought a fresh copy. */
+  readonly fresh?: number
+  /** When the slice of the last attempt began. */
+  readonly wave?: string
+}
+
+/** The count after one more, asked for by a slice that began at this moment. */
+export const freshCopiesAfter = ({ fresh = 0, wave = '' }: FreshCopies, begunAt: string): number =>
+  Date.parse(begunAt) - Date.parse(wave) < FRESH_COPY_WINDOW_MS ? fresh + 1 : 1
+
+/** Enough were brought, and it is not as installed all the same. */
+export const isPastFreshCopies = ({ fresh = 0, wave = '' }: FreshCopies, now: number): boolean =>
+  fresh >= MOST_FRESH_COPIES && now - Date.parse(wave) < FRESH_COPY_WINDOW_MS
+
+/** When another one may be tried; NaN when that is not waited for. */
+export const freshCopyAgainAt = ({ wave = '' }: FreshCopies): number => Date.parse(wave) + FRESH_COPY_WINDOW_MS
