@@ -1,4 +1,5 @@
 // The MachineComponentSet controller: observe, plan, act, status, wired; and what wakes it.
+import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -8,11 +9,13 @@ import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
+import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { type ActionResult, type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import type { SetAction } from './actions.ts'
+import { ConfigSweep } from './config-sweep.ts'
 import type { Inspector } from './inspections.ts'
 import { createInspector } from './inspector.ts'
 import { Looker } from './looker.ts'
@@ -96,7 +99,24 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   })
   wakeOn(caches, controller)
   const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => looker.stop() }
-  return { controllers: [controller], parts: [part] }
+  const canaries = context.informers.of(componentCanary)
+  const sweep = new ConfigSweep({
+    client,
+    clock,
+    log,
+    read: () => {
+      requireFresh([...Object.values(caches), canaries])
+      const { machines, sets, revisions, configs } = caches
+      return {
+        machines: machines.list(),
+        sets: sets.list(),
+        revisions: revisions.list(),
+        canaries: canaries.list(),
+        configs: configs.list(),
+      }
+    },
+  })
+  return { controllers: [controller], parts: [part, sweep] }
 }
 
 /** A status that rests on actions which did not happen would say what is not so: one that was refused for good is told of, and nothing else. */
