@@ -29,6 +29,7 @@ import { commitSize, newestCommit, provideRepository, requireGit } from './repos
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unmet } from './summary.ts'
+import { isWarm, keepWarm, warm } from './warm.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -63,6 +64,12 @@ export interface UpResult {
   readonly unmet: readonly string[]
 }
 
+const programEnv = (compileCache: string): Record<string, string> => ({
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  LANG: 'C.UTF-8',
+  NODE_COMPILE_CACHE: compileCache,
+})
+
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export async function up(options: UpOptions): Promise<UpResult> {
@@ -72,7 +79,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     node: options.node,
     entry: join(options.root, 'src/cli/main.ts'),
     logs: layout.logs,
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', NODE_COMPILE_CACHE: options.compileCache },
+    env: programEnv(options.compileCache),
     clock: systemClock,
     onEnd: (name, how, againInMs) =>
       options.screen.say(
@@ -112,6 +119,9 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   writeState(layout, { format: DATA_FORMAT, ports })
   prepareFolders(layout)
 
+  const programs = new Programs(layout, keeper)
+  const isCompiled = compiled(options)
+  await isCompiled.servers
   for (const name of ALL_CLUSTERS) {
     const { apiserver } = layout.cluster(name)
     keeper.start({
@@ -126,7 +136,6 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
 
   const manifests = manifestsOf(join(options.root, 'deploy'))
   const clients = new Map<string, KubeClient>()
-  const programs = new Programs(layout, keeper)
   await Promise.all(
     ALL_CLUSTERS.map(async (name) => {
       const cluster = layout.cluster(name)
@@ -139,7 +148,9 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
           provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
         ),
       )
-      if (name === HUB) programs.startHub()
+      if (name !== HUB) return
+      await isCompiled.programs
+      programs.startHub()
     }),
   )
   screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
@@ -159,6 +170,17 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
   return await watch({ hub, business, layout, options, began, signal })
+}
+
+/** On the first start of a checkout; afterwards both are so at once. */
+function compiled({ root, node, compileCache, screen }: UpOptions): Record<'servers' | 'programs', Promise<void>> {
+  const isDone = Promise.resolve()
+  if (isWarm(compileCache)) return { servers: isDone, programs: isDone }
+  screen.say('first start of this checkout: everything is compiled once')
+  const how = { node, entry: join(root, 'src/cli/warm.ts'), env: programEnv(compileCache) }
+  const servers = warm(how, ['apiserver'])
+  const programs = warm(how, ['roles', 'agent']).then(() => keepWarm(compileCache))
+  return { servers, programs }
 }
 
 interface Declared {

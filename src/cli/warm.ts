@@ -1,0 +1,34 @@
+// `node src/cli/warm.ts PART…`: loads what programs of these kinds load, so that Node keeps what it compiled. Nothing of it runs.
+import { flushCompileCache } from 'node:module'
+import { useCompileCache } from './compile-cache.ts'
+
+useCompileCache()
+
+const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  apiserver: () =>
+    Promise.all([
+      import('./program.ts'),
+      import('./io.ts'),
+      import('#apiserver/run-api-server.ts'),
+      import('#apiserver/api-server.ts'),
+      import('#apiserver/auth/credentials.ts'),
+      import('#apiserver/storage/sqlite.ts'),
+    ]),
+  agent: () => import('./agent-program.ts'),
+  roles: () =>
+    Promise.all([
+      import('./run/roles.ts'),
+      import('./run/role.ts'),
+      import('./run/connect.ts'),
+      import('#kube/kubeconfig.ts'),
+      import('#lib/log-pino.ts'),
+      import('#providers/process/provider.ts'),
+      import('#controllers/controllers.ts'),
+      import('#defender/role.ts'),
+      import('#sync/role.ts'),
+    ]),
+}
+
+for (const part of process.argv.slice(2)) await PARTS[part]?.()
+flushCompileCache()
+process.exit(0)
