@@ -31,6 +31,10 @@ export async function readFrozen(files: Files, dir: NodeDir): Promise<Frozen | u
   }
 }
 
+/** For those who are about to disrupt something. */
+export const isNodeFrozen = (files: Files, dir: NodeDir) => async (): Promise<boolean> =>
+  (await readFrozen(files, dir)) !== undefined
+
 const firstLine = (text: string): string => {
   const [line = ''] = text.replaceAll(/[^\P{Cc}\n]/gu, ' ').split('\n')
   return [...line.trim()].slice(0, MOST_SHOWN).join('')

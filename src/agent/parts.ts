@@ -22,7 +22,7 @@ import { RunningPrograms } from './drift/running.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
-import { frozenCondition, FrozenWatch, readFrozen } from './frozen.ts'
+import { frozenCondition, FrozenWatch, isNodeFrozen } from './frozen.ts'
 import { frozenFile, rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
 import { AgentMetrics } from './metrics/agent-metrics.ts'
 import { MetricsServer } from './metrics/server.ts'
@@ -144,7 +144,7 @@ export function buildParts(o: PartsOptions): Parts {
         component: { name: component, ...(wanted === undefined ? {} : { version: wanted }) },
       }),
     readNodePending: () => nodeObject.isPending(),
-    isNodeFrozen: async () => (await readFrozen(files, dir)) !== undefined,
+    isNodeFrozen: isNodeFrozen(files, dir),
     look: (probe) => look(probe, { dir, address, now: () => clock.now(), environment, systemctl }),
     onChange: () => {
       board.look()

@@ -5,6 +5,8 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { Files } from '../../files/port.ts'
+import { isNodeFrozen } from '../../frozen.ts'
 import { certificateFile, onNode, type NodeDir } from '../../node-dir.ts'
 import type { ComponentProblem } from '../component-problems.ts'
 import { HealthCheck, realHealthPorts } from '../npd/health-check.ts'
@@ -20,6 +22,7 @@ import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
 import type { DetectorName, DetectorSettings } from './settings.ts'
 
 export interface DetectorsDeps {
+  readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
   readonly random: Random
@@ -251,7 +254,8 @@ export class Detectors {
       logPatterns: [],
       loopbackMs: 0,
     }
-    const check = new HealthCheck(options, realHealthPorts(this.#deps.clock))
+    const { clock, files, dir } = this.#deps
+    const check = new HealthCheck(options, realHealthPorts(clock, isNodeFrozen(files, dir)))
     return async () => {
       const { status, message } = await check.run()
       return [

@@ -22,6 +22,7 @@ function check(more: Partial<HealthPorts> & { readonly state?: never }, seen: ()
     clock,
     ask: async () => undefined,
     countLines: async () => 0,
+    isNodeFrozen: async () => false,
     restart: async (service, { state }) => void restarts.push(`${service} ${state}`),
     ...more,
     state: async () => seen(),
@@ -53,6 +54,16 @@ test('a service that is frozen is found and started again, not more often than t
   wait(3_600_000)
   await one.run()
   expect(restarts.length).toBe(4)
+})
+
+test('on a frozen node what somebody stopped stays so, and what failed is started again', async () => {
+  const isNodeFrozen = async () => true
+  const stopped = check({ ask: async () => 'x', isNodeFrozen }, () => ({ ...RUNNING, isFrozen: true }))
+  expect((await stopped.one.run()).status).toBe('NonOk')
+  expect(stopped.restarts).toEqual([])
+  const failed = check({ ask: async () => 'x', isNodeFrozen }, () => ({ ...RUNNING, isActive: false, state: 'failed' }))
+  await failed.one.run()
+  expect(failed.restarts).toEqual(['kubelet failed'])
 })
 
 test('one that failed is started again; one that somebody stopped is left alone', async () => {

@@ -14,6 +14,8 @@ export interface HealthPorts {
   readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number>
   /** Ends the stopped process for good and starts the unit again. */
   readonly restart: (service: string, state: ServiceState) => Promise<void>
+  /** Then what somebody stopped stays so. */
+  readonly isNodeFrozen: () => Promise<boolean>
 }
 
 /** More often in an hour it is not this that it needs. */
@@ -30,7 +32,7 @@ export function askComponent({ component, socket, timeoutMs }: HealthOptions): P
   return component === 'docker' ? askDocker(socket, timeoutMs) : askCri(socket, timeoutMs)
 }
 
-export const realHealthPorts = (clock: Clock): HealthPorts => ({
+export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<boolean> => false): HealthPorts => ({
   clock,
   ask: askComponent,
   state: serviceState,
@@ -52,6 +54,7 @@ export const realHealthPorts = (clock: Clock): HealthPorts => ({
     await outputOf('systemctl', ['reset-failed', '--', service])
     await outputOf('systemctl', ['start', '--no-block', '--', service])
   },
+  isNodeFrozen,
 })
 
 export class HealthCheck {
@@ -76,10 +79,11 @@ export class HealthCheck {
 
   async #restart(state: ServiceState): Promise<void> {
     const { service, cooldownMs } = this.#options
-    const { clock, restart } = this.#ports
+    const { clock, restart, isNodeFrozen } = this.#ports
     // "inactive" is what somebody wanted.
     const isDead = state.state.startsWith('failed')
     if (!state.isFrozen && !isDead) return
+    if (state.isFrozen && (await isNodeFrozen())) return
     const now = clock.monotonic()
     this.#restarts = this.#restarts.filter((at) => now - at < HOUR_MS)
     const isYoung = state.isFrozen && state.upMs !== undefined && state.upMs <= cooldownMs

@@ -9,6 +9,7 @@ import type { Logger } from '#lib/log.ts'
 import { DETECTION_INCOMPLETE } from '#api/node-conditions.ts'
 import { readState, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
+import { isNodeFrozen } from '../../frozen.ts'
 import { onNode, positionsFile, type NodeDir } from '../../node-dir.ts'
 import type { MonitorEntry } from '../detect-config.ts'
 import type { Expiry, Finding } from '../problems.ts'
@@ -167,13 +168,13 @@ export class Monitors {
 
   /** What a rule runs: the helpers of node-problem-detector are done here, everything else is a program. */
   #checkOf(rule: PluginRule, maxOutput: number, folder: string): () => Promise<PluginResult> {
-    const { clock, dir } = this.#deps
+    const { clock, dir, files } = this.#deps
     const failing = (message: string) => async (): Promise<PluginResult> => ({ status: 'Unknown', message })
     const program = basename(rule.path.replaceAll('\\', '/')).replace(/\.exe$/, '')
     if (program === 'health-checker') {
       const options = healthOptions(rule.args)
       if (typeof options === 'string') return failing(options)
-      const check = new HealthCheck(options, realHealthPorts(clock))
+      const check = new HealthCheck(options, realHealthPorts(clock, isNodeFrozen(files, dir)))
       return () => check.run()
     }
     if (program === 'log-counter') {
