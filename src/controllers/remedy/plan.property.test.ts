@@ -143,6 +143,30 @@ test('the worlds speak of something: many of them lead to jobs', () => {
 })
 
 describe('whatever there is', () => {
+  test('a machine that is only observed gets no job, gives no other job up, and its faults say why', () => {
+    fc.assert(
+      fc.property(world, (seen) => {
+        const observed = { ...seen, nodes: seen.nodes.map((n) => ({ ...n, isObserved: true })), jobs: [] }
+        const { actions, verdicts } = plan(observed, NOW)
+        expect(actions.filter((a) => a.kind === 'CreateJob' || a.kind === 'SupersedeJob')).toEqual([])
+        const acting = verdicts.filter((v) => v.reading.active?.spec.mode !== 'Shadow')
+        for (const { reason } of acting.flatMap((v) => v.faults)) expect(reason).toBe('ObservedOnly')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('that some machines are only observed takes nothing from the others', () => {
+    const seeds = fc.sample(world, { numRuns: 300, seed: 7 })
+    const some = seeds.map((seen) => ({
+      ...seen,
+      nodes: seen.nodes.map((n, i) => ({ ...n, ...(i % 2 === 0 && { isObserved: true }) })),
+    }))
+    const made = some.flatMap((seen) => created(seen).map((j) => ({ j, seen })))
+    expect(made.length).toBeGreaterThan(20)
+    for (const { j, seen } of made) expect(seen.nodes.find((n) => n.uid === j.node.uid)?.isObserved).toBeUndefined()
+  })
+
   test('no limit is exceeded by what exists and what is made', () => {
     fc.assert(
       fc.property(world, (seen) => {

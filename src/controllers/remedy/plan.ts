@@ -192,6 +192,8 @@ function decide(given: Case): Decision {
   // What only looks on says what it would do, so that it can be judged before it is let loose.
   if (spec.mode === 'Shadow')
     return passes('ShadowOnly', `nothing, the rule only counts; it would ${wouldDo(step, given)}`)
+  if (node.isObserved === true)
+    return passes('ObservedOnly', `nothing, the machine is only observed; it would ${wouldDo(step, given)}`)
   if (!isInShare(node.uid, name, spec.share))
     return passes('ShadowOnly', `the node is not among the ${spec.share} % that the rule acts on`)
   if (paused !== undefined) return passes('HoldPause', `${paused}; it would ${wouldDo(step, given)}`)

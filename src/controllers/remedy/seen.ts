@@ -9,6 +9,8 @@ export interface NodeSeen {
   readonly name: string
   readonly uid: string
   readonly machine: string | undefined
+  /** Its Machine is only looked at: nothing of it is ours to repair. */
+  readonly isObserved?: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly standing: Standing
   /** The rules that are true for certain, each with the first time that is recorded for it. */

@@ -88,6 +88,7 @@ export class VerdictBook {
         name: view.name,
         uid: view.uid,
         machine: view.machine?.metadata.name,
+        ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
         labels: view.node.metadata.labels,
         standing: view.standing,
         matches,
