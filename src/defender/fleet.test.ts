@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
 import { type Health, fleetView } from './fleet.ts'
@@ -42,8 +43,46 @@ describe('health of a machine', () => {
     ['Lost: down', { phase: 'Lost', reachable: 'False', ready: 'False' }, 'Unknown', 'Unavailable'],
     ['being repaired: down', { phase: 'Repairing' }, 'True', 'Unavailable'],
     ['not Ready: down', { ready: 'False' }, 'True', 'Unavailable'],
+    [
+      'imported, its Node Ready: it serves',
+      { phase: 'Importing', ready: 'False', reachable: 'Unknown' },
+      'True',
+      'Healthy',
+    ],
+    [
+      'to be joined, its Node Ready: it serves',
+      { phase: 'Joining', ready: 'False', reachable: 'Unknown' },
+      'True',
+      'Healthy',
+    ],
+    ['imported, its Node not Ready: down', { phase: 'Importing', ready: 'False' }, 'False', 'Unavailable'],
+    ['imported, its kubelet silent: unknown', { phase: 'Importing', ready: 'False' }, 'Unknown', 'Unknown'],
+    ['joining without a Node: down', { phase: 'Joining', ready: 'False' }, 'none', 'Unavailable'],
+    ['installing, its Node Ready: down', { phase: 'Installing', ready: 'False' }, 'True', 'Unavailable'],
   ])('%s', (_, wish, ready, health) => {
     expect(healthOf(wish, ready)).toBe(health)
+  })
+
+  test('a joining Node that still waits for its components does not serve', () => {
+    const made = aMachine({ name: 'm', phase: 'Joining', ready: 'False' })
+    const waiting = {
+      ...node('n', 'True'),
+      spec: { taints: [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] },
+    }
+    const status = { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } }
+    const { units } = fleetView({ machines: [{ ...made, status }], nodes: [waiting], clusters: [] })
+    expect(units.map((u) => u.health)).toEqual(['Unavailable'])
+  })
+
+  test.each([
+    ['Joining', 'Unknown', 'True', false],
+    ['Joining', 'Unknown', 'Unknown', true],
+    ['Ready', 'Unknown', 'True', true],
+  ] as const)('%s with its agent %s and its Node %s is silent: %s', (phase, reachable, ready, isSilent) => {
+    const made = aMachine({ name: 'm', phase, reachable })
+    const status = { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } }
+    const { units } = fleetView({ machines: [{ ...made, status }], nodes: [node('n', ready)], clusters: [] })
+    expect(units.map((u) => u.isSilent)).toEqual([isSilent])
   })
 
   test.each<readonly [string, Health]>([

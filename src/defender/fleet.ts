@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
-import { LABELS } from '#api/names.ts'
+import { LABELS, TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
 export type Target = PermitSpec['targets'][number]
@@ -123,20 +123,25 @@ export const conditionStatus = (o: KubeObject | undefined, type: string): Condit
   conditionsOf(o).find((c) => c.type === type)?.status
 
 /** Phases in which a machine is known not to serve. */
-const OUT: ReadonlySet<string> = new Set([
-  'Pending',
-  'Provisioning',
-  'Joining',
-  'Importing',
-  'Installing',
-  'Repairing',
-  'Draining',
-  'Deleting',
-  'Failed',
-  'Lost',
-])
+const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Deleting', 'Failed', 'Lost'])
+
+/** Phases before our agent speaks for a machine. An existing host may have served all along: its Node says. */
+const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
 
 type Judged = Pick<Unit, 'health' | 'why'>
+
+function takenOver(phase: string, node: KubeObject | undefined): Judged {
+  const ready = conditionStatus(node, 'Ready')
+  if (node === undefined || ready === 'False' || isPending(node)) return { health: 'Unavailable', why: `is ${phase}` }
+  if (ready === 'True') return { health: 'Healthy', why: `is ${phase}, and its Node serves` }
+  return { health: 'Unknown', why: `is ${phase}, and its Node is Ready: ${ready ?? 'never reported'}` }
+}
+
+/** Nothing but what every node has runs on a Node that still waits for its components. */
+function isPending(node: KubeObject): boolean {
+  const { taints = [] } = (node['spec'] as { readonly taints?: readonly { readonly key: string }[] } | undefined) ?? {}
+  return taints.some((t) => t.key === TAINTS.componentsPending)
+}
 
 /**
  * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
@@ -146,6 +151,7 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   const { phase } = machine.status ?? {}
   if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
   if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
+  if (NOT_OURS_YET.has(phase)) return takenOver(phase, node)
   if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
   const reachable = conditionStatus(machine, 'AgentReachable')
   const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
@@ -169,11 +175,12 @@ const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degrad
 const badComponents = (machine: Machine): ReadonlySet<string> =>
   new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
 
+/** Of an agent that has not joined yet nothing is to be heard: that is no silence. */
 function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
-  const reachable = conditionStatus(machine, 'AgentReachable')
-  return (
-    machine.status?.phase === 'Lost' || (reachable ?? 'True') !== 'True' || conditionStatus(node, 'Ready') === 'Unknown'
-  )
+  const { phase } = machine.status ?? {}
+  const reachable = conditionStatus(machine, 'AgentReachable') ?? 'True'
+  const isAgentSilent = reachable !== 'True' && !NOT_OURS_YET.has(phase ?? '')
+  return phase === 'Lost' || isAgentSilent || conditionStatus(node, 'Ready') === 'Unknown'
 }
 
 function nodeUnit(node: KubeObject): Unit {
