@@ -10,6 +10,7 @@ import { stage } from '../components/stage.ts'
 import { TrustStore } from '../components/trust-store.ts'
 import type { ProbeAnswer } from '../components/probe.ts'
 import { MemoryFiles } from '../files/memory.ts'
+import { isNodeFrozen } from '../frozen.ts'
 import { nodeDir, currentLink, trustFile, type NodeDir } from '../node-dir.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -146,6 +147,7 @@ export class FakeNode {
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
         look: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
         missingRequirement: () => undefined,
+        isNodeFrozen: isNodeFrozen(files, dir),
         onChange: () => undefined,
       },
       component,
