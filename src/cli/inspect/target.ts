@@ -15,16 +15,38 @@ const namesOf = (k: ApiKind): readonly string[] => [
   ...k.definition.shortNames,
 ]
 
+/** What people say of our kinds, in the singular; the plural is said too. A set without another word is one of components: that is what rolls out. */
+const NOUNS: Readonly<Record<string, string>> = {
+  set: 'MachineComponentSet',
+  component: 'MachineComponent',
+  config: 'ComponentConfig',
+  canary: 'ComponentCanary',
+  rule: 'NodeRemedier',
+  job: 'RemedyOperationJob',
+  permit: 'OperationPermit',
+  hold: 'OperationalHold',
+  policy: 'DefenderPolicy',
+  ledger: 'DefenderLedger',
+  pipeline: 'ReleasePipeline',
+  source: 'FleetSource',
+}
+
+const pluralOf = (noun: string): string => (noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`)
+
+const nounOf = (word: string): string | undefined =>
+  Object.entries(NOUNS).find(([noun]) => word === noun || word === pluralOf(noun))?.[1]
+
 /** A kind by any of its names; plain kinds of Kubernetes that people ask us about are few. */
 export function kindCalled(word: string): ResourceType {
   const asked = word.toLowerCase()
   if (['node', 'nodes', 'no'].includes(asked)) return nodes
-  const found = KINDS.find((k) => namesOf(k).includes(asked))
+  const noun = nounOf(asked)
+  const found = KINDS.find((k) => k.kind === noun || namesOf(k).includes(asked))
   if (found !== undefined) return found
-  const near = didYouMean(
-    asked,
-    KINDS.flatMap((k) => [k.kind.toLowerCase(), k.plural]),
-  )
+  const near = didYouMean(asked, [
+    ...KINDS.flatMap((k) => [k.kind.toLowerCase(), k.plural]),
+    ...Object.keys(NOUNS).map(pluralOf),
+  ])
   throw new KubeNodeError(
     'KN1310',
     `no kind is called ${JSON.stringify(word)}${near === undefined ? '' : `; did you mean ${near}?`}; kubectl knows the kinds that are not ours`,

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { KINDS } from '#api/kinds.ts'
+import { kindCalled, named } from './target.ts'
+
+test.each([
+  ['machines', 'Machine'],
+  ['sets', 'MachineComponentSet'],
+  ['set', 'MachineComponentSet'],
+  ['machinesets', 'MachineSet'],
+  ['canaries', 'ComponentCanary'],
+  ['canary', 'ComponentCanary'],
+  ['rules', 'NodeRemedier'],
+  ['jobs', 'RemedyOperationJob'],
+  ['permits', 'OperationPermit'],
+  ['holds', 'OperationalHold'],
+  ['Policies', 'DefenderPolicy'],
+  ['components', 'MachineComponent'],
+  ['configs', 'ComponentConfig'],
+  ['pipelines', 'ReleasePipeline'],
+  ['sources', 'FleetSource'],
+  ['km', 'Machine'],
+  ['machines.kubenode.io', 'Machine'],
+  ['nodes', 'Node'],
+])('%s are of kind %s', (word, kind) => expect(kindCalled(word).kind).toBe(kind))
+
+test('no short noun takes a name away from a kind', () => {
+  for (const k of KINDS)
+    for (const word of [k.kind, k.plural, ...k.definition.shortNames]) expect(kindCalled(word).kind).toBe(k.kind)
+})
+
+test('a noun names one object too', () => {
+  expect([named(['set/base']).type.kind, named(['rule', 'disk']).name]).toEqual(['MachineComponentSet', 'disk'])
+})
+
+test('what nobody is called is refused with what may have been meant', () => {
+  expect(() => kindCalled('permts')).toThrow(/^KN1310: no kind is called "permts"; did you mean permits\?/)
+  expect(() => kindCalled('pods')).toThrow(/^KN1310: .*kubectl knows/)
+})
