@@ -66,15 +66,15 @@ export class HungNodeFleet {
   }
 
   async start(): Promise<void> {
-    const server = await startEmbedded()
+    const server = await inTime('the server', startEmbedded())
     this.#server = server
     this.#admin = this.#client(server)
-    await install(this.#admin, join(ROOT, 'deploy'), systemClock)
+    await inTime('the kinds', install(this.#admin, join(ROOT, 'deploy'), systemClock))
     await this.#admin.create(defenderPolicy, objectOf('DefenderPolicy', 'careful', careful) as never)
-    await this.#startProvider()
-    await this.#startControllers(server)
-    await this.#startDefender(server)
-    await this.#startPeers()
+    await inTime('the provider', this.#startProvider())
+    await inTime('the controllers', this.#startControllers(server))
+    await inTime('the Defender', this.#startDefender(server))
+    await inTime('the peers', this.#startPeers())
     await this.#admin.create(nodeRemedier, objectOf('NodeRemedier', 'kernel-deadlock', this.#o.rule) as never)
   }
 
@@ -212,6 +212,20 @@ export class HungNodeFleet {
       )
       fleet.add(name, `${name}-boot-1`)
     }
+  }
+}
+
+/** A start takes a second; where one part of it stands still, it is named. */
+async function inTime<T>(what: string, started: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = systemClock.sleep(60_000, over.signal).then(() => {
+    throw new Error(`${what} did not start within a minute`)
+  })
+  try {
+    return await Promise.race([started, late])
+  } finally {
+    late.catch(() => undefined)
+    over.abort(new Error('it started'))
   }
 }
 
