@@ -1,0 +1,36 @@
+// Holds what is imported against package.json: what another package happens to bring may be gone with its next version.
+import { readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT, sourceFiles } from './source-files.ts'
+
+const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+) as Readonly<Record<string, Readonly<Record<string, string>>>>
+const declared = { ...optionalDependencies, ...devDependencies, ...dependencies }
+
+const packageOf = (s: string): string =>
+  s
+    .split('/')
+    .slice(0, s.startsWith('@') ? 2 : 1)
+    .join('/')
+
+/** Also a path, which programs that tests write have. */
+const isNoPackage = (s: string): boolean =>
+  s.startsWith('/') || s.startsWith('node:') || builtinModules.includes(packageOf(s))
+
+test('every package that is imported is a dependency of our own', () => {
+  const files = sourceFiles('src', 'fleet', 'rules', 'deploy', 'test', 'bench')
+  const bare = files.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ specifier, file, typeOnly }) => file === undefined && !typeOnly && !isNoPackage(specifier))
+      .map(({ specifier }) => ({ path, name: packageOf(specifier) })),
+  )
+  expect(bare.some((b) => b.name === 'rolldown')).toBe(true)
+  expect(bare.filter(({ name }) => declared[name] === undefined)).toEqual([])
+})
+
+test('every version is exact', () => {
+  expect(Object.entries(declared).filter(([, version]) => !/^\d+\.\d+\.\d+/.test(version))).toEqual([])
+})
