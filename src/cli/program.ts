@@ -23,6 +23,7 @@ import type { Io } from './io.ts'
 const COMMANDS = [
   agent,
   apiserver,
+  approve,
   artifact,
   completion,
   freeze,
@@ -34,6 +35,7 @@ const COMMANDS = [
   rollout,
   rules,
   runRoles,
+  unprotect,
   version,
   whyNot,
 ]

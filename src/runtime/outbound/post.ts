@@ -52,10 +52,7 @@ export interface PostTools {
   readonly lookup?: LookupFunction
 }
 
-export async function post(
-  { places, lookup = systemLookup }: PostTools,
-  wish: Post,
-): Promise<PostResult> {
+export async function post({ places, lookup = systemLookup }: PostTools, wish: Post): Promise<PostResult> {
   const verdict = judgeUrl(wish.url, places)
   if (verdict.kind === 'Refused') return verdict
   const { url, place } = verdict

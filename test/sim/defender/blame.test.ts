@@ -59,9 +59,9 @@ test('failures of a new version are blamed on it, and failures by chance on noth
     if (broken.some((b) => b !== `${BAD} 2.0.0`)) wrong++
     if (blamed(seed, { ...fleet, broken: 0 }).length > 0) invented++
   }
-  console.log(
+  process.stdout.write(
     `blame over ${FLEETS} fleets: ${percent(found)} of the broken versions found, something else blamed beside them in ${percent(wrong)}, ` +
-      `something blamed without a cause in ${percent(invented)}`,
+      `something blamed without a cause in ${percent(invented)}\n`,
   )
   expect(found).toBeGreaterThan(0.95 * FLEETS)
   expect(wrong).toBeLessThan(0.01 * FLEETS)

@@ -313,8 +313,7 @@ const massTouchesNobody: Invariant = ({ kind, object, previous, call }, world) =
 
 const foreignCordonStays: Invariant = ({ kind, object }) => {
   if (kind !== '/nodes' || object?.metadata.name !== nodeName(CORDONED)) return undefined
-  const isThere =
-    hasTaint(object, 'kubenode.io/cordon') && object.metadata.annotations?.[OWNERS]?.includes('people')
+  const isThere = hasTaint(object, 'kubenode.io/cordon') && object.metadata.annotations?.[OWNERS]?.includes('people')
   return isThere === true ? undefined : `the cordon that people put on ${object.metadata.name} was lifted`
 }
 
