@@ -11,6 +11,7 @@ import {
   aPermit,
   aPolicy,
   aSnapshot,
+  condition,
   machines,
   uidOf,
 } from '#test/support/defender-objects.ts'
@@ -44,6 +45,8 @@ const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[]
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
 
 const NARROW = { budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] } as const
+
+const READY = [condition('Ready', 'True'), condition('AgentReachable', 'True')]
 
 interface Case {
   readonly name: string
@@ -183,6 +186,19 @@ const CASES: readonly Case[] = [
     name: 'a budget of zero percent lets nothing through',
     wish: { permits: [one()], ...policy({ budgets: [{ max: '0%', of: 'unavailable', per: 'cluster' }] }) },
     says: 'Waiting Budget BudgetExhausted',
+  },
+  {
+    name: 'a machine that is frozen by a file on it is left alone',
+    wish: {
+      permits: [one()],
+      machines: [
+        {
+          ...aMachine({ name: 'm-0' }),
+          status: { phase: 'Ready', conditions: [...READY, condition('Frozen', 'True')] },
+        },
+      ],
+    },
+    says: 'Waiting Hold HoldFreeze',
   },
   {
     name: 'an approval that is missing holds',

@@ -1,4 +1,5 @@
 // What people hold: a freeze, a pause, an abort.
+import { conditionStatus } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOver } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
@@ -9,6 +10,13 @@ export function holdGate(
   { snapshot }: Pick<Ground, 'snapshot'>,
 ): GateVerdict | undefined {
   const { holds, cluster, wall } = snapshot
+  // The file on the node binds us as well: steps of ours would disrupt it without asking its agent.
+  if (conditionStatus(unit.source, 'Frozen') === 'True')
+    return wait('Hold', {
+      reason: 'HoldFreeze',
+      seen: `${unit.name} is frozen by a file on it`,
+      limit: 'until the file is taken away',
+    })
   const over = holdsOver(holds, ['Freeze', 'Pause', 'Abort'], { permit, unit }, { cluster, now: wall })
   const hold = over.find((h) => h.spec.effect === 'Freeze') ?? over[0]
   if (hold === undefined) return undefined
