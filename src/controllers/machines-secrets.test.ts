@@ -1,4 +1,5 @@
 import { KINDS } from '#api/kinds.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -20,6 +21,7 @@ import {
   setOf,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
+import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
 import { controllerRevisionType } from './componentset/revisions.ts'
 import { configMapType, secretType } from './machine/objects.ts'
@@ -60,7 +62,7 @@ const log = loggerTo((level, message, fields) => void lines.push(JSON.stringify(
 const key = newSealingKey()
 
 async function world(start: { readonly secret?: object; readonly set?: object } = {}): Promise<TestWorld> {
-  const w = await machineWorld({ modules: [componentSetModule], log })
+  const w = await machineWorld({ modules: [componentSetModule, canaryModule], log })
   w.fake.plant(machineComponent, definition('1.0.0'))
   if (start.secret !== undefined) w.fake.plant(secretType, start.secret)
   w.fake.plant(machineComponentSet, start.set ?? base())
@@ -207,6 +209,35 @@ describe('a secret value of a set', () => {
     expect(set(w).status?.revisions).toEqual(revisions)
     expect(configs(w)).toHaveLength(1)
     expect(opened(w, configs(w)[0])).toBe(MARKER)
+  })
+
+  test('of a canary is sealed for the machines that it marks, and a Secret that goes meanwhile takes nothing from them', async () => {
+    const w = await world({
+      secret: secret(MARKER),
+      set: { ...base(), spec: { ...base().spec, components: [{ name: 'beacon', version: '1.0.0' }] } },
+    })
+    const name = await joined(w)
+    w.fake.poke(nodeType, { name }, { spec: { taints: [] } })
+    report(w, name, 'Healthy')
+    await w.clock.advance(5_000)
+    expect(w.machine(name)?.status?.phase).toBe('Ready')
+    w.fake.plant(componentCanary, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'ComponentCanary',
+      metadata: { name: 'try' },
+      spec: { ...base().spec, pick: { count: 1 } },
+    })
+    beat(w, name)
+    await w.clock.advance(5_000)
+    const [config] = configs(w)
+    const entry = () => w.machine(name)?.spec.components?.[0]
+    expect(entry()).toMatchObject({ config: config?.metadata.name, canaryRef: 'try', attempt: 2 })
+    expect(opened(w, config)).toBe(MARKER)
+    w.fake.uproot(secretType, secretKey)
+    await w.clock.advance(30_000)
+    beat(w, name)
+    await w.clock.advance(35_000)
+    expect(entry()).toMatchObject({ config: config?.metadata.name, canaryRef: 'try', attempt: 2 })
   })
 
   test('goes from the machine when no configuration has it any more', async () => {

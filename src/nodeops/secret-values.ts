@@ -57,6 +57,15 @@ export interface WithReferences extends ConfiguredComponent {
   readonly secretRefs?: readonly SecretReference[] | undefined
 }
 
+/** Components whose secret values were found say so in `sealed`; the others stay as they are, and the first of them is told. */
+export interface Looked<T> {
+  readonly components: readonly (T & { readonly sealed?: readonly SecretPlace[] })[]
+  readonly missing?: string
+}
+
+export const hasSecretRefs = (components: readonly WithReferences[]): boolean =>
+  components.some((c) => (c.secretRefs ?? []).length > 0)
+
 export interface SecretValuesTools {
   readonly client: Pick<KubeClient, 'get' | 'create'>
   readonly clock: Pick<Clock, 'monotonic'>
@@ -81,6 +90,21 @@ export class SecretValues {
     }
     const sealedIn = `${name}-${await this.#nameOf(values, signal)}`
     return { kind: 'Found', sealed: secretRefs.map(({ path, secret }) => ({ path, sealedIn, secret })) }
+  }
+
+  async lookAt<T extends WithReferences & { readonly version: string }>(
+    components: readonly T[],
+    signal?: AbortSignal,
+  ): Promise<Looked<T>> {
+    if (!hasSecretRefs(components)) return { components }
+    const looked: (T & { readonly sealed?: readonly SecretPlace[] })[] = []
+    let missing: string | undefined
+    for (const component of components) {
+      const found = (component.secretRefs ?? []).length === 0 ? undefined : await this.places(component, signal)
+      if (found?.kind === 'Missing') missing ??= `${component.name} ${component.version}: ${found.why}`
+      looked.push(found?.kind === 'Found' ? { ...component, sealed: found.sealed } : component)
+    }
+    return { components: looked, ...(missing !== undefined && { missing }) }
   }
 
   /** The values of these places, if they are still those that the places are named by. */

@@ -6,7 +6,7 @@ import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
 import { freeform, immutable, mapList, obj, optional, str } from '../build.ts'
 import { componentName, objectName, secretRef, sha256 } from '../fields.ts'
-import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
+import { API_GROUP_VERSION, defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 export const MAX_CONFIG_BYTES = 256 * 1024
 
@@ -36,7 +36,7 @@ export interface ConfiguredComponent {
   readonly values?: JsonObject | undefined
   readonly secretRefs?: readonly { readonly path: string }[] | undefined
   /** The secret values as they were found; without this those of `secretRefs` are not known yet. */
-  readonly sealed?: readonly SecretPlace[] | undefined
+  readonly sealed?: readonly SecretPlace[]
 }
 
 export interface Rendered {
@@ -122,3 +122,14 @@ export const componentConfig = defineKind({
 
 export type ComponentConfig = ObjectOf<typeof componentConfig>
 export type ComponentConfigInput = InputOf<typeof componentConfig>
+
+/** The object that holds it. Only for what is whole. */
+export const configObject = (
+  component: string,
+  { object, digest, values, secrets }: Rendered,
+): ComponentConfigInput => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: componentConfig.kind,
+  metadata: { name: object },
+  spec: { component, digest, values, ...(secrets.length > 0 && { secrets }) },
+})

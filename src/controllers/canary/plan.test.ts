@@ -51,6 +51,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   permits: [],
   holds: [],
   sets: [componentSet({ beacon: '1.0.0' })],
+  configs: new Map(),
   components: new Map([component('beacon', '1.1.0')].map((c) => [c.metadata.name ?? '', c])),
   ...more,
 })
@@ -94,6 +95,39 @@ describe('a canary', () => {
   test('waits while its MachineComponent does not exist', () => {
     const { status } = plan(seen({ components: new Map() }), START)
     expect(status).toMatchObject({ phase: 'Pending', waitingFor: { predicate: 'ComponentMissing' } })
+  })
+
+  test('makes the configuration that it tries, and does not take another one for it', () => {
+    const components = [{ name: 'beacon', version: '1.1.0', values: { port: 1 } }]
+    const machines = [told('m-0', 'Healthy'), told('m-1', 'Healthy'), ...NAMES.slice(2).map(old)]
+    const { actions, status } = plan(seen({ canary: canary({ components }, rolling), machines }), START)
+    expect(actions.map((a) => a.kind)).toEqual(['CreateConfig', 'Ask'])
+    expect(actions[0]).toMatchObject({ config: { spec: { component: 'beacon', values: { port: 1 } } } })
+    expect(status.counts?.healthy).toBe(0)
+  })
+
+  test('of other values is not promoted by a set that has the version alone', () => {
+    const passed = { ...rolling, phase: 'Passed' as const, observeUntil: '2026-01-05T09:00:00Z' }
+    const components = [{ name: 'beacon', version: '1.1.0', values: { port: 1 } }]
+    const sets = (values?: { port: number }) => {
+      const set = componentSet({})
+      return [
+        {
+          ...set,
+          spec: { ...set.spec, components: [{ name: 'beacon', version: '1.1.0', ...(values && { values }) }] },
+        },
+      ]
+    }
+    const phaseWith = (values?: { port: number }) =>
+      plan(seen({ canary: canary({ components }, passed), sets: sets(values) }), START).status.phase
+    expect([phaseWith(), phaseWith({ port: 2 }), phaseWith({ port: 1 })]).toEqual(['Passed', 'Passed', 'Promoted'])
+  })
+
+  test('waits while a secret value is not to be had, and asks for nothing', () => {
+    const made = plan(seen({ missingSecret: 'beacon 1.1.0: there is no Secret x' }), START)
+    expect(made.actions).toEqual([])
+    expect(made.status).toMatchObject({ phase: 'Pending', waitingFor: { predicate: 'ReferenceMissing' } })
+    expect(kinds(seen({ canary: canary({}, rolling), missingSecret: 'beacon' }))).toEqual([])
   })
 
   test('has no more machines at work than a batch', () => {

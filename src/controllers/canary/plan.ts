@@ -5,9 +5,12 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'
+import { type ComponentConfigInput, configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { matchesLabels } from '#kube/selector.ts'
+import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import { type Picked, pickMachines } from './pick.ts'
@@ -17,6 +20,7 @@ import { statusOf } from './status.ts'
 import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
 
 export type CanaryAction =
+  | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
   | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
   | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
   | {
@@ -51,6 +55,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const move = nextPhase(seen, before, picked, trials, holds, now)
   const isMarking = MARKING.has(move.phase)
   const actions = [
+    ...(isMarking ? missingConfigs(seen) : []),
     ...results(seen, isMarking && !isHeld(holds)),
     ...(isMarking ? asks(seen, move.phase, trials, holds, now) : []),
     ...renewals(seen, now),
@@ -68,7 +73,9 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   })
   const notices =
     move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: `the canary is ${move.phase}` }]
-  const requeueAfter = nextLook(status, canary.spec.promoteWithin, now)
+  const next = nextLook(status, canary.spec.promoteWithin, now)
+  const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
+  const requeueAfter = isWaitingForSecrets ? Math.min(next ?? Infinity, SECRET_LOOK_MS) : next
   return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
 
@@ -119,7 +126,7 @@ function nextPhase(
   const promotedBy = declaringSet(seen, trials)
   const facts: CanaryFacts = {
     machinesPicked: picked.lack === undefined && picked.machines.length > 0,
-    componentsExist: missingComponent(seen) === undefined,
+    componentsExist: missingComponent(seen) === undefined && seen.missingSecret === undefined,
     notHeld: !isHeld(holds),
     allHealthy,
     someUnhealthy: !allHealthy,
@@ -155,14 +162,31 @@ function missingComponent({ canary, components }: Seen): Wanted | undefined {
   return canary.spec.components.find((c) => components.get(componentObjectName(c.name, c.version)) === undefined)
 }
 
+/** What the marked machines are to be configured with; made before anybody is told of it. */
+function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
+  return canary.spec.components.flatMap((wanted) => {
+    const rendered = renderedConfig(wanted)
+    if (rendered === undefined || !rendered.isWhole || configs.get(rendered.object) !== undefined) return []
+    const config = configObject(wanted.name, rendered)
+    return [{ kind: 'CreateConfig' as const, reason: `values of ${wanted.name} are rendered`, config }]
+  })
+}
+
 /** Promoted means that every picked machine would keep the versions without the canary. */
 function declaringSet({ sets }: Seen, trials: readonly Trial[]): string | undefined {
   const declares = ({ machine, wanted }: Trial) =>
     sets
       .filter((s) => matchesLabels(s.spec.selector, machine.metadata.labels))
-      .find((s) => s.spec.components.some((c) => c.name === wanted.name && c.version === wanted.version))?.metadata.name
+      .find((s) => s.spec.components.some((c) => isSameAs(c, wanted)))?.metadata.name
   const found = trials.map(declares)
   return found.includes(undefined) ? undefined : found[0]
+}
+
+/** A canary that says nothing of values tries the version alone. */
+function isSameAs(declared: Wanted, { name, version, values, secretRefs }: Wanted): boolean {
+  if (declared.name !== name || declared.version !== version) return false
+  if (values === undefined && secretRefs === undefined) return true
+  return jsonEqual([declared.values, declared.secretRefs], [values, secretRefs])
 }
 
 const isAlive = ({ status }: OperationPermit): boolean => {
@@ -203,7 +227,13 @@ function asks(
   now: number,
 ): readonly CanaryAction[] {
   const { canary, permits, nodes, components } = seen
-  if (phase !== 'Rolling' || isHeld(holds) || askAgainMs(refusedOf(permits), now) > 0) return []
+  if (
+    phase !== 'Rolling' ||
+    isHeld(holds) ||
+    seen.missingSecret !== undefined ||
+    askAgainMs(refusedOf(permits), now) > 0
+  )
+    return []
   const open = new Set(
     permits
       .filter(isAlive)
@@ -319,6 +349,12 @@ function waitOf(seen: Seen, { phase, picked, trials, holds, now }: Standing): Wa
           predicate: 'ComponentMissing',
           seen: `there is no MachineComponent ${missing.name} ${missing.version}`,
           unblock: 'commit it or correct the version',
+        }
+      if (seen.missingSecret !== undefined)
+        return {
+          predicate: 'ReferenceMissing',
+          seen: `a secret value is not to be had for ${seen.missingSecret}`.slice(0, 200),
+          unblock: 'the Secret has it, or the reference is corrected',
         }
       if (phase === 'Pending')
         return {

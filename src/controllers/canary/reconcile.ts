@@ -1,5 +1,6 @@
 // The ComponentCanary controller: observe, plan, act, status, wired; and what wakes it.
 import { componentCanary } from '#api/kinds/component-canary.ts'
+import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -10,8 +11,10 @@ import { assertNever } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { recheck } from '#runtime/preconditions.ts'
@@ -45,14 +48,24 @@ const cachesOf = (informers: Informers) => ({
   holds: informers.of(operationalHold),
   sets: informers.of(machineComponentSet),
   components: informers.of(machineComponent),
+  configs: informers.of(componentConfig),
 })
 
-function observe(caches: Caches, name: string): Seen | undefined {
+async function observe(
+  caches: Caches,
+  values: SecretValues,
+  name: string,
+  signal: AbortSignal,
+): Promise<Seen | undefined> {
   requireFresh(Object.values(caches))
-  const canary = caches.canaries.get(name)
-  if (canary === undefined || canary.metadata.deletionTimestamp !== undefined) return undefined
+  const found = caches.canaries.get(name)
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+  const { components, missing } = await values.lookAt(found.spec.components, signal)
+  const canary = { ...found, spec: { ...found.spec, components } }
   return {
     canary,
+    ...(missing !== undefined && { missingSecret: missing }),
+    configs: caches.configs,
     machines: caches.machines.list(),
     nodes: caches.nodes,
     permits: caches.permits.byIndex(BY_REQUESTER, canary.metadata.uid ?? ''),
@@ -65,6 +78,7 @@ function observe(caches: Caches, name: string): Seen | undefined {
 function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
+  const values = new SecretValues({ client, clock })
   const controller = new Controller({
     name: 'canary',
     clock,
@@ -75,7 +89,7 @@ function setup(context: ControllerContext): RunningModule {
     reconcile: reconcileWith<Seen, undefined, CanaryAction, Verdict>({
       clock,
       config: () => undefined,
-      observe: async (key) => observe(caches, key),
+      observe: (key, { signal }) => observe(caches, values, key, signal),
       plan,
       act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),
       status: (_, planned, results) => {
@@ -105,7 +119,8 @@ function setup(context: ControllerContext): RunningModule {
     const { requester } = (now ?? before)?.spec ?? {}
     if (requester?.manager === fieldManager && requester.name !== undefined) controller.enqueue(requester.name)
   })
-  for (const cache of [caches.machines, caches.holds, caches.sets, caches.components]) cache.onChange(wakeAll)
+  for (const cache of [caches.machines, caches.holds, caches.sets, caches.components, caches.configs])
+    cache.onChange(wakeAll)
   return { controllers: [controller] }
 }
 
@@ -122,6 +137,11 @@ async function act(
   const fresh = await recheck(client, componentCanary, seen.canary, signal)
   if (fresh.kind === 'Stale') return outdated(fresh.seen)
   switch (action.kind) {
+    case 'CreateConfig':
+      // Its name is the digest of what is in it: one that exists is the one that is wanted.
+      return outcomeOf(() => client.create(componentConfig, action.config as never, { fieldManager, signal })).then(
+        (o): ActionOutcome => (o.kind === 'Exists' ? { kind: 'Applied', object: undefined } : o),
+      )
     case 'Ask':
       return requestPermit(tools, action.permit, action.request)
     case 'Report':

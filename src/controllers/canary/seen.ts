@@ -1,5 +1,6 @@
 // What a canary is decided from.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { ComponentConfig, SecretPlace } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -12,7 +13,10 @@ export interface Lookup<T> {
 }
 
 export interface Seen {
+  /** Components with secret values say in `sealed` what the values are now, but for what `missingSecret` tells. */
   readonly canary: ComponentCanary
+  readonly missingSecret?: string
+  readonly configs: Lookup<ComponentConfig>
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
   /** Those that were asked for on behalf of the canary. */
@@ -23,4 +27,4 @@ export interface Seen {
 }
 
 export type Status = NonNullable<ComponentCanary['status']>
-export type Wanted = ComponentCanary['spec']['components'][number]
+export type Wanted = ComponentCanary['spec']['components'][number] & { readonly sealed?: readonly SecretPlace[] }

@@ -1,4 +1,5 @@
 // How one machine of a canary stands towards one of its components, and whether it may be picked at all.
+import { renderedConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
@@ -7,11 +8,15 @@ import type { Node } from '#nodeops/objects.ts'
 
 export type Standing = 'Healthy' | 'Failed' | 'Switching' | 'Waiting'
 
-export function standingOf(machine: Machine, { name, version }: Wanted): Standing {
+export function standingOf(machine: Machine, wanted: Wanted): Standing {
+  const { name, version } = wanted
   const told = machine.spec.components?.find((c) => c.name === name)
   const report = machine.status?.components?.find((c) => c.name === name)
   if (told === undefined || report === undefined) return 'Waiting'
   if (told.switch !== undefined || isSwitching(report.state)) return 'Switching'
+  // While a secret value is not to be had, what the machine was told before counts.
+  const config = renderedConfig(wanted)
+  if (config?.isWhole !== false && told.config !== config?.object) return 'Waiting'
   if (told.version !== version || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
     return 'Waiting'
   if (report.state === 'RolledBack' || report.state === 'Failed') return 'Failed'

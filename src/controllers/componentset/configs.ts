@@ -1,6 +1,5 @@
 // The rendered configurations that machines refer to: one ComponentConfig for each set of values, named by its digest.
-import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type Rendered, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
+import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import type { SetAction } from './actions.ts'
 import type { ControllerRevision, WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
@@ -17,19 +16,10 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
           {
             kind: 'CreateConfig' as const,
             reason: `values of ${name} are rendered`,
-            config: configFor(name, rendered),
+            config: configObject(name, rendered),
           },
         ],
   )
-}
-
-function configFor(name: string, { object, digest, values, secrets }: Rendered) {
-  return {
-    apiVersion: API_GROUP_VERSION,
-    kind: componentConfig.kind,
-    metadata: { name: object },
-    spec: { component: name, digest, values, ...(secrets.length > 0 && { secrets }) },
-  }
 }
 
 /** What lacks a secret value is not made: machines must not take it for the whole. */

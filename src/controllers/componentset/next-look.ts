@@ -6,8 +6,7 @@ import { firstEnd } from './holds.ts'
 import { isRemote } from './inspections.ts'
 import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'
-import { hasSecrets } from './revisions.ts'
-import { SECRET_LOOK_MS } from '#nodeops/secret-values.ts'
+import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
 import type { Wave } from './seen.ts'
 import { emptyUntil } from './waiting.ts'
 
@@ -26,7 +25,7 @@ export function nextLook({ seen, members, now, holds, opening }: Context, waves:
     else moments.push(now + (hasRemote && wave.phase !== 'Planned' ? Looker.againMs : WAITING_MS))
     if (wave.phase === 'Soaking') moments.push(Date.parse(wave.soakUntil ?? ''))
   }
-  if (hasSecrets(seen.set)) moments.push(now + SECRET_LOOK_MS)
+  if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_LOOK_MS)
   for (const { told } of members)
     for (const order of told)
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))

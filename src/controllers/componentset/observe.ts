@@ -10,14 +10,14 @@ import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Pod, nodeType, podType } from '#nodeops/objects.ts'
-import type { SecretValues } from '#nodeops/secret-values.ts'
+import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './configs.ts'
 import { wantedLooks } from './inspections.ts'
 import type { Looker } from './looker.ts'
 import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
-import { type ControllerRevision, type WantedComponent, controllerRevisionType, hasSecrets } from './revisions.ts'
+import { type ControllerRevision, type WantedComponent, controllerRevisionType } from './revisions.ts'
 import type { Seen } from './seen.ts'
 import type { ServerVersion } from './server-version.ts'
 
@@ -102,22 +102,12 @@ async function withSecrets(
   values: SecretValues,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly set: MachineComponentSet; readonly missingSecret?: string }> {
-  if (!hasSecrets(set)) return { set }
-  const withComponents = (components: readonly WantedComponent[]) => ({ ...set, spec: { ...set.spec, components } })
-  const components: WantedComponent[] = []
-  for (const component of set.spec.components) {
-    if ((component.secretRefs ?? []).length === 0) components.push(component)
-    else {
-      const found = await values.places(component, signal)
-      if (found.kind === 'Missing') {
-        const before = lastAsDeclared(set, recorded)
-        const missingSecret = `${component.name} ${component.version}: ${found.why}`
-        return { set: before === undefined ? set : withComponents(before), missingSecret }
-      }
-      components.push({ ...component, sealed: found.sealed })
-    }
-  }
-  return { set: withComponents(components) }
+  if (!hasSecretRefs(set.spec.components)) return { set }
+  const { components, missing: missingSecret } = await values.lookAt(set.spec.components, signal)
+  const withComponents = (list: readonly WantedComponent[]) => ({ ...set, spec: { ...set.spec, components: list } })
+  if (missingSecret === undefined) return { set: withComponents(components) }
+  const before = lastAsDeclared(set, recorded)
+  return { set: before === undefined ? set : withComponents(before), missingSecret }
 }
 
 /** Of the newest revision that declares the same but for what the secret values were. */

@@ -12,9 +12,6 @@ export type WantedComponent = MachineComponentSetSpec['components'][number] & {
   readonly sealed?: readonly SecretPlace[]
 }
 
-export const hasSecrets = ({ spec }: MachineComponentSet): boolean =>
-  spec.components.some((c) => (c.secretRefs ?? []).length > 0)
-
 export interface ControllerRevision extends KubeObject {
   readonly data?: { readonly components: readonly WantedComponent[] }
   readonly revision: number

@@ -1,6 +1,6 @@
 // Reads a Machine and all that its plan rests on: caches, Leases, the provider, and the pods of a node that is to be emptied.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
-import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
+import { type ComponentConfig, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -15,11 +15,12 @@ import { podsOn } from '#nodeops/drain.ts'
 import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
-import type { SecretValues } from '#nodeops/secret-values.ts'
+import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
+import type { Mark, Wanted } from './desired-components.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
@@ -129,7 +130,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     .flatMap(
       (set) => claimOf(set, machine, (r) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })) ?? [],
     )
-  const marks = caches.canaries.list().flatMap((canary) => markOf(canary, machine) ?? [])
+  const marks = await marksOn(tools, machine, signal)
   const definitions = definitionsOf(caches, [
     ...(machine.spec.components ?? []),
     ...claims.flatMap((c) => [...c.components, ...c.lastGood]),
@@ -148,6 +149,30 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
     ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
   }
+}
+
+/** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */
+async function marksOn(
+  { caches, secretValues }: ObserveTools,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<readonly Mark[]> {
+  const marks: Mark[] = []
+  for (const canary of caches.canaries.list()) {
+    const mark = markOf(canary, machine)
+    if (mark === undefined || !hasSecretRefs(canary.spec.components)) marks.push(...(mark === undefined ? [] : [mark]))
+    else {
+      const { components } = await secretValues.lookAt(canary.spec.components, signal)
+      const now = markOf({ ...canary, spec: { ...canary.spec, components } }, machine)
+      const lacking = new Set(components.filter((c) => renderedConfig(c)?.isWhole === false).map((c) => c.name))
+      const kept = (w: Wanted): Wanted => {
+        const entry = machine.spec.components?.find((e) => e.name === w.name && e.version === w.version)
+        return lacking.has(w.name) && entry?.config !== undefined ? { ...w, config: entry.config } : w
+      }
+      if (now !== undefined) marks.push({ ...now, components: now.components.map(kept) })
+    }
+  }
+  return marks
 }
 
 /** The Secrets are only asked about where something is to be sealed. */
