@@ -30,13 +30,12 @@ export const GATHER_MS = 1_000
 /** Nodes that are read before a start: all of a small fleet, enough of a large one. */
 const MOST_ASKED = 12
 const NOBODY_ASKED: Seen['asked'] = { bad: 0, total: 0 }
-/** Jobs that start together rest on the same answers: a burst must not read a dozen nodes for each. */
+/** Jobs that start together, of whatever rules, rest on the same nodes: a burst must not read a dozen for each. */
 const ASKED_FOR_MS = 1_000
 
 interface Sample {
   readonly at: number
-  readonly of: ActiveRule
-  readonly answers: Promise<readonly { readonly uid: string; readonly isBad: boolean }[]>
+  readonly nodes: Promise<readonly Node[]>
 }
 
 /** Operations that a provider does, or that take the Machine away. */
@@ -54,6 +53,7 @@ export class Observer {
   /** Monotonic, by job UID: no clock of another machine decides about this. */
   readonly #firstSeen = new Map<string, number>()
   readonly #begun = new Map<string, Set<string>>()
+  /** By the selector of the rules that ask. */
   readonly #samples = new Map<string, Sample>()
   readonly #peers: PeerBook
 
@@ -151,36 +151,37 @@ export class Observer {
   async #ask(job: RemedyOperationJob, remedier: NodeRemedier | undefined, signal: AbortSignal): Promise<Seen['asked']> {
     const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
     if (active === undefined) return NOBODY_ASKED
-    const now = this.#clock.monotonic()
-    const known = this.#samples.get(active.name)
-    const isUsable = known?.of === active && now - known.at < ASKED_FOR_MS
-    const sample = isUsable ? known : { at: now, of: active, answers: this.#sample(active, job.spec.node.uid, signal) }
-    this.#samples.set(active.name, sample)
+    const key = JSON.stringify(active.spec.nodeSelector ?? null)
+    const at = this.#clock.monotonic()
+    this.#forgetSamples(at)
+    const sample = this.#samples.get(key) ?? { at, nodes: this.#sample(active, job.spec.node.uid, signal) }
+    this.#samples.set(key, sample)
     try {
-      const others = (await sample.answers).filter((a) => a.uid !== job.spec.node.uid)
-      return { bad: others.filter((a) => a.isBad).length, total: others.length }
+      const others = (await sample.nodes).filter((n) => uidOf(n) !== job.spec.node.uid)
+      const now = this.#clock.now()
+      return { bad: others.filter((n) => this.#isAsBad(n, active, now)).length, total: others.length }
     } catch (error) {
-      if (this.#samples.get(active.name) === sample) this.#samples.delete(active.name)
+      if (this.#samples.get(key) === sample) this.#samples.delete(key)
       throw error
     }
   }
 
-  async #sample(active: ActiveRule, butUid: string, signal: AbortSignal): Sample['answers'] {
+  #forgetSamples(now: number): void {
+    for (const [key, { at }] of this.#samples) if (now - at >= ASKED_FOR_MS) this.#samples.delete(key)
+  }
+
+  #isAsBad(node: Node, active: ActiveRule, now: number): boolean {
+    const view = this.#view(node)
+    return view.standing.kind === 'Silent' || this.#fault(view, active, now).kind === 'Present'
+  }
+
+  async #sample(active: ActiveRule, butUid: string, signal: AbortSignal): Sample['nodes'] {
     const others = this.#caches.nodes
       .list()
       .filter((n) => n.metadata.uid !== butUid && active.selects(n.metadata.labels))
     const picked = pickSome(others, MOST_ASKED, this.#random)
-    const now = this.#clock.now()
-    const readings = await Promise.all(
-      picked.map(async (cached) => {
-        const node = await this.#client.get(nodeType, { name: nameOf(cached) }, { signal })
-        if (node === undefined) return []
-        const view = this.#view(node)
-        const { kind } = this.#fault(view, active, now)
-        return [{ uid: uidOf(node), isBad: kind === 'Present' || view.standing.kind === 'Silent' }]
-      }),
-    )
-    return readings.flat()
+    const read = picked.map((cached) => this.#client.get(nodeType, { name: nameOf(cached) }, { signal }))
+    return (await Promise.all(read)).filter((n) => n !== undefined)
   }
 
   #view(node: Node): NodeView {
