@@ -2,7 +2,7 @@
 // A unit counts once, however many permits, Nodes and failures it has.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { CompiledPolicy } from './compile-policy.ts'
+import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import type { FleetView, Unit } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 
@@ -38,10 +38,16 @@ function percentOf(text: string): number {
   throw new KubeNodeError('KN4100', `cannot read the limit ${JSON.stringify(text)}; write a number or a percentage`)
 }
 
+export interface Silence {
+  readonly silent: number
+  readonly total: number
+}
+
 /** Counts of one fleet and one ledger while one decision is made. */
 export class Levels {
   readonly #fleet: FleetView
   readonly #members = new Map<string, readonly Unit[]>()
+  readonly #silent = new Map<Unit['space'], Silence>()
   readonly #totals = new Map<string, ReadonlyMap<string, number>>()
   readonly #sets = new Map<string, Map<string, Set<string>>>()
   readonly #grants: readonly Grant[]
@@ -58,6 +64,16 @@ export class Levels {
     const members = this.#fleet.units.filter((u) => u.space === space && policy.selects(u))
     this.#members.set(key, members)
     return members
+  }
+
+  /** Who is not heard of, in the whole space: no policy's selector makes a network smaller. */
+  silence(space: Unit['space']): Silence {
+    const known = this.#silent.get(space)
+    if (known !== undefined) return known
+    const all = this.members(builtinPolicy, space)
+    const counted = { silent: all.filter((u) => u.isSilent).length, total: all.length }
+    this.#silent.set(space, counted)
+    return counted
   }
 
   /** Units of the domain; of a component: all, since each may have it. */

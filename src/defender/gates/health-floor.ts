@@ -1,5 +1,4 @@
 // So many must stay healthy; and many that fall silent at once are taken for the network.
-import { builtinPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
 import { floorLimit } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
@@ -10,10 +9,9 @@ const SILENT_SHARE = 0.3
 const SILENT_LEAST = 3
 
 function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdict[] {
-  const all = levels.members(builtinPolicy, unit.space)
-  const silent = all.filter((u) => u.isSilent).length
-  if (silent < SILENT_LEAST || silent < all.length * SILENT_SHARE) return []
-  const seen = `${silent} of ${all.length} are silent: looks like the network`
+  const { silent, total } = levels.silence(unit.space)
+  if (silent < SILENT_LEAST || silent < total * SILENT_SHARE) return []
+  const seen = `${silent} of ${total} are silent: looks like the network`
   return [
     wait('HealthFloor', {
       reason: 'SafetyReadingUnknown',
