@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
-import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
@@ -46,6 +46,7 @@ interface Watched {
   readonly jobs: SharedInformer<RemedyOperationJob>
   readonly nodes: SharedInformer<Node>
   readonly machines: SharedInformer<Machine>
+  readonly remediers: SharedInformer<NodeRemedier>
 }
 
 const isGranted = (p: OperationPermit): boolean => p.status?.phase === 'Granted'
@@ -110,6 +111,7 @@ async function watch(world: BenchWorld, informers: Informers): Promise<Watched> 
     jobs: informers.of(remedyOperationJob),
     nodes: informers.of(nodeType),
     machines: informers.of(machine),
+    remediers: informers.of(nodeRemedier),
   }
   informers.start()
   await informers.synced()
@@ -239,10 +241,16 @@ async function measureOneByOne(watched: Watched, samples: number): Promise<Figur
   return { job_p50_ms: median(times), job_p99_ms: sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN }
 }
 
-function stuck({ jobs, permits }: Watched, n: number): Error {
-  const [job] = jobs.list().filter((j) => nodeOfJob(j) === nodeName(n) && j.status?.phase !== 'Done')
-  const permit = permits.get(job?.metadata.name ?? '')
-  return new Error(`nothing is permitted for ${nodeName(n)}: ${JSON.stringify([job?.status, permit?.status])}`)
+function stuck(watched: Watched, n: number): Error {
+  return new Error(`nothing is permitted for ${nodeName(n)}: ${whyNot(watched, n)}`)
+}
+
+/** What the rule, the jobs of the node and their permits say of themselves. */
+function whyNot({ jobs, permits, remediers }: Watched, n: number): string {
+  const rule = remediers.get(conditionOf(n).toLowerCase())?.status?.matching?.filter((m) => m.node === nodeName(n))
+  const ofNode = jobs.list().filter((j) => nodeOfJob(j) === nodeName(n))
+  const told = ofNode.map((j) => [j.spec.rung, j.spec.attempt, j.status, permits.get(j.metadata.name ?? '')?.status])
+  return JSON.stringify({ rule, jobs: told })
 }
 
 /** From the first of a thousand conditions that is written to the last permit that is granted; then on until each of the nodes is cordoned. */
@@ -263,7 +271,10 @@ async function measureBurst(watched: Watched, count: number): Promise<Figures> {
   const at = performance.now()
   await forEach(ofBurst, (n) => setCondition(world, n, conditionOf(n), 'True'))
   const writtenMs = performance.now() - at
-  await until(() => granted.size >= count, PATIENCE_MS)
+  if (!(await until(() => granted.size >= count, PATIENCE_MS))) {
+    const left = ofBurst.filter((n) => !granted.has(nodeName(n)))
+    throw new Error(`${left.length} of a burst wait still; the first: ${whyNot(watched, left[0] ?? 0)}`)
+  }
   const burstMs = performance.now() - at
   const made = jobs.list().filter((j) => !before.has(j.metadata.name))
   const names = new Set(made.map(nodeOfJob))
