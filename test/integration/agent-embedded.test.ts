@@ -1,5 +1,6 @@
 // The agent against the embedded server with everything that is installed on a real cluster: its kinds, the roles of agents and the policies that hold
 // each agent to what is its own.
+import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,6 +10,11 @@ import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { componentConfig, configObject, renderedConfig } from '#api/kinds/component-config.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { release } from '#agent/testing/release.ts'
+import { configMapType } from '#controllers/machine/objects.ts'
+import { sealedObjects } from '#controllers/machine/sealing.ts'
 import { csrType } from '#agent/join/request.ts'
 import { leaseType } from '#agent/node/types.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
@@ -144,6 +150,68 @@ test('a switch under a granted permit, and a repair', async () => {
     (s) => s.length === 2 && s.every((x) => x.outcome !== undefined),
   )
   expect(steps.map((s) => s.outcome)).toEqual(['Succeeded', 'Succeeded'])
+})
+
+const MARKER = 'mark3r-S3cret'
+
+/** Files below the folder that hold the text. */
+function filesWith(folder: string, text: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((e) => e.isFile())
+    .map((e) => join(e.parentPath, e.name))
+    .filter((path) => readFileSync(path).includes(text))
+}
+
+test('S16 a secret value that was sealed for the machine reaches the file that it is for, and nothing else on node or server', async () => {
+  const files = [{ path: '/etc/vault.conf', mode: '0600', template: 'p={{registry.password}}\n', onChange: 'None' }]
+  await bench.publish(release(bench.publisher, { component: 'vault', version: '1.0.0', spec: { files } }))
+  const secretRefs = [{ path: 'registry.password' }]
+  const sealed = [{ path: 'registry.password', sealedIn: 'vault-0123456789abcdef' }]
+  const rendered = renderedConfig({ name: 'vault', secretRefs, sealed })
+  if (rendered === undefined) throw new Error('nothing to configure')
+  const config = await bench.client.create(componentConfig, configObject('vault', rendered) as never)
+  const machine = await eventually(
+    'the key',
+    () => bench.machine(),
+    (m) => m?.status?.agent?.publicKey !== undefined,
+  )
+  if (machine === undefined) throw new Error('there is no Machine')
+  const values = new Map([['registry.password', MARKER]])
+  for (const object of sealedObjects(config, machine, machine.status?.agent?.publicKey ?? '', values))
+    await bench.client.create(configMapType, object)
+
+  await bench.permit('p9', 'SwitchComponent', 'Granted')
+  const vault = { name: 'vault', version: '1.0.0', config: rendered.object, attempt: 1 }
+  const own = { name: 'beacon', version: '1.1.0', attempt: 2 }
+  await bench.client.apply(
+    machineType,
+    {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { name: MACHINE },
+      spec: { components: [own, { ...vault, switch: { attempt: 1, permit: 'p9' } }] },
+    },
+    { fieldManager: 'kubenode-machine', force: true },
+  )
+  await eventually(
+    'the component',
+    () => bench.component('vault'),
+    (c) => c?.state === 'Healthy',
+  )
+  const path = join(bench.nodeFolder, 'root/etc/vault.conf')
+  expect(readFileSync(path, 'utf8')).toBe(`p=${MARKER}\n`)
+  // The file itself, and the copy from which it is restored when somebody changes it; both for their owner alone.
+  const holding = [...new Set(filesWith(bench.folder, MARKER).map((f) => realpathSync(f)))]
+  expect(holding.map((f) => f.replace(/^.*\/slots\/[^/]+\//, '')).toSorted()).toEqual([
+    'files/0/vault.conf',
+    'kept/files/0/vault.conf',
+  ])
+  expect(holding.map((f) => statSync(f).mode & 0o077)).toEqual([0, 0])
+  const listed = await Promise.all(
+    [machineType, componentConfig, configMapType].map((type) => bench.client.list(type as ResourceType)),
+  )
+  expect(JSON.stringify(listed)).toContain('"v1.')
+  expect(JSON.stringify(listed)).not.toContain(MARKER)
 })
 
 test('an agent that was told to end leaves its component running, and nothing of its own', async () => {
