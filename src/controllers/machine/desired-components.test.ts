@@ -63,7 +63,43 @@ interface Case {
   readonly desired: readonly ComponentOrder[]
 }
 
+/** On the declared version, and changed by somebody; `told` says what was ordered before. */
+const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
+  current: [order('1.1', 2, told)],
+  reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],
+  claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+  ...more,
+})
+
 const cases: Readonly<Record<string, Case>> = {
+  'what was changed on the node stays as it is until a wave names the machine': {
+    input: changed({ wave: SINCE }, { claims: [claim({})] }),
+    desired: [order('1.1', 2, { wave: SINCE })],
+  },
+  'a wave brings a fresh copy of what was changed, as another attempt that is counted': {
+    input: changed({ wave: SINCE, fresh: 1 }, { asked: new Set(['p']) }),
+    desired: [order('1.1', 3, { wave: LATER, fresh: 2 })],
+  },
+  'a fresh copy a day after the last one is counted anew': {
+    input: changed({ wave: '2026-01-03T00:00:00Z', fresh: 3 }, {}),
+    desired: [order('1.1', 3, { wave: LATER, fresh: 1 })],
+  },
+  'a wave brings one fresh copy': {
+    input: changed({ wave: LATER, fresh: 1 }, {}),
+    desired: [order('1.1', 2, { wave: LATER, fresh: 1 })],
+  },
+  'a wave that asks for others of its machines brings no fresh copy': {
+    input: changed({ wave: SINCE }, { asked: new Set(['another']) }),
+    desired: [order('1.1', 2, { wave: SINCE })],
+  },
+  'another version ends the count of fresh copies': {
+    input: {
+      ...works,
+      current: [order('1.0', 4, { fresh: 3, wave: SINCE })],
+      claims: [claim({ waves: [wave({ startedAt: LATER })] })],
+    },
+    desired: [order('1.1', 5, { wave: LATER })],
+  },
   'a new machine gets what its set declares': {
     input: { isFirstInstall: true, claims: [claim({})] },
     desired: [order('1.1', 1)],

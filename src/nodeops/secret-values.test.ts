@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { SECRET_AGE_MS, SecretValues } from './secret-values.ts'
+
+const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const component = (name: string, key?: string) => ({
+  name: 'beacon',
+  version: '1.0.0',
+  secretRefs: [{ path: 'a.b', secret: { name, ...(key !== undefined && { key }) } }],
+})
+
+function world() {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1) })
+  const plant = (name: string, data: Readonly<Record<string, string>>, type = 'Opaque') =>
+    fake.plant(secretType, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: SYSTEM_NAMESPACE, name },
+      type,
+      data,
+    })
+  const reader = () => new SecretValues({ client: fake.client({ actor: 'controllers' }), clock })
+  return { clock, fake, plant, reader }
+}
+const sealedIn = async (values: SecretValues, name = 's') => {
+  const found = await values.places(component(name, 'k'))
+  return found.kind === 'Found' ? found.sealed[0]?.sealedIn : found.why
+}
+
+describe('secret values', () => {
+  test('have one name for every reader, another one for another value, and the old one when it comes back', async () => {
+    const { clock, fake, plant, reader } = world()
+    plant('s', { k: base64('one') })
+    const [a, b] = [reader(), reader()]
+    const first = await sealedIn(a)
+    expect(first).toMatch(/^beacon-[0-9a-f]{16}$/)
+    expect(await sealedIn(b)).toBe(first)
+    fake.poke(secretType, { namespace: SYSTEM_NAMESPACE, name: 's' }, { data: { k: base64('two') } })
+    await clock.advance(SECRET_AGE_MS)
+    const second = await sealedIn(a)
+    expect(second).not.toBe(first)
+    expect(await a.valuesAt('beacon', [{ path: 'a.b', sealedIn: first ?? '', secret: { name: 's', key: 'k' } }])).toBe(
+      'the values in s are others now',
+    )
+    fake.poke(secretType, { namespace: SYSTEM_NAMESPACE, name: 's' }, { data: { k: base64('one') } })
+    await clock.advance(SECRET_AGE_MS)
+    expect(await sealedIn(a)).toBe(first)
+  })
+
+  test('have names that cannot be made without the key: another cluster gives others', async () => {
+    const names = await Promise.all(
+      [1, 2].map(async () => {
+        const { plant, reader } = world()
+        plant('s', { k: base64('one') })
+        return sealedIn(reader())
+      }),
+    )
+    expect(names[0]).not.toBe(names[1])
+  })
+
+  test.each([
+    ['there is none', 'none', /^there is no Secret kubenode-system\/none$/],
+    ['it lacks the key', 'empty', /has no key k$/],
+    ['it is of another type', 'typed', /only Opaque/],
+    ['it is our own', 'kubenode-sealing', /KubeNode's own/],
+    ['it is too large', 'large', /65537 bytes at k, and 65536 are the most/],
+  ])('are not to be had when %s', async (_, name, says) => {
+    const { plant, reader } = world()
+    plant('empty', {})
+    plant('typed', { k: base64('x') }, 'kubernetes.io/tls')
+    plant('large', { k: base64('x'.repeat(65_537)) })
+    expect(await sealedIn(reader(), name)).toMatch(says)
+  })
+
+  test('are asked for once in a while, however often somebody looks', async () => {
+    const { plant, fake, reader } = world()
+    plant('s', { k: base64('one') })
+    const values = reader()
+    const before = await sealedIn(values)
+    fake.uproot(secretType, { namespace: SYSTEM_NAMESPACE, name: 's' })
+    expect(await sealedIn(values)).toBe(before)
+  })
+})
