@@ -118,4 +118,23 @@ describe('a fault on the ladder', () => {
     const [first, second] = [ask(undefined, OLD), ask(job('Succeeded'), NEW)]
     expect(first.kind === 'Try' && second.kind === 'Try' && first.incident !== second.incident).toBe(true)
   })
+
+  describe('that comes, goes and comes back within one second', () => {
+    const first = ask(undefined, 0)
+    const over = (attempt: number) => {
+      const last = job('Superseded', { started: false, attempt })
+      return { ...last, spec: { ...last.spec, incident: first.kind === 'Try' ? first.incident : '' } }
+    }
+
+    test('gets a job of its own: the name of the one that is over is taken', () => {
+      expect(ask(over(1), 0)).toMatchObject({ kind: 'Try', rung: 0, attempt: 2 })
+      expect(ask(over(2), 0)).toMatchObject({ kind: 'Try', rung: 0, attempt: 3 })
+    })
+
+    test('more often than attempts are counted waits for the next second', () => {
+      const step = ask(over(6), 0)
+      expect(step).toMatchObject({ kind: 'Try', rung: 0, attempt: 1 })
+      expect(step.kind === 'Try' && first.kind === 'Try' && step.incident !== first.incident).toBe(true)
+    })
+  })
 })

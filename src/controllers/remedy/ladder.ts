@@ -38,6 +38,8 @@ export interface LadderQuestion {
 
 /** Before the same thing is tried again after a failure that may pass. */
 const RETRY_MS = 30_000
+/** Incidents are told apart by stamps of whole seconds. */
+const SECOND_MS = 1_000
 /** What the job kind can count. */
 const MOST_ATTEMPTS = 6
 
@@ -79,7 +81,12 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
 
   function fresh(firstSeen: number, from: number, notBefore: number, why: string): LadderStep {
     const id = incidentId(nodeUid, rule, firstSeen)
-    return { kind: 'Try', incident: id, rung: Math.min(from, spec.ladder.length - 1), attempt: 1, why, notBefore }
+    const to = Math.min(from, spec.ladder.length - 1)
+    if (id !== last?.spec.incident) return { kind: 'Try', incident: id, rung: to, attempt: 1, why, notBefore }
+    // It came, went and came back within one second: under the name of the job that is over nothing could be made any more.
+    const attempt = to === last.spec.rung ? last.spec.attempt + 1 : 1
+    if (attempt <= MOST_ATTEMPTS) return { kind: 'Try', incident: id, rung: to, attempt, why, notBefore }
+    return fresh(firstSeen + SECOND_MS, from, Math.max(notBefore, firstSeen + SECOND_MS), why)
   }
 
   function again(firstSeen: number, from: number, notBefore: number): LadderStep {
