@@ -220,7 +220,7 @@ export const morePhases: readonly Phase[] = [
     name: 'the node that fails falls silent before it is repaired',
     act: (world) => {
       fail(9)(world)
-      world.clock.after(2_600, () => setCondition(world, 9, 'Ready', 'Unknown'))
+      silenceOnceGranted(world, 9)
     },
   },
   {
@@ -236,6 +236,20 @@ export const morePhases: readonly Phase[] = [
 const jobsOf = (world: World): readonly RemedyOperationJob[] =>
   world.fake.all(remedyOperationJob) as readonly RemedyOperationJob[]
 const phaseOf = (job: RemedyOperationJob | undefined) => job?.status?.phase ?? 'Pending'
+
+/** Much less than a job ripens: the node falls silent between the permit and the repair, whatever faults held up before. */
+const LOOK_MS = 50
+
+function silenceOnceGranted(world: World, n: number): void {
+  const waits = jobsOf(world).filter((j) => j.spec.node.name === `n${n}` && phaseOf(j) === 'AwaitingPermit')
+  const granted = (world.fake.all(operationPermit) as readonly OperationPermit[]).filter(
+    (p) => p.status?.phase === 'Granted',
+  )
+  if (waits.some((j) => granted.some((p) => p.metadata.name === j.metadata.name)))
+    setCondition(world, n, 'Ready', 'Unknown')
+  else world.clock.after(LOOK_MS, () => silenceOnceGranted(world, n))
+}
+
 const JOBS = 'kubenode.io/remedyoperationjobs'
 
 const oneOpenJobANode: Invariant = ({ kind, type }, world) => {
