@@ -58,8 +58,9 @@ export class Teller {
     }
     for (const verdict of verdicts) {
       const name = verdict.reading.remedier.metadata.name ?? ''
+      const before = this.#news.get(name)?.verdict
       this.#news.set(name, { verdict, failed })
-      this.#consider(name)
+      if (before === undefined || !isNothingNew(before, verdict)) this.#consider(name)
     }
   }
 
@@ -99,3 +100,17 @@ export class Teller {
     return done
   }
 }
+
+/** Most rules are true for no node: fifty statuses need not be made for one that is. What was told or set out to be told of it stands. */
+const isNothingNew = (before: RuleVerdict, now: RuleVerdict): boolean =>
+  before.faults.length + now.faults.length === 0 &&
+  before.reading.remedier === now.reading.remedier &&
+  before.reading.active === now.reading.active &&
+  before.reading.problem === now.reading.problem &&
+  before.selected === now.selected &&
+  before.silent === now.silent &&
+  before.inFlight === now.inFlight &&
+  before.lastHour === now.lastHour &&
+  before.lastDay === now.lastDay &&
+  before.paused === now.paused &&
+  jsonEqual(before.inhibited, now.inhibited)
