@@ -19,7 +19,7 @@ export interface DataReport {
 /** More would only hide the first. */
 const MOST_PROBLEMS = 20
 /** What is damage, not a reason to look elsewhere. */
-const DAMAGE: ReadonlySet<string> = new Set(['KN6102'])
+const DAMAGE: ReadonlySet<string> = new Set(['KN6102', 'KN6108'])
 
 export function checkData(file: string): DataReport {
   let db: DatabaseSync

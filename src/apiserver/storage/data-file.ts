@@ -29,7 +29,10 @@ const LOOK_WAIT_MS = 5_000
 export function openForReading(file: string): DatabaseSync {
   if (!existsSync(file)) throw missing(file)
   return opened(file, { readOnly: true, timeout: LOOK_WAIT_MS }, (db) => {
-    if (formatOf(db, file) === 0) throw damaged(file, 'it is empty')
+    if (formatOf(db, file) !== 0) return
+    // The writes were all in the log that is gone.
+    refuseGoneBack(file, 0)
+    throw damaged(file, 'it is empty')
   })
 }
 
