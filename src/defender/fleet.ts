@@ -48,8 +48,8 @@ export interface FleetObjects {
   readonly clusters: readonly Cluster[]
 }
 
-/** Units that were made already. Ten thousand machines of which a few changed: the others are not looked at again. */
-export type UnitMemo = WeakMap<Machine, { readonly node: KubeObject | undefined; readonly unit: Unit }>
+/** Units that were made already, of Machines or of Nodes without one. Ten thousand of which a few changed: the others are not looked at again. */
+export type UnitMemo = WeakMap<KubeObject, { readonly node: KubeObject | undefined; readonly unit: Unit }>
 
 export function fleetView(
   { machines, nodes, clusters }: FleetObjects,
@@ -58,30 +58,41 @@ export function fleetView(
   const nodeByUid = new Map(nodes.map((n) => [n.metadata.uid ?? '', n]))
   const machineUnits = machines.map((m) => machineUnit(m, nodeByUid.get(m.status?.nodeRef?.uid ?? ''), memo))
   const owned = new Set(machines.map((m) => m.status?.nodeRef?.uid))
-  const lone = nodes.filter((n) => !owned.has(n.metadata.uid)).map(nodeUnit)
+  const lone = nodes.filter((n) => !owned.has(n.metadata.uid)).map((n) => loneUnit(n, memo))
   const units = [...machineUnits, ...lone, ...clusters.map(clusterUnit)]
   const byUid = new Map(units.map((u) => [u.id, u]))
   machines.forEach((m, i) => {
     const [uid, unit] = [m.status?.nodeRef?.uid, machineUnits[i]]
     if (uid !== undefined && unit !== undefined) byUid.set(uid, unit)
   })
-  const uidByName = new Map<string, string>()
-  const note = (kind: string, objects: readonly KubeObject[]) => {
-    for (const { metadata: m } of objects) uidByName.set(`${kind}/${m.namespace ?? ''}/${m.name ?? ''}`, m.uid ?? '')
+  const uids: Readonly<Record<Target['kind'], ReadonlyMap<string, string>>> = {
+    Machine: uidsByName(machines),
+    Node: uidsByName(nodes),
+    Cluster: uidsByName(clusters),
   }
-  note('Machine', machines)
-  note('Node', nodes)
-  note('Cluster', clusters)
   return {
     units,
     find: ({ kind, namespace, name, uid }) => {
-      const here = uidByName.get(`${kind}/${namespace ?? ''}/${name}`)
+      const here = uids[kind].get(nameKey(name, namespace))
       if (here === undefined) return { kind: 'Absent' }
       if (here !== uid) return { kind: 'Replaced' }
       const unit = byUid.get(uid)
       return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
     },
   }
+}
+
+const nameKey = (name = '', namespace?: string): string => (namespace === undefined ? name : `${namespace}/${name}`)
+
+const uidsByName = (objects: readonly KubeObject[]): ReadonlyMap<string, string> =>
+  new Map(objects.map(({ metadata: m }) => [nameKey(m.name, m.namespace), m.uid ?? '']))
+
+function loneUnit(node: KubeObject, memo: UnitMemo): Unit {
+  const known = memo.get(node)
+  if (known !== undefined) return known.unit
+  const unit = nodeUnit(node)
+  memo.set(node, { node, unit })
+  return unit
 }
 
 function machineUnit(machine: Machine, node: KubeObject | undefined, memo: UnitMemo): Unit {
