@@ -26,8 +26,13 @@ export class Programs {
     this.#keeper = keeper
   }
 
-  startHub(): void {
+  /** What brings the first commit on its way. */
+  startSync(): void {
     this.#start(HUB, 'sync', ['--cache', join(this.#layout.root, 'git-cache'), '--weak-cage', 'allow'])
+  }
+
+  /** Asked only about Clusters: nothing waits for it. */
+  startHubDefender(): void {
     this.#start(HUB, 'defender', ['--hub', ...WEBHOOK])
   }
 

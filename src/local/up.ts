@@ -150,7 +150,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
       )
       if (name !== HUB) return
       await isCompiled.programs
-      programs.startHub()
+      programs.startSync()
     }),
   )
   screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
@@ -168,6 +168,7 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
     programs.startBusiness(name)
     await isLed(client, signal)
   }
+  programs.startHubDefender()
   screen.say(`${since()}  sync, controllers and defenders are started`)
   return await watch({ hub, business, layout, options, began, signal })
 }
