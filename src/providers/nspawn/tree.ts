@@ -9,13 +9,13 @@ export interface TreeOptions {
   /** Keeps trees; each combination of the following has one of its own. */
   readonly cache: string
   readonly suite?: string
+  /** debootstrap knows one when left out. */
   readonly mirror?: string
   readonly packages?: readonly string[]
   readonly log: Logger
 }
 
 const SUITE = 'bookworm'
-const MIRROR = 'http://deb.debian.org/debian'
 /** What makes a minimal Debian a machine: an init that keeps services and a journal, what people look with, and what the agent's Node needs. */
 const PACKAGES = [
   'systemd',
@@ -33,7 +33,7 @@ const BUILD_WITHIN_MS = 20 * 60_000
 /** Its own file in the tree, written last: a tree without it is half of one. */
 const COMPLETE = 'etc/kubenode-tree'
 
-export function treePath({ cache, suite = SUITE, mirror = MIRROR, packages = PACKAGES }: TreeOptions): string {
+export function treePath({ cache, suite = SUITE, mirror = '', packages = PACKAGES }: TreeOptions): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([suite, mirror, [...packages].sort()]))
     .digest('hex')
@@ -51,13 +51,19 @@ const isThere = (path: string): Promise<boolean> =>
 export async function ensureTree(options: TreeOptions): Promise<string> {
   const path = treePath(options)
   if (await isThere(join(path, COMPLETE))) return path
-  const { suite = SUITE, mirror = MIRROR, packages = PACKAGES, cache, log } = options
+  const { suite = SUITE, mirror, packages = PACKAGES, cache, log } = options
   await mkdir(cache, { recursive: true, mode: 0o755 })
   // Whoever builds at the same time builds beside us, and the first to finish wins.
   const building = `${path}.building-${process.pid}`
   await rm(building, { recursive: true, force: true })
   log.info('building the tree of systemd machines', { path, suite })
-  const args = ['--variant=minbase', `--include=${packages.join(',')}`, suite, building, mirror]
+  const args = [
+    '--variant=minbase',
+    `--include=${packages.join(',')}`,
+    suite,
+    building,
+    ...(mirror === undefined ? [] : [mirror]),
+  ]
   await run('debootstrap', args, { timeoutMs: BUILD_WITHIN_MS })
   await prepare(building)
   await rename(building, path).catch(async (e: unknown) => {

@@ -10,11 +10,22 @@ export type Suite = 'bookworm' | 'trixie'
 const CACHE = join(tmpdir(), 'kubenode-debs')
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
-/** An apt of its own for a suite: neither its sources nor its lists are this machine's. */
-function optionsFor(suite: Suite): readonly string[] {
+/** The mirror that this machine's own apt asks. */
+function mirror(): string | undefined {
+  const folder = '/etc/apt/sources.list.d'
+  const files = [
+    '/etc/apt/sources.list',
+    ...(existsSync(folder) ? readdirSync(folder).map((f) => join(folder, f)) : []),
+  ]
+  const text = files.filter((f) => existsSync(f)).map((f) => readFileSync(f, 'utf8'))
+  return /^[^#\n]*?(https?:\/\/\S+\/debian)\/?(?:\s|$)/m.exec(text.join('\n'))?.[1]
+}
+
+/** An apt of its own for a suite: neither its suites nor its lists are this machine's. */
+function optionsFor(suite: Suite, from: string): readonly string[] {
   const home = join(CACHE, suite)
   for (const folder of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(home, folder), { recursive: true })
-  writeFileSync(join(home, 'sources.list'), `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${suite} main\n`)
+  writeFileSync(join(home, 'sources.list'), `deb [signed-by=${KEYRING}] ${from} ${suite} main\n`)
   return [
     ['Dir::Etc::sourcelist', join(home, 'sources.list')],
     ['Dir::Etc::sourceparts', '-'],
@@ -29,7 +40,9 @@ function optionsFor(suite: Suite): readonly string[] {
 export function unpackedDeb(suite: Suite, name: string): string | undefined {
   const folder = join(CACHE, suite, `unpacked-${name}`)
   if (existsSync(folder)) return folder
-  const options = optionsFor(suite)
+  const from = mirror()
+  if (from === undefined) return undefined
+  const options = optionsFor(suite, from)
   const apt = (...args: string[]) =>
     spawnSync('apt-get', ['-qq', ...options, ...args], { cwd: join(CACHE, suite), timeout: 120_000, encoding: 'utf8' })
   if (readdirSync(join(CACHE, suite, 'lists')).length < 2 && apt('update').status !== 0) return undefined
