@@ -17,13 +17,12 @@ export class BlameWatch {
   }
 
   observe(seen: FailingSeen): readonly Suspicion[] {
-    const failing = failingUnits(seen)
     const at = this.#clock.monotonic()
     const last = this.#last
-    if (last !== undefined) {
-      const isSame = last.fleet === seen.fleet && sameSets(last.failing, failing)
-      if (isSame || at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
-    }
+    // Before anything is gone through: decisions come many a second.
+    if (last !== undefined && at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
+    const failing = failingUnits(seen)
+    if (last !== undefined && last.fleet === seen.fleet && sameSets(last.failing, failing)) return this.#suspicions
     this.#last = { fleet: seen.fleet, failing, at }
     this.#suspicions = suspicions(seen.fleet.units, (u) => failing.has(u.id))
     return this.#suspicions
