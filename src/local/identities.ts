@@ -15,8 +15,6 @@ import type { ResourceType } from '#schema/resource.ts'
 export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'defender'] as const
 export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
 
-export const userOf = (identity: ProgramIdentity): string => programUser(identity)
-
 const requests: ResourceType = {
   group: 'certificates.k8s.io',
   version: 'v1',
@@ -101,8 +99,8 @@ export async function provideIdentity(
 ): Promise<void> {
   if (isFresh(path, cluster, clock.now())) return
   const key = await newPrivateKey()
-  const request = await signingRequest(key, { commonName: userOf(identity) })
+  const request = await signingRequest(key, { commonName: programUser(identity) })
   const cert = await signed(admin, `kubenode-${identity}`, request, clock)
-  writeFileSync(`${path}.partial`, kubeconfig(cluster, userOf(identity), cert, key), { mode: 0o600 })
+  writeFileSync(`${path}.partial`, kubeconfig(cluster, programUser(identity), cert, key), { mode: 0o600 })
   renameSync(`${path}.partial`, path)
 }

@@ -9,11 +9,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { approvalDigest } from '#defender/approvals.ts'
 import { targetsDigest } from '#sync/hub/release.ts'
-
-export interface Person {
-  readonly name: string
-  readonly groups: readonly string[]
-}
+import type { Person } from '../who-am-i.ts'
 
 export interface ApproveWish {
   readonly reason: string | undefined

@@ -23,9 +23,9 @@ export function register(program: Command, io: Io): void {
     .option('--reason <text>', 'why, for those who look at it later')
     .option('--for <duration>', 'how long it counts', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf }, { whoIAm }, { kindCalled }] = await Promise.all([
+    const [{ approvalOf }, { whoAmI }, { kindCalled }] = await Promise.all([
       import('../approve/approval.ts'),
-      import('../hold/freeze.ts'),
+      import('../who-am-i.ts'),
       import('../inspect/target.ts'),
     ])
     const [word = '', name = '', ...rest] = what.split('/')
@@ -41,7 +41,7 @@ export function register(program: Command, io: Io): void {
         ? await client.get(operationPermit, { name })
         : await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
     if (object === undefined) throw new KubeNodeError('KN1313', `there is no ${what} on this server`)
-    const who = await whoIAm(client)
+    const who = await whoAmI(client)
     if (who === undefined)
       throw new KubeNodeError('KN1335', `cannot approve ${what}: the server does not say who you are; log in first`)
     const wanted = approvalOf(object, who, { reason: options.reason, for: options.for }, systemClock.now())

@@ -47,13 +47,17 @@ export function register(program: Command, io: Io): void {
       )
       return
     }
-    const { freeze, freezeHold, whoAmI } = await import('../hold/freeze.ts')
+    const [{ freezeHold }, { placeHold }, { authorOf }] = await Promise.all([
+      import('../hold/freeze.ts'),
+      import('../hold/placing.ts'),
+      import('../who-am-i.ts'),
+    ])
     const wish = { what, reason: options.reason, for: options.for }
     // What was mistyped is said before anybody is asked.
     freezeHold({ ...wish, author: 'nobody' }, systemClock.now())
     const client = await connect(options, io)
-    const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
-    const { metadata, spec } = await freeze(client, freezeHold({ ...wish, author }, systemClock.now()))
+    const author = await authorOf(client, io)
+    const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
     io.out(
       printable(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})\n`),
     )

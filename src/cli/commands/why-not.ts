@@ -44,17 +44,18 @@ export function register(program: Command, io: Io): void {
     .option('--for <duration>', 'how long it is asked for; it ends by itself', '1h')
     .option('--unprotect', 'lift the protection of it for so long, and nothing else')
     .action(async (what: string, options: RepairOptions) => {
-      const [{ ask, askHold }, { whoAmI }] = await Promise.all([
+      const [{ askHold }, { placeHold }, { authorOf }] = await Promise.all([
         import('../why-not/ask.ts'),
-        import('../hold/freeze.ts'),
+        import('../hold/placing.ts'),
+        import('../who-am-i.ts'),
       ])
       const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
       const wish = { verb, what, reason: options.reason, for: options.for }
       // What was mistyped is said before anybody is asked.
       askHold({ ...wish, author: 'nobody' }, systemClock.now())
       const client = await connect(options, io)
-      const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
-      const { metadata, spec } = await ask(client, askHold({ ...wish, author }, systemClock.now()))
+      const author = await authorOf(client, io)
+      const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
       io.out(
         printable(
           `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})\n`,

@@ -4,7 +4,8 @@ import { createValidator } from '#api/validate.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
-import { freeze, freezeHold, thaw } from './freeze.ts'
+import { freezeHold, thaw } from './freeze.ts'
+import { placeHold } from './placing.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
 const wish = { what: undefined, reason: 'a test', for: '4h', author: 'ada' }
@@ -35,9 +36,9 @@ test.each(['', '0s', 'soon', '31d'])('a freeze for %j is refused by number', (le
 
 test('freezing twice is freezing once; thawing takes back ours and names the others', async () => {
   const client = fakeClient()
-  await freeze(client, freezeHold(wish, NOW))
-  await freeze(client, freezeHold({ ...wish, for: '8h' }, NOW))
-  await freeze(client, freezeHold({ ...wish, what: 'machine/m-1' }, NOW))
+  await placeHold(client, freezeHold(wish, NOW))
+  await placeHold(client, freezeHold({ ...wish, for: '8h' }, NOW))
+  await placeHold(client, freezeHold({ ...wish, what: 'machine/m-1' }, NOW))
   const first = await thaw(client, undefined, false, NOW)
   expect([first.removed, first.left.map((h) => h.metadata.name)]).toEqual([['freeze-all'], ['freeze-machine-m-1']])
   expect(await thaw(client, undefined, true, NOW)).toEqual({ removed: ['freeze-machine-m-1'], left: [] })

@@ -4,10 +4,8 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { keyOf } from '#runtime/preconditions.ts'
+import { removeHolds } from './placing.ts'
 
 type HoldTarget = OperationalHold['spec']['target']
 
@@ -63,35 +61,6 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
   }
 }
 
-/** Who the server takes us for; a server that cannot tell leaves what the person said. */
-export const whoAmI = async (client: KubeClient): Promise<string | undefined> => (await whoIAm(client))?.name
-
-export interface Person {
-  readonly name: string
-  readonly groups: readonly string[]
-}
-
-export async function whoIAm(client: KubeClient): Promise<Person | undefined> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-  try {
-    const { status, text } = await client.raw({
-      method: 'POST',
-      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-      body,
-    })
-    const answer: unknown = status < 300 ? JSON.parse(text) : undefined
-    const user = isObject(answer) && isObject(answer['status']) ? answer['status']['userInfo'] : undefined
-    if (!isObject(user) || typeof user['username'] !== 'string') return undefined
-    const groups: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : []
-    return { name: user['username'], groups: groups.filter((g) => typeof g === 'string') }
-  } catch {
-    return undefined
-  }
-}
-
-export const freeze = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
-  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
-
 export interface Thawed {
   readonly removed: readonly string[]
   /** Freezes that are still in force: of others, or of other things. */
@@ -104,13 +73,5 @@ export async function thaw(client: KubeClient, what: string | undefined, all: bo
   const freezes = items.filter((h) => h.spec.effect === 'Freeze' && Date.parse(h.spec.until) > now)
   const name = freezeName(freezeTarget(what))
   const mine = freezes.filter((h) => all || h.metadata.name === name)
-  for (const hold of mine) {
-    const { uid, resourceVersion } = hold.metadata
-    const preconditions = {
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    }
-    await client.delete(operationalHold, keyOf(hold), { preconditions })
-  }
-  return { removed: mine.map((h) => h.metadata.name ?? ''), left: freezes.filter((h) => !mine.includes(h)) }
+  return { removed: await removeHolds(client, mine), left: freezes.filter((h) => !mine.includes(h)) }
 }

@@ -203,8 +203,12 @@ async function place(options: ServerOptions, io: Io, wish: Wish): Promise<Operat
 }
 
 async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<OperationalHold> {
-  const [{ holdFor, placeHold }, { whoAmI }] = await Promise.all([import('./holds.ts'), import('../hold/freeze.ts')])
-  const author = (await whoAmI(client)) ?? io.env['USER'] ?? 'unknown'
+  const [{ holdFor }, { placeHold }, { authorOf }] = await Promise.all([
+    import('./holds.ts'),
+    import('../hold/placing.ts'),
+    import('../who-am-i.ts'),
+  ])
+  const author = await authorOf(client, io)
   return placeHold(client, holdFor({ ...wish, author }, systemClock.now()))
 }
 

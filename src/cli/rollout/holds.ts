@@ -1,12 +1,11 @@
 // The holds that a person means by pause, retry, abort and pin: named after what they hold, so that saying it twice is saying it once and taking it back finds it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { keyOf } from '#runtime/preconditions.ts'
+import { removeHolds } from '../hold/placing.ts'
 
 type Target = OperationalHold['spec']['target']
 
@@ -66,9 +65,6 @@ export function holdFor({ target, effect, to, reason, for: length, author }: Hol
   }
 }
 
-export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
-  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
-
 export interface Lifted {
   readonly removed: readonly string[]
   /** Holds of others that still bind it. */
@@ -92,13 +88,5 @@ export async function liftHolds(client: KubeClient, what: string, all: boolean, 
   const mine = binding.filter((h) =>
     all ? h.spec.effect !== 'Freeze' && h.spec.target.name !== undefined : own.has(h.metadata.name ?? ''),
   )
-  for (const hold of mine) {
-    const { uid, resourceVersion } = hold.metadata
-    const preconditions = {
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    }
-    await client.delete(operationalHold, keyOf(hold), { preconditions })
-  }
-  return { removed: mine.map((h) => h.metadata.name ?? ''), left: binding.filter((h) => !mine.includes(h)) }
+  return { removed: await removeHolds(client, mine), left: binding.filter((h) => !mine.includes(h)) }
 }

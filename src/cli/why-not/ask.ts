@@ -1,11 +1,9 @@
 // What a person asks for by name: a node to be tried again, or its protection to be lifted for a while. Holds, since git declares and nobody edits.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { KubeClient } from '#kube/client.ts'
 
 export const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
 export type Asked = keyof typeof ASKED
@@ -43,6 +41,3 @@ export function askHold({ verb, what, reason, for: length, author }: AskWish, no
     spec: { target: { kind, name }, effect: ASKED[verb], reason, author, until: timestamp(now + ms) },
   }
 }
-
-export const ask = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
-  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })

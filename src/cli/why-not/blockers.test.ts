@@ -13,7 +13,8 @@ import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { thaw } from '../hold/freeze.ts'
-import { type Asked, ask, askHold } from './ask.ts'
+import { placeHold } from '../hold/placing.ts'
+import { type Asked, askHold } from './ask.ts'
 import { type Blocker, blockerLines, blockers } from './blockers.ts'
 import { look } from './look.ts'
 
@@ -164,7 +165,7 @@ async function carryOut({ client, clock }: World, command: string): Promise<void
   if (own !== null) {
     const [, what = '', unprotect, reason = ''] = own
     const verb: Asked = unprotect === undefined ? 'repair' : 'unprotect'
-    await ask(client, askHold({ verb, what, reason, for: '1h', author: 'ada' }, clock.now()))
+    await placeHold(client, askHold({ verb, what, reason, for: '1h', author: 'ada' }, clock.now()))
     return
   }
   if (command !== 'kubenode thaw --all') throw new Error(`nobody can run ${command}`)

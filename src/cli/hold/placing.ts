@@ -1,0 +1,21 @@
+// Puts holds into the cluster and takes them back: placing one twice is placing it once, and only what was looked at is removed.
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { keyOf } from '#runtime/preconditions.ts'
+
+export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
+  client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
+
+/** Answers with their names. */
+export async function removeHolds(client: KubeClient, holds: readonly OperationalHold[]): Promise<readonly string[]> {
+  for (const hold of holds) {
+    const { uid, resourceVersion } = hold.metadata
+    const preconditions = {
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    }
+    await client.delete(operationalHold, keyOf(hold), { preconditions })
+  }
+  return holds.map((h) => h.metadata.name ?? '')
+}
