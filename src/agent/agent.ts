@@ -119,7 +119,7 @@ function runForever(
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
     keepLease(lease, own, signal),
     ...(parts.config.registerNode
-      ? [keepLease(lease, { namespace: NODE_LEASES, name: node, holder: node }, signal)]
+      ? [keepLease(lease, { namespace: NODE_LEASES, name: node, holder: node }, signal, () => parts.nodeWriter.again())]
       : []),
     keep(),
   ]

@@ -7,6 +7,7 @@ import { componentObjectName } from '#lib/names.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
+import type { Node } from '#nodeops/objects.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { nodeType } from '../node/types.ts'
 import type { HollowFaults } from './faults.ts'
@@ -94,6 +95,11 @@ class Bench {
     return `${c?.version} ${c?.state}`
   }
 
+  ready(name: string): string | undefined {
+    const node = this.fake.peek(nodeType, { name }) as Node | undefined
+    return node?.status?.conditions?.find((c) => c.type === 'Ready')?.status
+  }
+
   taint(name: string, taints: readonly object[]): void {
     this.fake.poke(nodeType, { name }, { spec: { taints } })
   }
@@ -139,6 +145,18 @@ describe('a hollow node', () => {
     bench.fleet.node('m')?.hear()
     await bench.clock.advance(30_000)
     expect(bench.beacon('m')).toBe('1.1.0 Healthy')
+  })
+
+  test('that is heard again says at once that its Node is Ready, though somebody called it Unknown', async () => {
+    const bench = new Bench()
+    await bench.machine('m')
+    bench.fleet.node('m')?.silence()
+    await bench.clock.advance(60_000)
+    const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: '' }
+    bench.fake.poke(nodeType, { name: 'm' }, { status: { conditions: [unknown] } }, 'status')
+    bench.fleet.node('m')?.hear()
+    await bench.clock.advance(1_000)
+    expect(bench.ready('m')).toBe('True')
   })
 
   test('that dies in the middle of a switch goes on from its journal', async () => {

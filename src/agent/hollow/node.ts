@@ -15,7 +15,7 @@ import { orderOf } from '../machine-order.ts'
 import { nodeDir } from '../node-dir.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { HostFacts } from '../node/facts.ts'
-import { renewLease } from '../node/leases.ts'
+import { renewLease, wasMissed } from '../node/leases.ts'
 import { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
@@ -72,7 +72,7 @@ export class HollowNode {
   #isAdopting = false
   #isSilent = false
   #isClosed = false
-  #isBack = false
+  #heardAt: number
   #beat: { cancel(): void } | undefined
   #telling: { cancel(): void } | undefined
 
@@ -83,6 +83,7 @@ export class HollowNode {
     this.#dir = nodeDir(`/hollow/${machine}`)
     this.#facts = { ...FACTS, hostname: machine, bootId: o.bootId }
     this.#readySince = clock.now()
+    this.#heardAt = clock.monotonic()
     this.#node = new NodeObject({ client, log, name: machine, facts: this.#facts, register: o.registerNode })
     const own = { clock, random, log }
     this.#machineWriter = new StatusWriter<KubeObject>({
@@ -137,7 +138,6 @@ export class HollowNode {
     this.#machineWriter.touch()
     const { leaseMs } = this.#o
     if (leaseMs === undefined) return undefined
-    this.#isBack = true
     this.#beat?.cancel()
     void this.#renew(leaseMs)
     return undefined
@@ -309,13 +309,17 @@ export class HollowNode {
     const { machine } = this
     const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
     const leases = [own, { namespace: NODE_LEASES, name: machine, holder: machine }]
-    if (!this.#isSilent)
-      await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease))).catch(
-        (error: unknown) => log.warn('lease not renewed', { machine, error }),
-      )
-    // Whoever watches over Nodes may have called it Unknown meanwhile, up to the moment of this renewal.
-    if (this.#isBack) this.#nodeWriter?.again()
-    this.#isBack = false
+    try {
+      if (!this.#isSilent) {
+        await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease)))
+        const silentMs = clock.monotonic() - this.#heardAt
+        this.#heardAt = clock.monotonic()
+        // Whoever watches over Nodes may have called it Unknown meanwhile, up to the moment of this renewal.
+        if (wasMissed(silentMs, leaseMs)) this.#nodeWriter?.again()
+      }
+    } catch (error) {
+      log.warn('lease not renewed', { machine, error })
+    }
     if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
   }
 }

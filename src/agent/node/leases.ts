@@ -24,13 +24,28 @@ export interface LeaseName {
 /** Missed renewals until others may call the holder silent. */
 const MISSED = 4
 
-/** Until the signal aborts; never rejects. */
-export async function keepLease(deps: LeaseDeps, lease: LeaseName, signal: AbortSignal): Promise<void> {
+/** A renewal that comes later than this many periods after the one before was missed at least once. */
+const LATE = 1.5
+
+/** Whether somebody may have called the holder silent since it was last heard of: whoever does so writes on the Node what only its own next word takes back. */
+export const wasMissed = (silentMs: number, everyMs: number): boolean => silentMs > everyMs * LATE
+
+/** Until the signal aborts; never rejects. `onBack` is told of each renewal that came late. */
+export async function keepLease(
+  deps: LeaseDeps,
+  lease: LeaseName,
+  signal: AbortSignal,
+  onBack?: () => void,
+): Promise<void> {
   const { clock, random, log, everyMs } = deps
   let isFailing = false
+  let heardAt = clock.monotonic()
   while (!signal.aborted) {
     try {
       await renewLease(deps, lease, signal)
+      const silentMs = clock.monotonic() - heardAt
+      heardAt = clock.monotonic()
+      if (wasMissed(silentMs, everyMs)) onBack?.()
       if (isFailing) log.info('lease renewed again', { lease: lease.name })
       isFailing = false
     } catch (error) {

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { KubeNodeError } from '#lib/errors.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { FakeKube } from '#kube/fake/fake-kube.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { keepLease } from './leases.ts'
+import { leaseType } from './types.ts'
+
+const EVERY_MS = 10_000
+
+/** A lease that is kept for as long as the test runs, over a network that can be cut. */
+function kept() {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [], bookmarkEveryMs: 0 })
+  const inner = fake.client({ actor: 'agent' })
+  const network = { isUp: true }
+  const back: number[] = []
+  const away = () => Promise.reject(new KubeNodeError('KN2001', 'cannot reach the server', { retry: 'later' }))
+  const client: KubeClient = {
+    ...inner,
+    patch: (...args) => (network.isUp ? inner.patch(...args) : away()),
+    create: (...args) => (network.isUp ? inner.create(...args) : away()),
+  }
+  const deps = { client, clock, random: seededRandom(2), log: silentLogger, everyMs: EVERY_MS }
+  const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm' }
+  const stop = new AbortController()
+  const ended = keepLease(deps, lease, stop.signal, () => back.push(clock.monotonic()))
+  const renewedAt = () => fake.peek(leaseType, { namespace: 'kube-node-lease', name: 'm' })?.spec
+  return { clock, network, back, renewedAt, end: () => (stop.abort(), ended) }
+}
+
+test('a lease that is renewed in time tells nobody of a return', async () => {
+  const agent = kept()
+  await agent.clock.advance(600_000)
+  expect(agent.renewedAt()).toBeDefined()
+  expect(agent.back).toEqual([])
+  await agent.end()
+})
+
+test('the first renewal after a silence tells of it once: the Node may have been called Unknown meanwhile', async () => {
+  const agent = kept()
+  await agent.clock.advance(60_000)
+  agent.network.isUp = false
+  await agent.clock.advance(60_000)
+  expect(agent.back).toEqual([])
+  agent.network.isUp = true
+  await agent.clock.advance(60_000)
+  expect(agent.back).toHaveLength(1)
+  expect(agent.back[0]).toBeLessThan(120_000 + 2 * EVERY_MS)
+  await agent.end()
+})
