@@ -6,6 +6,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
+import { podAccounts } from './admission/pod-account.ts'
 import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
@@ -27,7 +28,7 @@ import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
 import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
 import { WebhookConverter } from './crd/webhook-converter.ts'
-import { startLoops, type LoopChoice } from './loops/loops.ts'
+import { makesAccounts, startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
 import { builtinServed } from './registry/builtin-served.ts'
@@ -51,6 +52,11 @@ export interface ApiServerOptions {
   readonly hosts?: readonly string[]
   /** The loops of a controller manager: all of them, none, or those named. */
   readonly loops?: LoopChoice
+  /**
+   * Pods run as a service account that is there. When absent, where the loop `accounts` makes the account that they use without
+   * asking; say yes where a controller manager does.
+   */
+  readonly podAccounts?: boolean
   readonly log?: Logger
   /** What clients may take of the server; the defaults where absent. */
   readonly limits?: Partial<Limits>
@@ -92,11 +98,13 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const converter = new WebhookConverter(resolveService ?? (() => undefined))
   const signer = new TokenSigner(credentials.tokenKey)
   const now = () => clock.now()
+  const loopChoice = options.loops ?? 'all'
   const parts: ServerParts = {
     store,
     registry,
     authorizer,
     admission: new AdmissionChain([
+      ...((options.podAccounts ?? makesAccounts(loopChoice)) ? [podAccounts({ store, clock, random })] : []),
       escalationGuard(authorizer),
       webhooks.mutatingLink,
       new PolicyAdmission({ store, registry, authorizer, log }),
@@ -123,7 +131,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const definitions = new DefinitionController(parts, log, converter.convert)
   await bootstrap(store, { now: clock.now(), uid: randomUUID, authority: authority.certificate })
   definitions.start()
-  const loops = startLoops(parts, options.loops ?? 'all', log)
+  const loops = startLoops(parts, loopChoice, log)
   const failed = store.failed.then((e) => {
     log.error('storage failed, no more requests are answered', { reason: messageOf(e) })
     http.close()

@@ -49,6 +49,7 @@ export async function runApiServer({
     host,
     port,
     loops: loops ? 'all' : 'none',
+    podAccounts: true,
     ...(log === undefined ? {} : { log }),
   })
   await server.listen()

@@ -42,10 +42,14 @@ export class AdmissionChain {
   }
 
   async mutate(request: AdmissionRequest): Promise<KubeObject | undefined> {
-    let { object } = request
-    for (const link of this.#links)
-      if (link.mutate !== undefined && link.active?.() !== false) object = await link.mutate({ ...request, object })
-    return object
+    let now = request
+    for (const link of this.#links) {
+      if (link.mutate === undefined || link.active?.() === false) continue
+      const made = link.mutate(now)
+      const object = made instanceof Promise ? await made : made
+      if (object !== now.object) now = { ...now, object }
+    }
+    return now.object
   }
 
   async validate(request: AdmissionRequest): Promise<void> {

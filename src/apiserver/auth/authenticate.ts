@@ -69,37 +69,48 @@ export function serviceAccountTokens(signer: TokenSigner, store: Store, now: () 
     if (!token.startsWith('eyJ')) return undefined
     const claims = signer.read(token, now())
     if (claims === undefined || !claims.aud.some((a) => signer.defaultAudiences.includes(a))) return undefined
-    return accountOf(claims, store)
+    return accountOf(claims, store, now())
   }
 }
 
-/** Undefined when the account or what the token is bound to is gone. */
-export function accountOf(claims: TokenClaims, store: Store): RequestUser | undefined {
+/** What a token is bound to may be on its way out for so long before the token is no good. */
+const ENDING_MS = 60_000
+
+/** Undefined when the account or what the token is bound to is gone. The node that a pod's token names is news, not a bond. */
+export function accountOf(claims: TokenClaims, store: Store, now: number): RequestUser | undefined {
   const { namespace, serviceaccount, pod, secret, node } = claims['kubernetes.io']
   const lives = (
     resource: string,
     ns: string,
-    ref: { readonly name: string; readonly uid: string } | undefined,
+    ref: { readonly name: string; readonly uid?: string } | undefined,
   ): boolean => {
     if (ref === undefined) return true
     const found = store.get({ resource, namespace: ns, name: ref.name })?.value.metadata
-    return found !== undefined && found.uid === ref.uid
+    const ends = found?.deletionTimestamp
+    return found !== undefined && found.uid === ref.uid && (ends === undefined || Date.parse(ends) >= now - ENDING_MS)
   }
   if (!lives('/serviceaccounts', namespace, serviceaccount)) return undefined
-  if (!lives('/pods', namespace, pod) || !lives('/secrets', namespace, secret) || !lives('/nodes', '', node))
-    return undefined
+  if (!lives('/pods', namespace, pod) || !lives('/secrets', namespace, secret)) return undefined
+  if (pod === undefined && !lives('/nodes', '', node)) return undefined
   return {
     name: claims.sub,
     uid: serviceaccount.uid,
     groups: [...serviceAccountGroups(namespace), AUTHENTICATED],
     extra: {
       'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`],
-      ...(pod === undefined
-        ? {}
-        : { 'authentication.kubernetes.io/pod-name': [pod.name], 'authentication.kubernetes.io/pod-uid': [pod.uid] }),
+      ...inExtra('node', node),
+      ...inExtra('pod', pod),
     },
   }
 }
+
+const inExtra = (what: string, ref: { readonly name: string; readonly uid?: string } | undefined) =>
+  ref === undefined
+    ? {}
+    : {
+        [`authentication.kubernetes.io/${what}-name`]: [ref.name],
+        ...(ref.uid === undefined ? {} : { [`authentication.kubernetes.io/${what}-uid`]: [ref.uid] }),
+      }
 
 const BOOTSTRAP = /^([a-z0-9]{6})\.([a-z0-9]{16})$/
 

@@ -24,7 +24,8 @@ export interface TokenClaims {
     readonly serviceaccount: { readonly name: string; readonly uid: string }
     readonly pod?: { readonly name: string; readonly uid: string }
     readonly secret?: { readonly name: string; readonly uid: string }
-    readonly node?: { readonly name: string; readonly uid: string }
+    readonly node?: { readonly name: string; readonly uid?: string }
+    readonly warnafter?: number
   }
 }
 
@@ -33,7 +34,11 @@ export interface NewToken {
   readonly account: { readonly name: string; readonly uid: string }
   readonly audiences: readonly string[]
   readonly seconds: number
+  /** After so long a token should have been changed for a new one, though it is still good. */
+  readonly warnAfterSeconds?: number
   readonly bound?: BoundObject | undefined
+  /** Where the pod runs that the token is bound to. */
+  readonly node?: { readonly name: string; readonly uid?: string }
   readonly now: number
   readonly id: string
 }
@@ -54,9 +59,12 @@ export class TokenSigner {
     return [DEFAULT_AUDIENCE]
   }
 
-  issue({ namespace, account, audiences, seconds, bound, now, id }: NewToken): {
+  isForUs = (audiences: readonly string[]): boolean => audiences.every((a) => this.defaultAudiences.includes(a))
+
+  issue({ namespace, account, audiences, seconds, warnAfterSeconds, bound, node, now, id }: NewToken): {
     readonly token: string
-    readonly expires: number
+    /** Milliseconds since 1970, whole seconds. */
+    readonly issued: number
   } {
     const iat = Math.floor(now / 1_000)
     const claims: TokenClaims = {
@@ -67,8 +75,10 @@ export class TokenSigner {
       jti: id,
       'kubernetes.io': {
         namespace,
+        ...(node === undefined ? {} : { node }),
         ...(bound === undefined ? {} : { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
         serviceaccount: account,
+        ...(warnAfterSeconds === undefined ? {} : { warnafter: iat + warnAfterSeconds }),
       },
       nbf: iat,
       sub: `system:serviceaccount:${namespace}:${account.name}`,
@@ -76,7 +86,7 @@ export class TokenSigner {
     const part = (v: unknown) => Buffer.from(JSON.stringify(v)).toString('base64url')
     const signed = `${part({ alg: 'ES256', kid: this.#keyId })}.${part(claims)}`
     const signature = sign('sha256', Buffer.from(signed), { key: this.#private, dsaEncoding: 'ieee-p1363' })
-    return { token: `${signed}.${signature.toString('base64url')}`, expires: (iat + seconds) * 1_000 }
+    return { token: `${signed}.${signature.toString('base64url')}`, issued: iat * 1_000 }
   }
 
   /** The claims of a token that we signed and that has not run out; whether its account still lives is not asked here. */

@@ -24,6 +24,10 @@ export const LOOPS = [
 export type LoopName = (typeof LOOPS)[number]
 export type LoopChoice = 'all' | 'none' | readonly LoopName[]
 
+/** Whether each namespace gets the account that its pods use without asking. */
+export const makesAccounts = (choice: LoopChoice): boolean =>
+  choice === 'all' || (choice !== 'none' && choice.includes('accounts'))
+
 const SOON_MS = 50
 const MINUTE_MS = 60_000
 const SECOND_MS = 1_000

@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { forbidden as forbiddenField, invalid as invalidField, type FieldError } from '#schema/field-error.ts'
+import type { NewToken } from '../auth/tokens.ts'
 import { tokenRequest } from '../builtin/reviews.ts'
 import { builtinServed } from '../registry/builtin-served.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
@@ -10,11 +11,14 @@ import { encoded } from '../handlers/encode.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
-import { conflict, invalid, notFound } from '../status/refusal.ts'
+import { badRequest, conflict, invalid, notFound } from '../status/refusal.ts'
 
 const SHORTEST_SECONDS = 600
 const DEFAULT_SECONDS = 3_600
 const LONGEST_SECONDS = 2 ** 32
+/** What a pod's volume asks for. Such tokens are good for a year, for the sake of programs that read the file once. */
+const POD_SECONDS = 3_607
+const POD_SECONDS_EXTENDED = 365 * 24 * 3_600
 
 type Fields = Readonly<Record<string, unknown>>
 const fields = (v: unknown): Fields => (isObject(v) ? v : {})
@@ -36,12 +40,12 @@ async function create(call: Call): Promise<Answer> {
   refuseBadTimes(seconds)
   const bound = boundObject(call, fields(spec['boundObjectRef']))
   const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
-  const { token, expires } = parts.signer.issue({
+  const { token, issued } = parts.signer.issue({
     namespace: path.namespace,
     account: { name: path.name, uid: account.metadata.uid ?? '' },
     audiences,
-    seconds,
-    bound,
+    ...lifetime(seconds, parts.signer.isForUs(audiences)),
+    ...bound,
     now: parts.clock.now(),
     id: parts.uid(),
   })
@@ -54,9 +58,12 @@ async function create(call: Call): Promise<Answer> {
       expirationSeconds: seconds,
       boundObjectRef: spec['boundObjectRef'] ?? null,
     },
-    status: { token, expirationTimestamp: timestamp(expires) },
+    status: { token, expirationTimestamp: timestamp(issued + seconds * 1_000) },
   })
 }
+
+const lifetime = (seconds: number, isForUs: boolean) =>
+  seconds === POD_SECONDS && isForUs ? { seconds: POD_SECONDS_EXTENDED, warnAfterSeconds: seconds } : { seconds }
 
 function refuseBadTimes(seconds: number): void {
   const problems: FieldError[] = []
@@ -69,9 +76,10 @@ function refuseBadTimes(seconds: number): void {
   if (problems.length > 0) throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', problems)
 }
 
-function boundObject(call: Call, ref: Fields) {
+/** What the token ends with; a pod that runs brings its node along. */
+function boundObject(call: Call, ref: Fields): Pick<NewToken, 'bound' | 'node'> {
   const kind = String(ref['kind'] ?? '')
-  if (kind === '') return undefined
+  if (kind === '') return {}
   const name = String(ref['name'] ?? '')
   const resource = BINDABLE[kind]
   if (resource === undefined)
@@ -82,8 +90,14 @@ function boundObject(call: Call, ref: Fields) {
       ),
     ])
   const plural = resource.slice(1)
-  const found = call.parts.store.get({ resource, namespace: kind === 'Node' ? '' : call.path.namespace, name })?.value
+  const { store } = call.parts
+  const found = store.get({ resource, namespace: kind === 'Node' ? '' : call.path.namespace, name })?.value
   if (found === undefined) throw notFound({ group: '', plural }, name)
+  const spec = fields(found['spec'])
+  if (kind === 'Pod' && String(spec['serviceAccountName'] ?? '') !== call.path.name)
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(call.path.name)} to pod running with different serviceaccount name.`,
+    )
   const uid = found.metadata.uid ?? ''
   if (ref['uid'] !== undefined && ref['uid'] !== uid)
     throw conflict(
@@ -91,7 +105,14 @@ function boundObject(call: Call, ref: Fields) {
       name,
       `the UID in the bound object reference (${String(ref['uid'])}) does not match the UID in record. The object might have been deleted and then recreated`,
     )
-  return { kind, name, uid }
+  const bound = { kind, name, uid }
+  const nodeName = kind === 'Pod' ? String(spec['nodeName'] ?? '') : ''
+  if (nodeName === '') return { bound }
+  const node = store.get({ resource: '/nodes', namespace: '', name: nodeName })?.value
+  return {
+    bound,
+    node: { name: nodeName, ...(node?.metadata.uid === undefined ? {} : { uid: node.metadata.uid }) },
+  }
 }
 
 export const tokenHandlers: Readonly<Record<string, Handler>> = { create }
