@@ -5,11 +5,18 @@ export const kernelDeadlock: NodeRemedierInput['spec'] = {
   when: {
     all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }],
   },
-  for: '30s',
+  // The condition stays until another boot: it does not flicker.
+  for: '10s',
   ladder: [
     {
-      operations: [{ collectEvidence: { kinds: ['KernelLog', 'Processes'] } }, { cordon: {} }, { reboot: {} }],
-      verify: { conditionCleared: 'KernelDeadlock', stableFor: '10m' },
+      operations: [
+        { collectEvidence: { kinds: ['KernelLog', 'Processes'] } },
+        { cordon: {} },
+        // What hangs in the kernel hangs in the shutdown too. Machines that boot for minutes want a longer time here, or they begin their boot twice.
+        { reboot: { takeOverAfter: '60s' } },
+      ],
+      // The kernel's words are read as they come. A hang that returns later is the same incident, and its next rung.
+      verify: { conditionCleared: 'KernelDeadlock', stableFor: '60s' },
     },
     { operations: [{ replace: {} }], timeout: '1h' },
   ],

@@ -126,6 +126,10 @@ export const REASONS = {
   LedgerFull: because('permits', 'The ledger holds as many grants as it may.'),
   UnknownTarget: because('permits', 'The Defender cannot find the target or its domains.'),
   RecoveryExempt: because('permits', 'A recovery costs nothing in this gate.'),
+  SilenceIsTheFault: because(
+    'permits',
+    'Neither agent nor kubelet is heard of, and that very silence is what the repair is for.',
+  ),
   // holds
   HoldPause: because('holds', 'A Pause hold names this object.'),
   HoldFreeze: because('holds', 'A Freeze hold covers this object, or a file on the node does.'),

@@ -26,6 +26,8 @@ export interface Unit {
   readonly why: string
   /** Nobody hears of it: its agent or its kubelet. */
   readonly isSilent: boolean
+  /** Its agent and its kubelet: two witnesses that fail together mean the machine, or the way to it. */
+  readonly isCutOff: boolean
   readonly badComponents: ReadonlySet<string>
   readonly source: KubeObject
 }
@@ -122,6 +124,7 @@ function newMachineUnit(machine: Machine, node: KubeObject | undefined): Unit {
     pool,
     ...machineHealth(machine, node),
     isSilent: isSilent(machine, node),
+    isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
     badComponents: badComponents(machine),
     source: machine,
   }
@@ -210,6 +213,7 @@ function nodeUnit(node: KubeObject): Unit {
     health,
     why: `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === 'Unknown',
+    isCutOff: false,
     badComponents: new Set(),
     source: node,
   }
@@ -231,6 +235,7 @@ function clusterUnit(cluster: Cluster): Unit {
     health,
     why: `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === undefined || ready === 'Unknown',
+    isCutOff: false,
     badComponents: new Set(),
     source: cluster,
   }

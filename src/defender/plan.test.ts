@@ -48,6 +48,40 @@ const NARROW = { budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] } as co
 
 const READY = [condition('Ready', 'True'), condition('AgentReachable', 'True')]
 
+/** Twelve machines in three racks. */
+function silence(
+  {
+    cutOff,
+    agentSilent = [],
+    host = 'True',
+  }: {
+    readonly cutOff: readonly string[]
+    readonly agentSilent?: readonly string[]
+    readonly host?: 'True' | 'Unknown'
+  },
+  spec: Partial<Parameters<typeof aPermit>[0]> = {},
+): SnapshotWish {
+  const fleet = Array.from({ length: 12 }, (_, i) => {
+    const name = `m-${i}`
+    const isSilent = cutOff.includes(name) || agentSilent.includes(name)
+    const made = aMachine({
+      name,
+      rack: `r-${Math.floor(i / 4)}`,
+      ...(isSilent && { reachable: 'False', ready: 'False' }),
+    })
+    const conditions = [...(made.status?.conditions ?? []), condition('InfrastructureReady', host)]
+    return { ...made, status: { ...made.status, conditions, nodeRef: { name, uid: `node-${name}` } } }
+  })
+  const nodes = fleet.map(({ metadata: { name = '' } }) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `node-${name}` },
+    status: { conditions: [condition('Ready', cutOff.includes(name) ? 'Unknown' : 'True')] },
+  }))
+  const requester = { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'j' } as const
+  return { permits: [one({ requester, ...spec })], machines: fleet, nodes }
+}
+
 interface Case {
   readonly name: string
   readonly wish: SnapshotWish
@@ -75,6 +109,44 @@ const CASES: readonly Case[] = [
     name: 'a machine whose agent is silent is not known to be healthy',
     wish: { permits: [one()], machines: [aMachine({ name: 'm-0', reachable: 'False' }), aMachine({ name: 'm-1' })] },
     says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a repair of silence is granted for a machine that alone is cut off and that its provider knows',
+    wish: silence({ cutOff: ['m-0'] }),
+    says: 'Granted',
+  },
+  {
+    name: 'what needs the agent is not granted while it is silent',
+    wish: silence({ cutOff: ['m-0'] }, { operations: ['Reboot', 'RestartComponent'] }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'nobody but a repair may disrupt what is silent',
+    wish: silence(
+      { cutOff: ['m-0'] },
+      { requester: { manager: 'kubenode-machineset', kind: 'MachineSet', name: 's' } },
+    ),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a machine whose kubelet is still heard of may serve',
+    wish: silence({ cutOff: [], agentSilent: ['m-0'] }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a machine that its provider cannot speak of is not touched',
+    wish: silence({ cutOff: ['m-0'], host: 'Unknown' }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'F20 a rack that is silent together is a network, also for the repair of silence',
+    wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'] }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'F20 so is a third of all, spread over the racks',
+    wish: silence({ cutOff: ['m-0', 'm-4', 'm-8', 'm-1'] }),
+    says: 'Waiting HealthFloor SafetyReadingUnknown',
   },
   {
     name: 'a machine without a Ready condition is unknown, not free',

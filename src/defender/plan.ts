@@ -157,7 +157,7 @@ function decideTarget(permit: OperationPermit, target: Target, ground: Ground, i
   if (permit.spec.results?.[target.uid] !== undefined)
     return told(wait('Target', { reason: 'PermitRequested', seen: 'given up before it was granted' }), [])
   const found = snapshot.fleet.find(target)
-  const first = targetGate(found, target.uid, snapshot)
+  const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
   const { unit } = found
   const isFree = snapshot.isWithoutDisruption(permit)

@@ -7,7 +7,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { compilePolicy, type CompiledPolicy } from '#defender/compile-policy.ts'
 import { fleetView } from '#defender/fleet.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
 
 const AT = '2026-01-05T00:00:00Z'
 export const START_MS = Date.parse(AT)
@@ -116,15 +116,16 @@ export const aHold = (
 
 export interface SnapshotWish extends Partial<Omit<Snapshot, 'fleet'>> {
   readonly machines?: readonly Machine[]
+  readonly nodes?: readonly KubeObject[]
 }
 
-export function aSnapshot({ machines: list = machines(10), ...wish }: SnapshotWish = {}): Snapshot {
+export function aSnapshot({ machines: list = machines(10), nodes = [], ...wish }: SnapshotWish = {}): Snapshot {
   return {
     permits: [],
     policies: [],
     holds: [],
     approvals: [],
-    fleet: fleetView({ machines: list, nodes: [], clusters: [] }),
+    fleet: fleetView({ machines: list, nodes, clusters: [] }),
     unknown: undefined,
     cluster: undefined,
     wall: START_MS,

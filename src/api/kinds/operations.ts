@@ -80,6 +80,11 @@ export const operation = union(
     reboot: optional(
       obj('Reboots: by the agent, and by the provider once the agent is silent.', {
         timeout: fallback(duration('How long until the node must be back.'), '10m'),
+        takeOverAfter: optional(
+          duration(
+            'So long after the agent began to reboot the provider cuts the power of a machine that has not booted anew; absent: after the timeout, where its agent is silent.',
+          ),
+        ),
       }),
     ),
     fence: optional(obj('Marks the node out of service, after the provider said that the machine is off.', {})),

@@ -1,12 +1,12 @@
 // Decides about the steps of a job that runs: whose turn it is, who does it, and when it has failed. One step at a time, each written down before it is done.
 import { parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
-import { findCondition } from '#kube/conditions.ts'
 import { waitForAgent } from './agent-steps.ts'
 import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from './moves.ts'
 import { type Operation, executorOf, operationName } from './operations.ts'
-import { type Seen, nameOf, nextOperation, phaseOf } from './seen.ts'
+import { type Seen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
+import { takeOverInMs } from './take-over.ts'
 import { finish, isBegun, move } from './transitions.ts'
 import type { Turn } from './turn.ts'
 
@@ -35,10 +35,13 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   if (executor !== 'Agent') return centralStep(seen, now, { ...turn, executor })
   const instead = operation.collectEvidence !== undefined ? withoutEvidence(seen, now, turn) : undefined
   if (instead !== undefined) return instead
-  if (operation.reboot !== undefined && isOverdue(seen, now, turn))
-    return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: true })
-  return { ...waitForAgent(seen, now, turn), actions: listJobs(seen) }
+  const takeOverMs = takeOverInMs(seen, now, turn)
+  if (takeOverMs === 0) return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: true })
+  return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
 }
+
+const soonerThan = (planned: JobPlan, ms: number | undefined): JobPlan =>
+  ms === undefined ? planned : { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? ms, ms) }
 
 const firstExecutor = (seen: Seen, operation: Operation) =>
   operation.reboot !== undefined && isSilent(seen) ? 'Provider' : executorOf(operation)
@@ -56,9 +59,6 @@ function nodeGone(seen: Seen, now: number): JobPlan {
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
   return { actions: [], change: { ...phase, outcome: 'Superseded', message: text, finishedAt: now } }
 }
-
-export const isSilent = ({ machine, standing }: Seen): boolean =>
-  standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
 
 /** A node that says nothing any more has nothing to keep, or nobody to keep it. */
 function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPlan | undefined {
@@ -80,12 +80,6 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
       },
     },
   }
-}
-
-/** The agent began to reboot and was not heard of since: a kernel that hangs never goes down by itself. */
-function isOverdue(seen: Seen, now: number, { step, operation }: Turn): boolean {
-  if (step === undefined || !isBegun(step) || !isSilent(seen)) return false
-  return now - Date.parse(step.startedAt ?? '') >= parseDuration(operation.reboot?.timeout ?? '10m')
 }
 
 /** Jobs of this machine at work, ours among them. */

@@ -140,6 +140,20 @@ const silent = (operations: readonly Wild[], steps: readonly Wild[] = []): Seen 
       status: { bootID: 'b1', conditions: [{ type: 'AgentReachable', status: 'False' }] },
     },
   })
+const rebooting = (step: Wild, { spec, frozen = 'False' }: { readonly spec?: Wild; readonly frozen?: string } = {}) =>
+  seen({
+    spec: { operations: [{ reboot: { timeout: '10m', takeOverAfter: '60s' } }] },
+    status: {
+      ...RUNNING,
+      steps: [{ index: 0, operation: 'reboot', executor: 'Agent', attempts: 1, bootID: 'b1', ...step }],
+    },
+    permit: granted,
+    machine: {
+      metadata: { name: 'n', uid: 'm' },
+      spec: spec ?? { provider: { name: 'memory' }, providerID: 'memory://n' },
+      status: { bootID: 'b1', conditions: [{ type: 'Frozen', status: frozen }] },
+    },
+  })
 const central = (operation: string, more: Wild, state: Wild = RUNNING, step: Wild = {}): Seen =>
   seen({
     spec: { operations: [{ [operation]: {} }] },
@@ -286,6 +300,32 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'and then the provider reboots',
     silent([{ reboot: { timeout: '5m' } }], [{ operation: 'reboot', startedAt: ago(301), bootID: 'b1' }]),
     'step 0 begun',
+  ],
+  [
+    'F38 a machine that is still heard of long after the agent ordered its reboot has its power cut, where the rule says so',
+    rebooting({ startedAt: ago(61) }),
+    'step 0 begun',
+  ],
+  ['it has its time to go down', rebooting({ startedAt: ago(59) }), 'ListJobs, waits: WaitingForOther'],
+  [
+    'one that has booted anew needs no second boot',
+    rebooting({ startedAt: ago(61), bootID: 'b0' }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'where no provider can cut the power, time is all that it is given',
+    rebooting({ startedAt: ago(61) }, { spec: {} }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'S21 the file on the node binds the provider as well',
+    rebooting({ startedAt: ago(61) }, { frozen: 'True' }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'nobody cuts the power of a machine once the permit ended',
+    { ...rebooting({ startedAt: ago(61) }), permit: permit('Expired') },
+    'waits: WaitingForOther',
   ],
   [
     'a machine that is being deleted is replaced, by whatever hand',

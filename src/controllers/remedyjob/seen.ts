@@ -4,6 +4,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { findCondition } from '#kube/conditions.ts'
 import type { Node } from '#nodeops/objects.ts'
 import type { Standing } from '#nodeops/rules/node-view.ts'
 
@@ -57,6 +58,14 @@ export const targetOf = ({
   if (job.spec.machine === undefined) return { kind: 'Node', name: job.spec.node.name, uid: job.spec.node.uid }
   return machine === undefined ? undefined : { kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }
 }
+
+/** Neither its kubelet nor its agent is heard of. */
+export const isSilent = ({ machine, standing }: Pick<Seen, 'machine' | 'standing'>): boolean =>
+  standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
+
+/** Somebody put the file on the node that forbids every disruption; it binds also while the agent that said so is away. */
+export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean =>
+  findCondition(machine?.status?.conditions, 'Frozen')?.status === 'True'
 
 /** The next operation to be done; undefined when all have ended well. */
 export function nextOperation({ status, spec }: RemedyOperationJob): number | undefined {

@@ -1,11 +1,17 @@
 // Whether the target can be told at all: it is there, it is the one that was meant, and its health is known.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Found } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'
 import { deny, pass, wait } from '../say.ts'
+import { silentRepair } from '../silent-repair.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /** Whether the target can be told at all. Without this no other gate has anything to look at. */
-export function targetGate(found: Found, uid: string, { unknown, goneTargets }: Snapshot): GateVerdict {
+export function targetGate(
+  found: Found,
+  { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
+  { unknown, goneTargets, fleet }: Snapshot,
+): GateVerdict {
   if (unknown !== undefined)
     return wait('Target', { reason: 'SafetyReadingUnknown', seen: unknown, retryAfterMs: 5_000 })
   if (found.kind !== 'Found' && goneTargets.has(uid))
@@ -16,7 +22,9 @@ export function targetGate(found: Found, uid: string, { unknown, goneTargets }: 
   }
   const { health, name, why } = found.unit
   const seen = `${name} ${why}`
-  return health === 'Unknown'
-    ? wait('Target', { reason: 'SafetyReadingUnknown', seen, retryAfterMs: 10_000 })
-    : pass('Target', { reason: 'PermitGranted', seen })
+  if (health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })
+  const repair = silentRepair(permit, found.unit, fleet)
+  if (repair.kind === 'Repair') return pass('Target', { reason: 'SilenceIsTheFault', seen: repair.seen })
+  const unheard = repair.kind === 'Outage' ? repair.seen : seen
+  return wait('Target', { reason: 'SafetyReadingUnknown', seen: unheard, retryAfterMs: 10_000 })
 }

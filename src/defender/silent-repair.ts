@@ -1,0 +1,51 @@
+// Whether a permit is for the repair of the very silence that keeps the target's health unknown. Unknown blocks, since what nobody sees may serve; a
+// machine of which neither agent nor kubelet is heard, which its provider knows, and which is alone in that, is what such a repair is for.
+import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { isMass } from '#nodeops/rules/mass.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { REPAIRER } from './blame/failing.ts'
+import type { FleetView, Unit } from './fleet.ts'
+
+export type SilentRepair =
+  | { readonly kind: 'Repair'; readonly seen: string }
+  /** Others of its place are silent too: the place is. */
+  | { readonly kind: 'Outage'; readonly seen: string }
+  | { readonly kind: 'None' }
+
+/** What is done to a machine without its agent. */
+const FROM_OUTSIDE: ReadonlySet<Disruption> = new Set(['Cordon', 'Drain', 'Reboot', 'Fence', 'Replace', 'ScaleIn'])
+/** What one cause can silence together; the whole is looked at by the health floor. */
+const PLACES = ['zone', 'rack'] as const
+
+export function silentRepair(
+  { spec }: Pick<OperationPermit, 'spec'>,
+  unit: Unit,
+  { units }: Pick<FleetView, 'units'>,
+): SilentRepair {
+  const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => FROM_OUTSIDE.has(o))
+  if (!isRepair || !unit.isCutOff || !isKnownToProvider(unit)) return { kind: 'None' }
+  for (const place of PLACES) {
+    const name = unit[place]
+    if (name === '') continue
+    const there = units.filter((u) => u.space === unit.space && u[place] === name)
+    const silent = there.filter((u) => u.isSilent).length
+    if (isMass(silent, there.length))
+      return {
+        kind: 'Outage',
+        seen: `${silent} of ${there.length} in ${place} ${name} are silent: looks like the network`,
+      }
+  }
+  return {
+    kind: 'Repair',
+    seen: `neither agent nor kubelet of ${unit.name} is heard of, which is the fault to repair; its provider knows it`,
+  }
+}
+
+/** A machine that is switched off is known too: a reboot switches it on. */
+function isKnownToProvider({ source }: Unit): boolean {
+  if (source.kind !== machineType.kind) return false
+  const host = findCondition((source as Machine).status?.conditions, 'InfrastructureReady')
+  return host?.status === 'True' || host?.reason === 'HostStopped'
+}
