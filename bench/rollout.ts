@@ -19,6 +19,8 @@ const FIRST_STEPS = [1, 5, 10, 50]
 const REST_WITHIN_MS = 900_000
 /** A batch that takes so long hangs. */
 const MOST_PER_BATCH_MS = 30_000
+/** Ten thousand machines take a while: whoever waits is told how far they are. */
+const TELL_EVERY_MS = 10_000
 
 function batchesOf(machines: number): number {
   let left = machines
@@ -70,12 +72,13 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       { type: 'merge', value: { spec: { components: [{ name: COMPONENT, version: '1.1.0' }] } } },
     )
     const batches = batchesOf(machines)
+    const telling = setInterval(() => tell(observer.updated('1.1.0'), machines, start), TELL_EVERY_MS)
     await until(
       'the end of the rollout',
       status,
       (s) => s?.phase === 'Complete' && s.counts?.updated === machines && observer.updated('1.1.0') === machines,
       MOST_PER_BATCH_MS * batches,
-    )
+    ).finally(() => clearInterval(telling))
     const rollout_s = secondsSince(start)
     const cpu = cpuSecondsOf(pids.controllers) - cpuBefore
     await restOf(observer)
@@ -110,6 +113,9 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await cluster.stop()
   }
 }
+
+const tell = (updated: number, machines: number, start: number): void =>
+  console.error(`${updated} of ${machines} machines after ${Math.round(secondsSince(start))} s`)
 
 /** Nobody writes for a moment. */
 async function restOf(observer: Observer): Promise<void> {

@@ -96,7 +96,7 @@ class Bench {
   }
 
   ready(name: string): string | undefined {
-    const node = this.fake.peek(nodeType, { name }) as Node | undefined
+    const node: Node | undefined = this.fake.peek(nodeType, { name })
     return node?.status?.conditions?.find((c) => c.type === 'Ready')?.status
   }
 

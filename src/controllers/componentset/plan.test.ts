@@ -197,6 +197,66 @@ describe('a rollout', () => {
     )
   })
 
+  const silenced = (model: RolloutModel, names: readonly string[]): void => {
+    for (const name of names) {
+      const m = model.machines.get(name)
+      if (m !== undefined) model.machines.set(name, { ...m, status: { ...m.status, phase: 'Lost' } })
+    }
+  }
+
+  test('is not done while a zone of machines is silent that run what was before', () => {
+    const model = fleet(40)
+    const zone = [...model.machines.keys()].slice(0, 10)
+    silenced(model, zone)
+    model.declare({ beacon: '1.1.0' })
+    model.settle()
+    expect(model.permits.size).toBe(0)
+    // Even where the rest got there by another way.
+    for (const [name, m] of model.machines) {
+      if (zone.includes(name)) continue
+      const told = { name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 }
+      const report = { ...told, desired: '1.1.0', state: 'Healthy' as const, since: new Date(model.now).toISOString() }
+      const { setRef: _, ...reported } = report
+      model.machines.set(name, {
+        ...m,
+        spec: { ...m.spec, components: [told] },
+        status: { ...m.status, components: [reported] },
+      })
+    }
+    model.round()
+    expect(model.set.status).toMatchObject({
+      phase: 'Progressing',
+      waitingFor: { predicate: 'ZoneOutage' },
+      counts: { updated: 30, total: 40 },
+    })
+    expect(model.set.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False' }))
+  })
+
+  test('stays done when machines that have everything fall silent', () => {
+    const model = fleet(40)
+    const before = model.set.status?.phase
+    silenced(model, [...model.machines.keys()].slice(0, 10))
+    model.settle()
+    expect([before, model.set.status?.phase]).toEqual(['Complete', 'Complete'])
+  })
+
+  test('that is done but for a silent machine says which one it skipped', () => {
+    const model = fleet(40)
+    silenced(model, ['m-0007'])
+    model.declare({ beacon: '1.1.0' })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 39 })
+    expect(model.set.status?.phase).toBe('Complete')
+    expect(model.set.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Ready',
+        status: 'True',
+        message: '39 of 40 machines are updated; skipped for now: 1, such as m-0007: phase Lost',
+      }),
+    )
+    expect(model.set.status?.consistency).toEqual([{ component: 'beacon', consistent: 39, total: 40 }])
+  })
+
   test('asks for a drain and a reboot where the operating system is what changes', () => {
     const os = ['13.1', '13.2'].map((v) => component('os', v, { type: 'OS', disruption: 'Reboot' }))
     const machines = [

@@ -45,7 +45,7 @@ export function statusOf(context: Context, progress: Progress): Status {
     consistency: consistencyOf(context, progress),
     versions: versionsOf(context),
     ...(wait !== undefined && { waitingFor: waitingSince(before?.waitingFor, wait, now) }),
-    conditions: conditionsOf(context, progress, isComplete, wait),
+    conditions: conditionsOf(context, progress, counts, wait),
   }
 }
 
@@ -97,11 +97,17 @@ function countsOf({ members }: Context, { surveys }: Progress): Counts {
 }
 
 /** Done, and worth being returned to: nothing is open or left to do, and most machines that count run it. */
-function isDone({ problem, counting, blocks }: Context, progress: Progress, counts: Counts): boolean {
+function isDone(context: Context, progress: Progress, counts: Counts): boolean {
+  const { problem, counting, blocks } = context
   if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
-  if (progress.waves.some(isOpen) || counts.updated * 2 <= counting) return false
+  if (progress.waves.some(isOpen) || counts.updated * 2 <= counting || isOutOfSight(context, progress)) return false
   return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
 }
+
+/** One or two silent machines catch up when they are heard; a zone of them that runs what was before is no end of a rollout. */
+const isOutOfSight = ({ outage, members }: Context, { surveys }: Progress): boolean =>
+  outage !== undefined &&
+  members.some((m, i) => m.health === 'Silent' && surveys.some(({ marks }) => marks[i] === MARKS.behind))
 
 function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean): NonNullable<Status['phase']> {
   if (isComplete) return 'Complete'
@@ -205,17 +211,18 @@ function versionsOf({ revisions, seen }: Context): NonNullable<Status['versions'
 function conditionsOf(
   context: Context,
   progress: Progress,
-  isComplete: boolean,
+  counts: Counts,
   wait: Wait | undefined,
 ): NonNullable<Status['conditions']> {
   const { seen, now, pause } = context
+  const isComplete = wait === undefined
   const { generation } = seen.set.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   const [blocked] = progress.blocks
   const conflict = conflictOf(context)
   const is = (b: boolean) => (b ? ('True' as const) : ('False' as const))
   const why = wait?.predicate ?? 'AllUpdated'
-  const message = wait?.seen ?? 'every machine that counts is updated'
+  const message = wait?.seen ?? doneMessage(context, progress, counts)
   const stalled = stallOf(context, progress)
   const isStalled = stalled !== undefined
   const wanted = [
@@ -251,6 +258,17 @@ function conditionsOf(
     seen.set.status?.conditions,
     wanted.map((c) => ({ ...c, ...observed })),
     now,
+  )
+}
+
+/** Skipped machines end no rollout and are no part of it: whoever reads that it is done reads of them too. */
+function doneMessage({ counting }: Context, { surveys }: Progress, { updated, skipped }: Counts): string {
+  const [one] = surveys.flatMap((s) => [...s.skipped])
+  if (one === undefined || updated >= counting) return 'every machine that counts is updated'
+  const [machine, why] = one
+  return `${updated} of ${counting} machines are updated; skipped for now: ${skipped}, such as ${machine}: ${why}`.slice(
+    0,
+    200,
   )
 }
 
