@@ -92,7 +92,7 @@ export const operation = union(
     uncordon: optional(obj('Takes our own cordon back.', {})),
     webhook: optional(
       obj('Tells another system and waits for its answer.', {
-        url: url('Where to; only places that the controller is configured to reach.'),
+        url: url('Where to; only places that the controllers were started with, by --call-allow.'),
         secretRef: optional(secretRef('Secret with the token to send.')),
         headers: optional(map('Further headers, without secrets.', str('A value.', { max: 256 }), { max: 8 })),
         timeout: fallback(duration('How long the answer may take.'), '30s'),

@@ -27,6 +27,7 @@ interface Options {
   readonly webhookPort: string
   readonly prometheusUrl?: string
   readonly inspectionAllow?: string
+  readonly callAllow?: string
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
   readonly metricsPort: string
@@ -65,6 +66,10 @@ export function register(program: Command, io: Io): void {
       '--inspection-allow <origins>',
       'origins, joined by commas, that inspections may ask although they lead to this host or its link',
     )
+    .option(
+      '--call-allow <places>',
+      'places, joined by commas, that webhooks of repairs may call, such as https://hooks.example.org/repairs; none without it',
+    )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .addOption(
       new Option('--weak-cage <policy>', 'whether a fleet is rendered where the machine gives no namespaces')
@@ -89,12 +94,14 @@ export function register(program: Command, io: Io): void {
         { clientOf, connectionOf, serverOf },
         { pinoLogger },
         { shutdownOn },
+        { parsePlaces },
       ] = await Promise.all([
         import('../run/roles.ts'),
         import('../run/role.ts'),
         import('../run/connect.ts'),
         import('#lib/log-pino.ts'),
         import('#runtime/shutdown.ts'),
+        import('#runtime/outbound/places.ts'),
       ])
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())
@@ -105,6 +112,8 @@ export function register(program: Command, io: Io): void {
           )
         return known
       })
+      // What cannot be meant is told before anything is asked for.
+      const outbound = parsePlaces(listOf(options.callAllow))
       const connection = await connectionOf(options.kubeconfig, options.context)
       for (const w of connection.warnings) io.err(`${printable(w)}\n`)
       const { server, ca } = serverOf(connection)
@@ -123,6 +132,7 @@ export function register(program: Command, io: Io): void {
         ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
         ...webhookOf(options),
         inspections: inspectionsOf(options),
+        outbound,
         isHub: names.includes('sync') || options.hub === true,
         cache: options.cache,
         weakCage: options.weakCage,
@@ -170,12 +180,15 @@ function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhoo
   return host === undefined ? {} : { webhook: { host, listen, port } }
 }
 
-/** A URL that is none would only be found out in the middle of a rollout. */
-function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
-  const allow = (inspectionAllow ?? '')
+const listOf = (text = ''): readonly string[] =>
+  text
     .split(',')
     .map((o) => o.trim())
     .filter((o) => o !== '')
+
+/** A URL that is none would only be found out in the middle of a rollout. */
+function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
+  const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
     if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
       throw new KubeNodeError(

@@ -6,6 +6,7 @@ import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-documen
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
+import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import type { Role, RoleContext } from './role.ts'
@@ -42,6 +43,8 @@ export interface RolesConfig {
   readonly webhook?: { readonly host: string; readonly listen: string; readonly port: number }
   /** What inspections of rollouts may ask. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
+  /** What webhooks of repairs may call; nothing without it. */
+  readonly outbound?: OutboundPlaces
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly weakCage: 'allow' | 'refuse'
@@ -136,6 +139,7 @@ const controllersRole = (config: RolesConfig): Role => ({
         config: {
           cluster: config.cluster,
           ...(config.inspections === undefined ? {} : { inspections: config.inspections }),
+          ...(config.outbound === undefined ? {} : { outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
           join: {
             server: config.server,
