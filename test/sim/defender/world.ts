@@ -51,7 +51,7 @@ const MINUTE_MS = 60_000
 
 export type DefenderParts = Partial<Pick<LoopOptions, 'decide' | 'swap' | 'serverNow'>>
 
-function defender(name: string, parts: () => DefenderParts): Actor {
+export function defender(name: string, parts: () => DefenderParts = () => ({})): Actor {
   return {
     name,
     start: ({ client, cacheClient, clock, random, log, signal, life }) => {

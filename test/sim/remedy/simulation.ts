@@ -11,10 +11,11 @@ import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
 import { type Node, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
+import type { Provider } from '#providers/port.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { Invariant, Phase, Simulation } from '../harness.ts'
-import type { Actor } from '../process.ts'
+import type { Actor, SimProcess } from '../process.ts'
 import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import {
@@ -33,7 +34,7 @@ import {
   setCondition,
 } from './surroundings.ts'
 
-const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+export const kinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
   schema: k.schema,
   status: k.definition.status !== undefined,
@@ -67,10 +68,15 @@ export interface Modules {
 
 const correct: Modules = { remedy: remedyModule, job: remedyJobModule }
 
-export function controllers({ remedy, job }: Modules = correct, name = 'controllers'): Actor {
+export function controllers(
+  { remedy, job }: Modules = correct,
+  name = 'controllers',
+  providersOf: (process: SimProcess) => Readonly<Record<string, Provider>> = () => ({}),
+): Actor {
   return {
     name,
-    start: ({ client, cacheClient, clock, random, log }) => {
+    start: (process) => {
+      const { client, cacheClient, clock, random, log } = process
       const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 0 })
       const context = {
         client,
@@ -82,7 +88,7 @@ export function controllers({ remedy, job }: Modules = correct, name = 'controll
         events: { record: () => undefined, flush: async () => undefined },
         config: {
           cluster: 'sim',
-          providers: {},
+          providers: providersOf(process),
           join: {
             server: 'https://api',
             caData: 'Q0E=',

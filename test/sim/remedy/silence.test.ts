@@ -1,0 +1,47 @@
+// The repair of silence: one machine gets its power cut and comes back, a place that is silent as a whole is left alone, whatever goes wrong meanwhile.
+import { seeds } from '#test/support/scheduler.ts'
+import { expect, test } from 'vitest'
+import { checkEveryWrite, checkSeeds, referenceRun } from '../harness.ts'
+import { HASTY, jobsOf, silencePhases, silenceSimulation } from './silence.ts'
+
+const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
+
+test('F20 a machine that alone falls silent is rebooted under the shipped rule; a rack, and a third of all, are not touched', async () => {
+  const simulation = silenceSimulation()
+  let jobs: readonly string[] = []
+  const { states } = await referenceRun({
+    ...simulation,
+    state: (world) => {
+      jobs = jobsOf(world)
+      return simulation.state?.(world)
+    },
+  })
+  expect(states.map((s, n) => `${silencePhases[n]?.name}: ${JSON.stringify(s)}`)).toMatchInlineSnapshot(`
+    [
+      "all are heard of: {"silent":[],"cut":[],"open":[],"held":0}",
+      "one machine falls silent: {"silent":[],"cut":["n0"],"open":[],"held":0}",
+      "a rack falls silent: {"silent":["n4","n5","n6","n7"],"cut":["n0"],"open":[],"held":0}",
+      "the rack is heard again: {"silent":[],"cut":["n0"],"open":[],"held":0}",
+      "one in each rack and one more: {"silent":["n1","n10","n5","n9"],"cut":["n0"],"open":[],"held":0}",
+      "they are heard again: {"silent":[],"cut":["n0"],"open":[],"held":0}",
+    ]
+  `)
+  expect(jobs).toContain('n0 rung 0 Succeeded')
+})
+
+test(
+  `F20 ${isFull ? 200 : 2} seeds of faults end as if nothing had gone wrong`,
+  { timeout: isFull ? 7_200_000 : 120_000 },
+  async () => {
+    await checkSeeds(silenceSimulation(), seeds(isFull ? 200 : 2))
+  },
+)
+
+test(
+  'F1 F2 the controllers may die before and after any write of that repair: the power is cut, and only there',
+  { timeout: 120_000 },
+  async () => {
+    const simulation = silenceSimulation(['all are heard of', 'one machine falls silent'], HASTY)
+    expect(await checkEveryWrite(simulation, 'controllers')).toBeGreaterThan(10)
+  },
+)
