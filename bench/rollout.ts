@@ -1,6 +1,7 @@
 // A version bump over ten thousand hollow machines, in 104 batches without soak: the embedded server, the controllers and the Defender as processes of their
 // own, and one process for all agents. What a batch takes beyond the time that its machines are watched is ours.
-import { readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -8,6 +9,8 @@ import { ProcessCluster, until } from '#test/e2e/rollout-replay/cluster.ts'
 import { COMPONENT, SET, plantFleet } from './rollout/fleet.ts'
 import { Observer } from '#test/e2e/rollout-replay/observer.ts'
 import { rounded } from './result.ts'
+import { KeptRole } from './rollout/kept-role.ts'
+import { cpuSecondsWith } from './rollout/process-use.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
 
 const MACHINES = 10_000
@@ -16,6 +19,8 @@ const LIMIT = 100
 const SETTLE_MS = 1_000
 /** One, five, ten and fifty machines come before the first full batch. */
 const FIRST_STEPS = [1, 5, 10, 50]
+/** Of the agents. All that is measured shares two cores with what it is measured by: half of what agents do at rest. */
+const LEASE = '20s'
 const REST_WITHIN_MS = 900_000
 /** A batch that takes so long hangs. */
 const MOST_PER_BATCH_MS = 30_000
@@ -35,18 +40,26 @@ function batchesOf(machines: number): number {
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const machines = numbers['machines'] ?? MACHINES
-  const cluster = new ProcessCluster({ lease: '30s' })
+  const cluster = new ProcessCluster({ lease: LEASE })
   const stop = new AbortController()
+  const roles: KeptRole[] = []
   try {
     await cluster.start()
     const began = performance.now()
     // The provider makes its folders; the fleet is planted into them before it looks.
-    const { mkdirSync } = await import('node:fs')
     mkdirSync(`${cluster.hollowDir}/hosts`, { recursive: true })
     const { client, hollowDir } = cluster
     await plantFleet({ client, hollowDir, count: machines, settle: `${SETTLE_MS}ms`, maxUnavailable: LIMIT })
     const planted_s = secondsSince(began)
-    const pids = { controllers: cluster.run('controllers'), defender: cluster.run('defender') }
+    const controllers = new KeptRole(cluster, 'controllers')
+    const defender = new KeptRole(cluster, 'defender')
+    roles.push(controllers, defender)
+    const cpu = () => ({
+      controllers: controllers.cpuSeconds,
+      defender: defender.cpuSeconds,
+      server: cpuSecondsWith(`apiserver\0--data\0${cluster.folder}`),
+      agents: cpuSecondsWith(`--hosts\0${cluster.hollowDir}`),
+    })
     /** Undefined until it speaks of what is declared now. */
     const status = async () => {
       const set = await cluster.client.get(machineComponentSet, { name: SET })
@@ -64,7 +77,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await restOf(observer)
     const rest_s = secondsSince(rested)
     observer.forgetCounts()
-    const cpuBefore = cpuSecondsOf(pids.controllers)
+    const cpuBefore = cpu()
     const start = performance.now()
     await cluster.client.patch(
       machineComponentSet,
@@ -72,15 +85,24 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       { type: 'merge', value: { spec: { components: [{ name: COMPONENT, version: '1.1.0' }] } } },
     )
     const batches = batchesOf(machines)
-    const telling = setInterval(() => tell(observer.updated('1.1.0'), machines, start), TELL_EVERY_MS)
+    let waitsFor = ''
+    const seconds = () => Math.round(secondsSince(start))
+    const telling = setInterval(() => {
+      console.error(`${seconds()} s: ${observer.updated('1.1.0')} of ${machines} machines; ${waitsFor}`)
+    }, TELL_EVERY_MS)
     await until(
       'the end of the rollout',
-      status,
+      async () => {
+        const now = await status()
+        waitsFor = [now?.waitingFor?.predicate, now?.waitingFor?.seen].join(' ')
+        return now
+      },
       (s) => s?.phase === 'Complete' && s.counts?.updated === machines && observer.updated('1.1.0') === machines,
       MOST_PER_BATCH_MS * batches,
     ).finally(() => clearInterval(telling))
     const rollout_s = secondsSince(start)
-    const cpu = cpuSecondsOf(pids.controllers) - cpuBefore
+    const cpuAfter = cpu()
+    const took = (who: keyof typeof cpuBefore) => ((cpuAfter[who] - cpuBefore[who]) * 1_000) / machines
     await restOf(observer)
     stop.abort()
     const permits = (await cluster.client.list(operationPermit)).items.length
@@ -91,11 +113,16 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       writes_per_machine: own / machines,
       spec_writes_per_machine: observer.specWrites / machines,
       agent_writes_per_machine: observer.agentWrites / machines,
-      rss_mb: peakMb(pids.controllers),
-      defender_rss_mb: peakMb(pids.defender),
+      rss_mb: controllers.peakMb,
+      defender_rss_mb: defender.peakMb,
+      restarts: controllers.restarts + defender.restarts,
       budget_violations: observer.violations,
       most_at_work: observer.mostBusy,
-      controllers_cpu_ms_per_machine: (cpu * 1_000) / machines,
+      controllers_cpu_ms_per_machine: took('controllers'),
+      defender_cpu_ms_per_machine: took('defender'),
+      server_cpu_ms_per_machine: took('server'),
+      agents_cpu_ms_per_machine: took('agents'),
+      load: loadavg()[0] ?? 0,
       rollout_s,
       planted_s,
       rest_s,
@@ -110,12 +137,10 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     }
   } finally {
     stop.abort()
+    for (const role of roles) role.close()
     await cluster.stop()
   }
 }
-
-const tell = (updated: number, machines: number, start: number): void =>
-  console.error(`${updated} of ${machines} machines after ${Math.round(secondsSince(start))} s`)
 
 /** Nobody writes for a moment. */
 async function restOf(observer: Observer): Promise<void> {
@@ -127,12 +152,3 @@ async function restOf(observer: Observer): Promise<void> {
 }
 
 const secondsSince = (at: number): number => (performance.now() - at) / 1_000
-
-const peakMb = (pid: number): number =>
-  Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN) / 1_024
-
-function cpuSecondsOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}

@@ -8,14 +8,17 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { FIELD_MANAGERS, FINALIZERS, LABELS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { timestamp } from '#lib/clock.ts'
+import { microTimestamp, timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { nodeType } from '#nodeops/objects.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { hostFile } from '#providers/hollow/hosts.ts'
 
 export const SET = 'base'
 export const COMPONENT = 'beacon'
 const POOL = { 'kubenode.io/pool': 'workers' }
+/** What beats for Nodes is no part of a rollout; bench apiserver has it. These Nodes were heard of in the far future. */
+const LONG_HEARD_MS = 7 * 86_400_000
 /** Creates in flight. */
 const AT_ONCE = 32
 
@@ -78,7 +81,8 @@ async function plantMachine(client: KubeClient, hollowDir: string, i: number): P
   const name = `m-${String(i).padStart(5, '0')}`
   const since = timestamp(Date.now() - 3_600_000)
   const domains = { zone: `zone-${i % 3}`, rack: `rack-${i % 200}`, class: `class-${i % 5}` }
-  const ready = { type: 'Ready', status: 'True', reason: 'AgentReady', message: 'the agent is at work' }
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+  const heard = Date.now() + LONG_HEARD_MS
   const [made, node] = await Promise.all([
     client.create(
       machineType,
@@ -114,10 +118,22 @@ async function plantMachine(client: KubeClient, hollowDir: string, i: number): P
         },
       },
       spec: {},
-      status: { conditions: [{ ...ready, lastHeartbeatTime: since, lastTransitionTime: since }] },
+      status: { conditions: [{ ...ready, lastHeartbeatTime: timestamp(heard), lastTransitionTime: since }] },
+    } as never),
+    client.create(leaseType, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'kube-node-lease', name },
+      spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(heard) },
     } as never),
   ])
-  const host = { clientToken: made.metadata.uid, machine: name, createdAt: since, bootId: `${name}-boot`, params: {} }
+  const host = {
+    clientToken: made.metadata.uid,
+    machine: name,
+    createdAt: since,
+    bootId: `${name}-boot`,
+    params: { kubelet: 'true' },
+  }
   writeFileSync(hostFile(hollowDir, name), JSON.stringify(host))
   const status = {
     phase: 'Ready',

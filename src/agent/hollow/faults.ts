@@ -10,6 +10,8 @@ export interface HollowFaults {
   readonly stageMs: (machine: string, component: string, version: string) => number
   /** What the agent says in place of the truth. */
   readonly say: (machine: string, truth: ComponentStatus) => ComponentStatus
+  /** A kubelet beside it makes its Node and beats for it. */
+  readonly hasKubelet?: (machine: string) => boolean
 }
 
 export const noFaults: HollowFaults = {

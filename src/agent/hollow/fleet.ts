@@ -58,7 +58,8 @@ export class HollowFleet {
     if (known !== undefined) return known
     const { client, clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
     const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
-    const node = new HollowNode({ ...own, machine, bootId, registerNode: registerNodes })
+    const registerNode = registerNodes && faults.hasKubelet?.(machine) !== true
+    const node = new HollowNode({ ...own, machine, bootId, registerNode })
     this.#nodes.set(machine, node)
     node.start()
     const seen = latest ?? this.#informer.store.get({ name: machine })

@@ -39,6 +39,7 @@ export class HostFollower {
         return of(machine)?.fails.has(key) === true ? 'ProbeFails' : 'Works'
       },
       stageMs: (machine) => of(machine)?.stageMs ?? 0,
+      hasKubelet: (machine) => of(machine)?.hasKubelet === true,
       say: (machine, truth) => {
         const isLie = of(machine)?.lies.has(`${truth.name}@${truth.desired ?? ''}`) === true
         return isLie && truth.desired !== undefined ? { ...truth, version: truth.desired, state: 'Healthy' } : truth

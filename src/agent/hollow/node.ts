@@ -303,12 +303,12 @@ export class HollowNode {
     return nodeStatus(look, this.#o.clock.now(), { ready: true })
   }
 
-  /** Its own Lease, and that of its Node, without which nobody believes that the Node is Ready: there is never a kubelet beside it. */
+  /** Its own Lease, and that of its Node, without which nobody believes that the Node is Ready. */
   async #renew(leaseMs: number): Promise<void> {
-    const { client, clock, random, log } = this.#o
+    const { client, clock, random, log, registerNode } = this.#o
     const { machine } = this
     const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
-    const leases = [own, { namespace: NODE_LEASES, name: machine, holder: machine }]
+    const leases = registerNode ? [own, { namespace: NODE_LEASES, name: machine, holder: machine }] : [own]
     try {
       if (!this.#isSilent) {
         await Promise.all(leases.map((lease) => renewLease({ client, clock, everyMs: leaseMs }, lease)))

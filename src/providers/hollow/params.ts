@@ -1,4 +1,4 @@
-// How a hollow host shall misbehave, as `Machine.spec.provider.params` says it: versions that fail, slow fetching, silence, lies. Pure.
+// How a hollow host shall behave, as `Machine.spec.provider.params` says it: versions that fail, slow fetching, silence, lies, a kubelet. Pure.
 import { durationMs } from '#lib/duration.ts'
 
 export interface HollowParams {
@@ -9,13 +9,15 @@ export interface HollowParams {
   readonly lies: ReadonlySet<string>
   readonly stageMs: number
   readonly isSilent: boolean
+  /** Its Node and the heartbeat of that are somebody else's. */
+  readonly hasKubelet: boolean
 }
 
 export type ParsedParams =
   | { readonly kind: 'Params'; readonly params: HollowParams }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-const KNOWN: ReadonlySet<string> = new Set(['fails', 'crashes', 'lies', 'stage', 'silent'])
+const KNOWN: ReadonlySet<string> = new Set(['fails', 'crashes', 'lies', 'stage', 'silent', 'kubelet'])
 const VERSION = /^[a-z0-9][-a-z0-9.]*@[^@,\s]+$/
 
 export function parseParams(params: Readonly<Record<string, string>>): ParsedParams {
@@ -29,7 +31,8 @@ export function parseParams(params: Readonly<Record<string, string>>): ParsedPar
     if (listOf(params[name]).some((v) => !VERSION.test(v))) return refused(name, 'must list component@version')
   const stageMs = durationMs(params['stage'] ?? '0s')
   if (stageMs === undefined) return refused('stage', 'must be a duration such as 200ms')
-  if (!['true', 'false', undefined].includes(params['silent'])) return refused('silent', 'must be true or false')
+  for (const name of ['silent', 'kubelet'])
+    if (!['true', 'false', undefined].includes(params[name])) return refused(name, 'must be true or false')
   return {
     kind: 'Params',
     params: {
@@ -38,6 +41,7 @@ export function parseParams(params: Readonly<Record<string, string>>): ParsedPar
       lies: new Set(listOf(params['lies'])),
       stageMs,
       isSilent: params['silent'] === 'true',
+      hasKubelet: params['kubelet'] === 'true',
     },
   }
 }

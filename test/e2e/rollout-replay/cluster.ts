@@ -19,6 +19,11 @@ export interface ClusterOptions {
   readonly lease?: string
 }
 
+export interface RunOptions {
+  /** Called when it ends by itself. */
+  readonly onEnd?: () => void
+}
+
 export class ProcessCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-rollout-'))
   readonly hollowDir = join(this.folder, 'hollow')
@@ -57,10 +62,10 @@ export class ProcessCluster {
   }
 
   /** As somebody who runs the program would; again after `kill`. */
-  run(role: 'controllers' | 'defender', ...more: readonly string[]): number {
+  run(role: 'controllers' | 'defender', { onEnd }: RunOptions = {}): number {
     const hollow = ['--hollow-nodes', this.hollowDir, '--hollow-kubeconfig', this.adminKubeconfig]
     const own = role === 'controllers' ? [...hollow, '--hollow-lease', this.#lease] : []
-    const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own, ...more]
+    const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]
     const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -68,6 +73,7 @@ export class ProcessCluster {
     child.stdout.pipe(log, { end: false })
     child.stderr.pipe(log, { end: false })
     this.#roles.set(role, child)
+    if (onEnd !== undefined) child.once('exit', () => void (this.#roles.get(role) === child && onEnd()))
     return child.pid ?? 0
   }
 
@@ -75,6 +81,7 @@ export class ProcessCluster {
   async kill(role: 'controllers' | 'defender'): Promise<void> {
     const child = this.#roles.get(role)
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    this.#roles.delete(role)
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
     await ended

@@ -69,11 +69,7 @@ export class RealStage implements Stage, Ground {
         type.kind === machineType.kind ? o.machines.store.get({ name: this.prefix + key.name }) : undefined,
     }
     o.agents.fleet = {
-      node: (name) => {
-        // Minutes of silence are real ones here, and judged by more than our controllers: they are left to the simulator.
-        const isToSpeak = o.agents.silent.has(name)
-        return isToSpeak ? undefined : o.fleet.node(this.prefix + name)
-      },
+      node: (name) => o.fleet.node(this.prefix + name),
       add: (name, boot) => o.fleet.add(this.prefix + name, boot),
       remove: (name) => o.fleet.remove(this.prefix + name),
     }

@@ -1,0 +1,30 @@
+// What a process has used so far, as the kernel counts it; undefined when it is gone.
+import { readdirSync, readFileSync } from 'node:fs'
+
+const TICKS_PER_SECOND = 100
+
+export function cpuSecondsOf(pid: number): number | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+export function peakMb(pid: number): number | undefined {
+  const kb = /^VmHWM:\s+(\d+)/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
+  return kb === undefined ? undefined : Number(kb) / 1_024
+}
+
+/** Of all processes whose command line has the text. */
+export const cpuSecondsWith = (text: string): number =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/cmdline`)?.includes(text) === true)
+    .reduce((sum, name) => sum + (cpuSecondsOf(Number(name)) ?? 0), 0)
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
