@@ -125,7 +125,7 @@ async function plantMachine(client: KubeClient, hollowDir: string, i: number): P
       kind: 'Lease',
       metadata: { namespace: 'kube-node-lease', name },
       spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(heard) },
-    } as never),
+    }),
   ])
   const host = {
     clientToken: made.metadata.uid,

@@ -2,6 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { pickSpread } from '#nodeops/spread.ts'
+import type { Fit } from './fit.ts'
 import type { Seen } from './seen.ts'
 import { isSound } from './standing.ts'
 
@@ -12,33 +13,46 @@ export interface Picked {
   readonly machines: readonly string[]
   /** Why there are too few. */
   readonly lack: string | undefined
+  /** The lack is one of machines on which the versions fit. */
+  readonly isMisfit?: boolean
 }
 
-export function pickMachines({ canary, machines, nodes }: Seen): Picked {
+export function pickMachines({ canary, machines, nodes }: Seen, { everAll }: Fit): Picked {
   const { selector, pick } = canary.spec
   const matching = machines.filter((m) => m.spec.channel !== 'Observe' && matchesLabels(selector, m.metadata.labels))
-  const sound = matching.filter((m) => isSound(m, nodes))
-  if (pick.machines !== undefined) return named(pick.machines, matching, sound)
+  const well = matching.filter((m) => isSound(m, nodes))
+  if (pick.machines !== undefined) return named(pick.machines, { matching, well, everAll })
+  const fitting = well.filter((m) => everAll(m) === undefined)
   const share = Math.max(1, Math.floor((matching.length * (pick.percent ?? 0)) / 100))
   const count = Math.min(MOST_MACHINES, pick.count ?? share)
-  const candidates = sound.map((machine) => ({ name: machine.metadata.name ?? '', machine }))
+  const candidates = fitting.map((machine) => ({ name: machine.metadata.name ?? '', machine }))
   const picked = pickSpread(candidates, count, ['class', 'zone', 'rack'], new Map()).map((c) => c.name)
-  const lack =
-    picked.length === count
-      ? undefined
-      : `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted`
-  return { machines: picked.toSorted(), lack }
+  return { machines: picked.toSorted(), ...lackOf() }
+
+  function lackOf(): Pick<Picked, 'lack' | 'isMisfit'> {
+    if (picked.length === count) return { lack: undefined }
+    const misfit = well.length < count ? undefined : well.map(everAll).find((why) => why !== undefined)
+    if (misfit !== undefined) return { lack: misfit, isMisfit: true }
+    return { lack: `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted` }
+  }
 }
 
-function named(names: readonly string[], matching: readonly Machine[], sound: readonly Machine[]): Picked {
-  const has = (list: readonly Machine[], name: string) => list.some((m) => m.metadata.name === name)
-  const stranger = names.find((n) => !has(matching, n))
-  const unwell = names.find((n) => !has(sound, n))
-  const lack =
-    stranger !== undefined
-      ? `the selector does not match ${stranger}`
-      : unwell === undefined
-        ? undefined
-        : `${unwell} is not well`
-  return { machines: names.toSorted(), lack }
+interface Pool {
+  readonly matching: readonly Machine[]
+  readonly well: readonly Machine[]
+  readonly everAll: Fit['everAll']
+}
+
+function named(names: readonly string[], { matching, well, everAll }: Pool): Picked {
+  const find = (list: readonly Machine[], name: string) => list.find((m) => m.metadata.name === name)
+  const machines = names.toSorted()
+  const stranger = names.find((n) => find(matching, n) === undefined)
+  if (stranger !== undefined) return { machines, lack: `the selector does not match ${stranger}` }
+  const unwell = names.find((n) => find(well, n) === undefined)
+  if (unwell !== undefined) return { machines, lack: `${unwell} is not well` }
+  const misfit = well
+    .filter((m) => names.includes(m.metadata.name ?? ''))
+    .map(everAll)
+    .find((why) => why !== undefined)
+  return { machines, lack: misfit, ...(misfit !== undefined && { isMisfit: true }) }
 }

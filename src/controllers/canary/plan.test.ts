@@ -97,6 +97,86 @@ describe('a canary', () => {
     expect(status).toMatchObject({ phase: 'Pending', waitingFor: { predicate: 'ComponentMissing' } })
   })
 
+  const relay = (version: string, more: object = {}) => component('relay', version, more)
+  const needing = component('beacon', '1.1.0', { requires: [{ component: 'relay', range: '>=2.0' }] })
+  const known = (...all: readonly ReturnType<typeof component>[]): Seen['components'] =>
+    new Map(all.map((c) => [c.metadata.name ?? '', c]))
+  const withRelay = (version: string): readonly Machine[] =>
+    NAMES.map((n) => workingMachine(n, { versions: { beacon: '1.0.0', relay: version }, class: `c-${n}` }))
+
+  test('marks no machine on which what it tries does not fit, and says why', () => {
+    const { status, actions } = plan(
+      seen({ components: known(needing, relay('1.0.0')), machines: withRelay('1.0.0') }),
+      START,
+    )
+    expect(actions).toEqual([])
+    expect(status).toMatchObject({
+      phase: 'Pending',
+      machines: [],
+      waitingFor: {
+        predicate: 'RequirementUnmet',
+        seen: 'm-0: beacon 1.1.0: it needs relay >=2.0, and 1.0.0 runs',
+      },
+    })
+    expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }))
+  })
+
+  test('picks around the machines that cannot take it', () => {
+    const machines = [...withRelay('1.0.0').slice(0, 3), ...withRelay('2.1.0').slice(3)]
+    const { status } = plan(seen({ components: known(needing, relay('1.0.0'), relay('2.1.0')), machines }), START)
+    expect(status).toMatchObject({ phase: 'Rolling', machines: ['m-3', 'm-4'] })
+  })
+
+  test('of a component that what runs cannot do with is not tried there', () => {
+    const guard = component('guard', '1.0.0', { requires: [{ component: 'beacon', range: '<1.1' }] })
+    const machines = NAMES.map((n) => workingMachine(n, { versions: { beacon: '1.0.0', guard: '1.0.0' } }))
+    const { status } = plan(seen({ components: known(component('beacon', '1.1.0'), guard), machines }), START)
+    expect(status.waitingFor).toMatchObject({
+      predicate: 'RequirementUnmet',
+      seen: 'm-0: beacon 1.1.0: guard 1.0.0, which runs, needs beacon <1.1',
+    })
+  })
+
+  test('that tries a component with what that needs brings the latter first', () => {
+    const components = [
+      { name: 'beacon', version: '1.1.0' },
+      { name: 'relay', version: '2.0.0' },
+    ]
+    const trial = (machines: readonly Machine[], status?: ComponentCanary['status']) =>
+      plan(
+        seen({
+          canary: canary({ components }, status),
+          components: known(needing, relay('1.0.0'), relay('2.0.0')),
+          machines,
+        }),
+        START,
+      )
+    expect(trial(withRelay('1.0.0')).actions).toMatchObject([
+      { kind: 'Ask', request: { component: { name: 'relay' } } },
+    ])
+    expect(trial(withRelay('2.0.0'), rolling).actions).toMatchObject([
+      { kind: 'Ask', request: { component: { name: 'beacon' } } },
+    ])
+  })
+
+  test.each([
+    ['v1.34.2', 'SkewRefused'],
+    [undefined, 'SafetyReadingUnknown'],
+  ])('too far ahead of an API server of version %s waits with %s', (apiServer, predicate) => {
+    const skew = { maxAheadOfApiServer: 0, maxBehindApiServer: 3 }
+    const components = [{ name: 'kubelet', version: '1.36.0' }]
+    const { status, actions } = plan(
+      seen({
+        canary: canary({ components }),
+        components: known(component('kubelet', '1.36.0', { skew })),
+        ...(apiServer !== undefined && { apiServer }),
+      }),
+      START,
+    )
+    expect(actions).toEqual([])
+    expect(status).toMatchObject({ phase: 'Pending', waitingFor: { predicate } })
+  })
+
   test('makes the configuration that it tries, and does not take another one for it', () => {
     const components = [{ name: 'beacon', version: '1.1.0', values: { port: 1 } }]
     const machines = [told('m-0', 'Healthy'), told('m-1', 'Healthy'), ...NAMES.slice(2).map(old)]

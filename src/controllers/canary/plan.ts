@@ -13,6 +13,8 @@ import { matchesLabels } from '#kube/selector.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
+import type { Problem } from '#nodeops/problem.ts'
+import { type Fit, fitOf, problemOf } from './fit.ts'
 import { type Picked, pickMachines } from './pick.ts'
 import type { Seen, Status, Wanted } from './seen.ts'
 import { isSilent, isSound, standingOf } from './standing.ts'
@@ -49,15 +51,18 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const { canary } = seen
   const before = canary.status?.phase ?? 'Pending'
   const holds = activeHolds(seen, now)
+  const fit = fitOf(seen)
+  const problem = problemOf(seen)
   const picked =
-    before === 'Pending' ? pickMachines(seen) : { machines: canary.status?.machines ?? [], lack: undefined }
+    before === 'Pending' ? pickMachines(seen, fit) : { machines: canary.status?.machines ?? [], lack: undefined }
   const trials = trialsOf(seen, picked.machines)
-  const move = nextPhase(seen, before, picked, trials, holds, now)
+  const look = { picked, trials, holds, now, problem, fit }
+  const move = nextPhase(seen, before, look)
   const isMarking = MARKING.has(move.phase)
   const actions = [
     ...(isMarking ? missingConfigs(seen) : []),
     ...results(seen, isMarking && !isHeld(holds)),
-    ...(isMarking ? asks(seen, move.phase, trials, holds, now) : []),
+    ...(isMarking ? asks(seen, move.phase, look) : []),
     ...renewals(seen, now),
   ]
   const status = statusOf(seen, {
@@ -67,7 +72,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     observeUntil: move.observeUntil,
     promotedBy: move.promotedBy,
     asked: actions.flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
-    wait: waitOf(seen, { phase: move.phase, picked, trials, holds, now }),
+    wait: waitOf(seen, move.phase, look),
     isPaused: isHeld(holds),
     now,
   })
@@ -112,21 +117,24 @@ interface Move {
 /** Tried in this order: what ends a canary goes before what leads it on. */
 const EVENTS: readonly CanaryEvent[] = ['abort', 'fail', 'promote', 'lapse', 'unsettle', 'pass', 'observe', 'roll']
 
-function nextPhase(
-  seen: Seen,
-  before: CanaryPhase,
-  picked: Picked,
-  trials: readonly Trial[],
-  holds: readonly OperationalHold[],
-  now: number,
-): Move {
+/** One look at a canary and all that it rests on. */
+interface Look {
+  readonly picked: Picked
+  readonly trials: readonly Trial[]
+  readonly holds: readonly OperationalHold[]
+  readonly now: number
+  readonly problem: Problem | undefined
+  readonly fit: Fit
+}
+
+function nextPhase(seen: Seen, before: CanaryPhase, { picked, trials, holds, now, problem }: Look): Move {
   const { spec, status } = seen.canary
   const allHealthy = trials.length > 0 && trials.every((t) => t.standing === 'Healthy')
   const until = Date.parse(status?.observeUntil ?? '')
   const promotedBy = declaringSet(seen, trials)
   const facts: CanaryFacts = {
     machinesPicked: picked.lack === undefined && picked.machines.length > 0,
-    componentsExist: missingComponent(seen) === undefined && seen.missingSecret === undefined,
+    componentsExist: problem === undefined,
     notHeld: !isHeld(holds),
     allHealthy,
     someUnhealthy: !allHealthy,
@@ -156,10 +164,6 @@ function nextPhase(
 function allowedFailures({ canary }: Seen, picked: number): number {
   const { maxFailures } = canary.spec.strategy
   return typeof maxFailures === 'number' ? maxFailures : Math.floor((picked * Number(maxFailures.slice(0, -1))) / 100)
-}
-
-function missingComponent({ canary, components }: Seen): Wanted | undefined {
-  return canary.spec.components.find((c) => components.get(componentObjectName(c.name, c.version)) === undefined)
 }
 
 /** What the marked machines are to be configured with; made before anybody is told of it. */
@@ -219,20 +223,9 @@ export function resultOf(machine: Machine, wanted: Wanted, isGoingOn: boolean): 
 }
 
 /** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
-function asks(
-  seen: Seen,
-  phase: CanaryPhase,
-  trials: readonly Trial[],
-  holds: readonly OperationalHold[],
-  now: number,
-): readonly CanaryAction[] {
+function asks(seen: Seen, phase: CanaryPhase, { trials, holds, now, problem, fit }: Look): readonly CanaryAction[] {
   const { canary, permits, nodes, components } = seen
-  if (
-    phase !== 'Rolling' ||
-    isHeld(holds) ||
-    seen.missingSecret !== undefined ||
-    askAgainMs(refusedOf(permits), now) > 0
-  )
+  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainMs(refusedOf(permits), now) > 0)
     return []
   const open = new Set(
     permits
@@ -241,10 +234,12 @@ function asks(
       .map((t) => t.name),
   )
   const room = canary.spec.strategy.maxBatchSize - open.size
-  const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && t.standing === 'Waiting'))
+  const isNext = (t: Trial) => t.standing === 'Waiting' && fit.now(t.machine, t.wanted) === undefined
+  // What needs another component of the canary comes after that one.
+  const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && isNext(t)))
   if (room <= 0 || wanted === undefined) return []
   const batch = trials
-    .filter((t) => t.wanted === wanted && t.standing === 'Waiting')
+    .filter((t) => t.wanted === wanted && isNext(t))
     .map((t) => t.machine)
     .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes))
     .slice(0, room)
@@ -304,14 +299,6 @@ const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
     .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
     .map((permit) => ({ kind: 'Renew', reason: 'the batch is still at work', permit }))
 
-interface Standing {
-  readonly phase: CanaryPhase
-  readonly picked: Picked
-  readonly trials: readonly Trial[]
-  readonly holds: readonly OperationalHold[]
-  readonly now: number
-}
-
 /** What the Defender says of the batch that waits for it, or refused last. */
 function permitWait({ permits }: Seen, now: number): Wait | undefined {
   const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
@@ -332,9 +319,21 @@ function permitWait({ permits }: Seen, now: number): Wait | undefined {
     : { predicate: 'PermitRequested', seen, unblock: 'the Defender grants it; its role must be running' }
 }
 
-function waitOf(seen: Seen, { phase, picked, trials, holds, now }: Standing): Wait | undefined {
+/** Nothing of the canary that is still to come fits where it is to go. */
+function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
+  const waiting = trials.filter((t) => t.standing === 'Waiting')
+  const why = waiting.map(({ machine, wanted }) => ({ machine, wanted, why: fit.now(machine, wanted) }))
+  const [first] = why
+  if (first === undefined || why.some((w) => w.why === undefined)) return undefined
+  return {
+    predicate: 'RequirementUnmet',
+    seen: `${first.machine.metadata.name}: ${first.wanted.name} ${first.wanted.version}: ${first.why}`.slice(0, 200),
+    unblock: 'what it needs comes to run there, or the canary tries a version that fits',
+  }
+}
+
+function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, problem, fit }: Look): Wait | undefined {
   const pause = holdWith(holds, 'Pause', 'Freeze')
-  const missing = missingComponent(seen)
   switch (phase) {
     case 'Pending':
     case 'Rolling':
@@ -344,26 +343,21 @@ function waitOf(seen: Seen, { phase, picked, trials, holds, now }: Standing): Wa
           seen: `hold ${pause.metadata.name}`,
           unblock: `the hold is deleted or ends at ${pause.spec.until}`,
         }
-      if (missing !== undefined)
+      if (problem !== undefined)
         return {
-          predicate: 'ComponentMissing',
-          seen: `there is no MachineComponent ${missing.name} ${missing.version}`,
-          unblock: 'commit it or correct the version',
-        }
-      if (seen.missingSecret !== undefined)
-        return {
-          predicate: 'ReferenceMissing',
-          seen: `a secret value is not to be had for ${seen.missingSecret}`.slice(0, 200),
-          unblock: 'the Secret has it, or the reference is corrected',
+          predicate: problem.reason,
+          seen: problem.message.slice(0, 200),
+          unblock: problem.unblock ?? 'the canary is corrected',
         }
       if (phase === 'Pending')
         return {
-          predicate: 'NoMachines',
+          predicate: picked.isMisfit === true ? 'RequirementUnmet' : 'NoMachines',
           seen: picked.lack ?? 'the selector matches no machine',
           unblock: 'machines become well, or the pick is changed',
         }
       return (
-        permitWait(seen, now) ?? {
+        permitWait(seen, now) ??
+        unmetWait(trials, fit) ?? {
           predicate: 'Progressing',
           seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${trials.length} trials are healthy`,
           unblock: 'the Defender grants the permits, and the machines switch',

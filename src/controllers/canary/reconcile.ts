@@ -15,6 +15,8 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
+import { ServerVersion } from '#nodeops/server-version.ts'
+import { specsIn } from '#nodeops/compatibility.ts'
 import { Controller } from '#runtime/controller.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { recheck } from '#runtime/preconditions.ts'
@@ -51,9 +53,14 @@ const cachesOf = (informers: Informers) => ({
   configs: informers.of(componentConfig),
 })
 
+interface ObserveTools {
+  readonly caches: Caches
+  readonly values: SecretValues
+  readonly serverVersion: ServerVersion
+}
+
 async function observe(
-  caches: Caches,
-  values: SecretValues,
+  { caches, values, serverVersion }: ObserveTools,
   name: string,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
@@ -62,6 +69,9 @@ async function observe(
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
   const { components, missing } = await values.lookAt(found.spec.components, signal)
   const canary = { ...found, spec: { ...found.spec, components } }
+  const specOf = specsIn(caches.components)
+  const needsVersion = components.some((c) => specOf(c.name, c.version)?.skew !== undefined)
+  const apiServer = needsVersion ? await serverVersion.read(signal) : undefined
   return {
     canary,
     ...(missing !== undefined && { missingSecret: missing }),
@@ -72,13 +82,18 @@ async function observe(
     holds: caches.holds.list(),
     sets: caches.sets.list(),
     components: caches.components,
+    ...(apiServer !== undefined && { apiServer }),
   }
 }
 
 function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
-  const values = new SecretValues({ client, clock })
+  const observing = {
+    caches,
+    values: new SecretValues({ client, clock }),
+    serverVersion: new ServerVersion(client, () => clock.now()),
+  }
   const controller = new Controller({
     name: 'canary',
     clock,
@@ -89,7 +104,7 @@ function setup(context: ControllerContext): RunningModule {
     reconcile: reconcileWith<Seen, undefined, CanaryAction, Verdict>({
       clock,
       config: () => undefined,
-      observe: (key, { signal }) => observe(caches, values, key, signal),
+      observe: (key, { signal }) => observe(observing, key, signal),
       plan,
       act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),
       status: (_, planned, results) => {

@@ -24,6 +24,8 @@ export interface Seen {
   readonly holds: readonly OperationalHold[]
   readonly sets: readonly MachineComponentSet[]
   readonly components: Lookup<MachineComponent>
+  /** As the server says; only where a component says how far from it it may be. */
+  readonly apiServer?: string
 }
 
 export type Status = NonNullable<ComponentCanary['status']>

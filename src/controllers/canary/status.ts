@@ -63,13 +63,21 @@ function resultOf({ machine, wanted, standing }: Trial, before: Status | undefin
   }
 }
 
+/** What nothing but a person mends. */
+const STALLING: ReadonlySet<Wait['predicate']> = new Set([
+  'ComponentMissing',
+  'InvalidSpec',
+  'RequirementUnmet',
+  'SkewRefused',
+])
+
 function conditionsOf(
   before: Status | undefined,
   { phase, wait, isPaused, now }: Progress,
   generation: number | undefined,
 ): NonNullable<Status['conditions']> {
   const isReady = phase === 'Passed' || phase === 'Promoted'
-  const isStalled = phase === 'Failed' || wait?.predicate === 'ComponentMissing'
+  const isStalled = phase === 'Failed' || (wait !== undefined && STALLING.has(wait.predicate))
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   const message = wait?.seen ?? `the canary is ${phase}`
   const reason = REASON_OF[phase]

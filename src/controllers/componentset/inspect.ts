@@ -3,7 +3,7 @@ import { isNodeReady, type Node } from '#nodeops/objects.ts'
 import type { Lookup } from './lookup.ts'
 import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
 import { podLook } from './pod-probe.ts'
-import type { Problem } from './problem.ts'
+import type { Problem } from '#nodeops/problem.ts'
 import type { Reading } from './reading.ts'
 import type { Rollout, Seen, Wave } from './seen.ts'
 

@@ -19,7 +19,7 @@ import type { ReadingMemo } from './members.ts'
 import { isAtWork } from './context.ts'
 import { type ControllerRevision, type WantedComponent, controllerRevisionType } from './revisions.ts'
 import type { Seen } from './seen.ts'
-import type { ServerVersion } from './server-version.ts'
+import type { ServerVersion } from '#nodeops/server-version.ts'
 
 const BY_REQUESTER = 'componentset-requester'
 const BY_OWNER = 'componentset-owner'

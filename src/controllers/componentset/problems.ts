@@ -1,13 +1,11 @@
 // What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { requirementCircle } from '#api/requires.ts'
-import { componentObjectName } from '#lib/names.ts'
-import { parseVersion } from '#lib/semver.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
-import { isInRange } from './compatibility.ts'
+import { isInRange } from '#nodeops/compatibility.ts'
+import { circleProblem, skewProblem, specsNamed } from '#nodeops/component-problems.ts'
+import type { Problem } from '#nodeops/problem.ts'
 import { unsupportedInspection } from './inspect.ts'
-import type { Problem } from './problem.ts'
 import type { Reading } from './reading.ts'
 import type { WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
@@ -20,28 +18,18 @@ export function problemOf(
   const { set, components } = seen
   const unsupported = unsupportedInspection(set.spec.rollout, seen.canInspect)
   if (unsupported !== undefined) return unsupported
-  const specs: MachineComponentSpec[] = []
-  for (const { name, version } of wanted) {
-    const component = components.get(componentObjectName(name, version))
-    if (component === undefined)
-      return {
-        reason: 'ComponentMissing',
-        message: `there is no MachineComponent ${name} ${version}; commit it or correct the version`,
-      }
-    if (component.spec.type === 'Script')
-      return {
-        reason: 'InvalidSpec',
-        message: `${name} ${version} is of type Script, which only repairs run; take it out of the set`,
-      }
-    specs.push(component.spec)
-  }
+  const found = specsNamed(wanted, components)
+  if (found.kind === 'Problem') return found.problem
+  const { specs } = found
   if (seen.missingSecret !== undefined)
     return {
       reason: 'ReferenceMissing',
       message: `a secret value is not to be had for ${seen.missingSecret}`,
       unblock: 'the Secret has it, or the reference is corrected',
     }
-  return circle(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewOf(specs, seen.apiServer)
+  return (
+    circleProblem(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewProblem(specs, seen.apiServer)
+  )
 }
 
 /** A requirement may also be met by what another set declares for machines of ours. */
@@ -75,39 +63,5 @@ function unmetRequirement(
         message: `${component} ${version} needs ${need.component} ${need.range}, and ${seen}; declare a version in that range`,
       }
     }
-  return undefined
-}
-
-function circle(specs: readonly MachineComponentSpec[]): Problem | undefined {
-  const names = requirementCircle(specs)
-  return (
-    names && {
-      reason: 'RequirementUnmet',
-      message: `the components require each other in a circle: ${names.join(' → ')}; declare a version of one that requires none of the others`,
-    }
-  )
-}
-
-/** Minor versions only say how far things are apart within one major version. */
-function skewOf(specs: readonly MachineComponentSpec[], apiServer: string | undefined): Problem | undefined {
-  for (const { component, version, skew } of specs) {
-    if (skew === undefined) continue
-    const server = apiServer === undefined ? undefined : parseVersion(apiServer, { suffix: 'vendor' })
-    if (server === undefined)
-      return {
-        reason: 'SafetyReadingUnknown',
-        message: `how far ${component} ${version} is from the API server is not known: the server does not tell its version`,
-        unblock: 'the server answers /version',
-      }
-    const own = parseVersion(version, { suffix: 'vendor' })
-    const ahead = own && own.numbers[1] - server.numbers[1]
-    if (own?.numbers[0] === server.numbers[0] && ahead !== undefined) {
-      if (ahead <= skew.maxAheadOfApiServer && -ahead <= skew.maxBehindApiServer) continue
-    }
-    return {
-      reason: 'SkewRefused',
-      message: `${component} ${version} may be ${skew.maxAheadOfApiServer} minors newer and ${skew.maxBehindApiServer} older than the API server, which is ${apiServer}; declare a version in that range, or upgrade the control plane first`,
-    }
-  }
   return undefined
 }

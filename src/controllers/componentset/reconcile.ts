@@ -24,7 +24,7 @@ import { type Caches, cachesOf, observe, requestingSet } from './observe.ts'
 import { type SetPlan, plan } from './plan.ts'
 import { type Rules, rolloutRules } from './rules.ts'
 import type { Seen, Status } from './seen.ts'
-import { ServerVersion } from './server-version.ts'
+import { ServerVersion } from '#nodeops/server-version.ts'
 import { refusedStatus } from './refused-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet

@@ -5,7 +5,7 @@ import { setConditions } from '#kube/conditions.ts'
 import { MARKS, type Survey } from './candidates.ts'
 import { type Context, closedFor, isOpen } from './context.ts'
 import { rivalFor } from './members.ts'
-import type { Problem } from './problem.ts'
+import type { Problem } from '#nodeops/problem.ts'
 import type { Blocked, Status, Wave } from './seen.ts'
 import { type Wait, waitingSince, emptyUntil } from './waiting.ts'
 

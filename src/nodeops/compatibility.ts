@@ -2,13 +2,18 @@
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange, parseVersion } from '#lib/semver.ts'
-import type { Target } from './revisions.ts'
 
 export type SpecOf = (component: string, version: string | undefined) => MachineComponentSpec | undefined
 
 export function isInRange(version: string, range: string): boolean {
   const parsed = parseVersion(version)
   return parsed !== undefined && parseRange(range)?.(parsed) === true
+}
+
+/** An empty version: the component is to leave. */
+export interface Goal {
+  readonly component: string
+  readonly version: string
 }
 
 type Needs = NonNullable<MachineComponentSpec['requires']>
@@ -22,7 +27,7 @@ interface Mix {
 
 export type MixOf = (runs: string) => Mix
 
-/** `runs` is what a Reading says: `name version` a line. */
+/** `runs` is every component that runs on a machine, `name version` a line: equal on most machines. */
 export function mixesOf(specOf: SpecOf): MixOf {
   const known = new Map<string, Mix>()
   return (runs) => {
@@ -41,7 +46,7 @@ export function mixesOf(specOf: SpecOf): MixOf {
 }
 
 /** Answers why not. */
-export function compatibilityOf(goal: Target, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
+export function compatibilityOf(goal: Goal, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
   const needs = goal.version === '' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
   return (runs) => {
     const mix = mixOf(runs)
@@ -59,7 +64,7 @@ function lacks(needs: Needs, { versions }: Mix): string | undefined {
 }
 
 /** What is broken already is not made worse. */
-function breaks(goal: Target, { versions, needy }: Mix): string | undefined {
+function breaks(goal: Goal, { versions, needy }: Mix): string | undefined {
   const before = versions.get(goal.component)
   for (const { name, version, needs } of needy) {
     const need = name === goal.component ? undefined : needs.find((r) => r.component === goal.component)
