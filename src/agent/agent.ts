@@ -17,6 +17,7 @@ import { readHostFacts } from './node/facts.ts'
 import { keepLease } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
 import { openSession, type Session } from './session.ts'
+import { withSharedTick } from './shared-tick.ts'
 import { watchNamed } from './watch.ts'
 
 export interface AgentOptions {
@@ -43,7 +44,8 @@ export type AgentEnd = 'Stopped' | 'Reboot'
 
 const NODE_LEASES = 'kube-node-lease'
 
-export async function runAgent(options: AgentOptions): Promise<AgentEnd> {
+export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
+  const options = { ...given, clock: withSharedTick(given.clock) }
   const { log, version } = options
   const dir = nodeDir(options.path, options.host === true ? '/' : undefined)
   for (const folder of [dir.root, dir.state, dir.logs]) mkdirSync(folder, { recursive: true })

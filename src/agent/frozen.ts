@@ -1,11 +1,14 @@
 // The break-glass file: while `frozen` lies in the node's folder nothing on the node is disrupted by us, whether anybody else can be reached or not.
 // What cannot be told counts as frozen.
+import { basename, dirname } from 'node:path'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Condition } from '#schema/object.ts'
 import type { Files } from './files/port.ts'
+import type { WatchFolder } from './files/folder-watch.ts'
 import { frozenFile, type NodeDir } from './node-dir.ts'
+import { EACH_TICK_MS } from './shared-tick.ts'
 
 export interface Frozen {
   /** What the file says, or why it cannot be read. */
@@ -53,14 +56,18 @@ export const frozenCondition = (frozen: Frozen | undefined, path: string): Condi
       }
 
 const MOST_MESSAGE = 200
-/** One look is one question to the file system; a person who takes the file away sees things go on at once. */
-const LOOK_EVERY_MS = 1_000
+/** A person who takes the file away sees things go on at once. */
+const LOOK_EVERY_MS = EACH_TICK_MS
+/** Where the file system tells of it by itself. */
+const LOOK_ANYWAY_MS = 30_000
 
 export interface FrozenWatchDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
+  /** Absent: it is looked for instead. */
+  readonly watchFolder?: WatchFolder
   readonly onChange: () => void
 }
 
@@ -69,6 +76,9 @@ export class FrozenWatch {
   readonly #deps: FrozenWatchDeps
   #frozen: Frozen | undefined
   #timer: { cancel(): void } | undefined
+  #watcher: { close(): void } | undefined
+  #isLooking = false
+  #isTouched = false
   #isClosed = false
 
   constructor(deps: FrozenWatchDeps) {
@@ -92,12 +102,39 @@ export class FrozenWatch {
   }
 
   async start(): Promise<void> {
-    await this.look()
-    if (!this.#isClosed) this.#timer = this.#deps.clock.after(LOOK_EVERY_MS, () => void this.start())
+    this.#isLooking = true
+    do {
+      this.#isTouched = false
+      // Before the look: what comes in between is told then.
+      this.#listen()
+      await this.look()
+    } while (this.#isTouched && !this.#isClosed)
+    this.#isLooking = false
+    if (this.#isClosed) return
+    const waitMs = this.#watcher === undefined ? LOOK_EVERY_MS : LOOK_ANYWAY_MS
+    this.#timer?.cancel()
+    this.#timer = this.#deps.clock.after(waitMs, () => void this.start())
   }
 
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
+    this.#stopListening()
+  }
+
+  #listen(): void {
+    const { dir, watchFolder } = this.#deps
+    const path = frozenFile(dir)
+    this.#watcher ??= watchFolder?.(dirname(path), (name) => {
+      if (name !== undefined && name !== basename(path)) return
+      if (name === undefined) this.#stopListening()
+      this.#isTouched = true
+      if (!this.#isLooking && !this.#isClosed) void this.start()
+    })
+  }
+
+  #stopListening(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
   }
 }

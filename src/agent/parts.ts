@@ -20,6 +20,7 @@ import { ProblemBoard } from './detect/problem-board.ts'
 import { DriftWatch } from './drift/drift-watch.ts'
 import { RunningPrograms } from './drift/running.ts'
 import { writeDurably } from './files/durable.ts'
+import { watchFolder } from './files/folder-watch.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
 import { frozenCondition, FrozenWatch, isNodeFrozen } from './frozen.ts'
@@ -161,6 +162,7 @@ export function buildParts(o: PartsOptions): Parts {
     processes: supervisor,
     workers: () => components.workers,
     tidy: () => components.sweep(),
+    watchFolder,
     lookAtRunning: (inUse) => running.look(inUse, supervisor.main?.(inUse.component)),
   })
   const board: ProblemBoard = new ProblemBoard({
@@ -187,6 +189,7 @@ export function buildParts(o: PartsOptions): Parts {
   })
   const frozen = new FrozenWatch({
     ...base,
+    watchFolder,
     onChange: () => {
       for (const worker of components.workers) worker.wake()
       machineWriter.touch()

@@ -98,7 +98,8 @@ export class ProblemBoard {
       tail.start()
     }
     this.look()
-    this.#saveLater()
+    // What is found is kept at once; how far logs were read is what changes by itself.
+    if (this.#tails.size > 0) this.#saveLater()
   }
 
   /** What a monitor or a detector found of its condition, at once. */

@@ -1,4 +1,5 @@
-// Looks at what is installed every few seconds and keeps it so. Works between two steps of a component, never during a switch.
+// Keeps what is installed as it was installed: looks at a component when the file system tells that it was touched, every few seconds where it does not
+// tell, and anyway now and then. Works between two steps of a component, never during a switch.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -9,6 +10,8 @@ import type { ComponentWorker } from '../components/worker.ts'
 import type { Processes } from '../supervise/port.ts'
 import { closelyWatched, lookAtFiles, lookAtLinks, type Finding, type InUse } from './look.ts'
 import { planDrift } from './plan.ts'
+import type { WatchFolder } from '../files/folder-watch.ts'
+import { Touches } from './touches.ts'
 import { rememberFiles, restoreFile, restoreLink, keepForeign, type RestoreDeps } from './restore.ts'
 import { onNode } from '../node-dir.ts'
 
@@ -21,52 +24,85 @@ export interface DriftDeps extends RestoreDeps {
   /** Something that is done now and then. */
   readonly tidy?: () => Promise<void>
   readonly lookAtRunning: (inUse: InUse) => Promise<readonly Finding[]>
+  readonly watchFolder?: WatchFolder
 }
 
-/** Found within seconds; a hundred questions to the file system each time are a millisecond. */
+/** Found within seconds, also what nobody tells. */
 const LOOK_EVERY_MS = 4_000
-/** Each round of the slow look takes this many files of large trees. */
-const SLOW_FILES = 50
+/** What the file system tells of is seen anyway after so long, since it may tell too little. */
+const LOOK_ANYWAY_MS = 60_000
+/** After a touch: whoever writes one file mostly writes a second one. */
+const SOON_MS = 500
+/** Each look takes so many files of a large tree that are not watched closely: all 5,000 within twenty minutes. */
+const SLOW_FILES = 250
 
 interface Watched {
   readonly heals: Map<string, number[]>
   readonly left: Set<string>
   inUse: InUse
   slowAt: number
+  /** Every touch will be told. */
+  isHeard: boolean
+  /** Undefined: not yet, or touched since. */
+  lookedAt: number | undefined
+  pid: number | undefined
 }
 
 export class DriftWatch {
   readonly #deps: DriftDeps
   readonly #watched = new Map<string, Watched>()
+  readonly #touches: Touches
   #timer: { cancel(): void } | undefined
+  #soon: { cancel(): void } | undefined
   #isClosed = false
   #busy: Promise<void> = Promise.resolve()
 
   constructor(deps: DriftDeps) {
     this.#deps = deps
+    this.#touches = new Touches({ ...deps, onTouched: (component) => this.#touched(component) })
   }
 
   start(): void {
     if (this.#isClosed) return
     const { clock, random } = this.#deps
     this.#timer = clock.after(random.jitter(LOOK_EVERY_MS, 0.2), () => {
-      this.#busy = this.look().finally(() => this.start())
+      void this.look().finally(() => this.start())
     })
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
+    this.#soon?.cancel()
     await this.#busy
+    this.#touches.close()
   }
 
-  async look(): Promise<void> {
+  /** One round at a time. */
+  look(): Promise<void> {
+    this.#busy = this.#busy.then(() => this.#round())
+    return this.#busy
+  }
+
+  #touched(component: string): void {
+    const watched = this.#watched.get(component)
+    if (watched === undefined || this.#isClosed) return
+    watched.lookedAt = undefined
+    this.#soon ??= this.#deps.clock.after(SOON_MS, () => {
+      this.#soon = undefined
+      void this.look()
+    })
+  }
+
+  async #round(): Promise<void> {
+    if (this.#isClosed) return
     await this.#deps.tidy?.()
     const workers = this.#deps.workers()
     for (const component of this.#watched.keys())
-      if (!workers.some((w) => w.component === component)) this.#watched.delete(component)
+      if (!workers.some((w) => w.component === component)) this.#forget(component)
     for (const worker of workers) {
       if (this.#isClosed) return
+      if (!this.#isDue(worker)) continue
       try {
         await worker.between(() => this.#lookAt(worker))
       } catch (error) {
@@ -75,12 +111,37 @@ export class DriftWatch {
     }
   }
 
+  #isDue({ component, record, drift }: ComponentWorker): boolean {
+    const watched = this.#watched.get(component)
+    if (record?.current === undefined || record.open !== undefined) return false
+    if (watched === undefined) return true
+    const { inUse, isHeard, lookedAt, pid } = watched
+    const { clock, processes } = this.#deps
+    return (
+      !isHeard ||
+      drift !== undefined ||
+      lookedAt === undefined ||
+      clock.monotonic() - lookedAt >= LOOK_ANYWAY_MS ||
+      inUse.slot !== record.current.id ||
+      pid !== processes.main?.(component)
+    )
+  }
+
+  #forget(component: string): void {
+    this.#watched.delete(component)
+    this.#touches.forget(component)
+  }
+
   async #lookAt(worker: ComponentWorker): Promise<void> {
     const { component, record } = worker
     const watched = record?.current === undefined ? undefined : await this.#watch(component, record.current.id)
     if (watched === undefined) return worker.setDrift(undefined)
     const { clock, processes, lookAtRunning } = this.#deps
     const { inUse } = watched
+    // Both before the look: what changes meanwhile is told, or seen to be another one.
+    watched.lookedAt = clock.monotonic()
+    watched.pid = processes.main?.(component)
+    watched.isHeard = await this.#touches.listen(inUse, processes.unitFile?.(component))
     const findings: Finding[] = [
       ...(await lookAtLinks(this.#deps, inUse)),
       ...(await lookAtFiles(this.#deps, inUse, this.#next(watched))),
@@ -116,7 +177,15 @@ export class DriftWatch {
     ]
     // A slot that an older agent filled has none.
     if (spec === undefined || manifest === undefined) return undefined
-    const fresh: Watched = { heals: new Map(), left: new Set(), inUse: { component, slot, spec, manifest }, slowAt: 0 }
+    const fresh: Watched = {
+      heals: new Map(),
+      left: new Set(),
+      inUse: { component, slot, spec, manifest },
+      slowAt: 0,
+      isHeard: false,
+      lookedAt: undefined,
+      pid: undefined,
+    }
     this.#watched.set(component, fresh)
     return fresh
   }

@@ -5,6 +5,7 @@ import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { MemoryFiles } from '../files/memory.ts'
 import { writeDurably } from '../files/durable.ts'
+import type { OnName, WatchFolder } from '../files/folder-watch.ts'
 import { foreignFolder } from '../node-dir.ts'
 import { FakeNode } from '../testing/fake-node.ts'
 import { newPublisher, release } from '../testing/release.ts'
@@ -24,7 +25,7 @@ const one = release(publisher, {
 const CONFIG = '/node/root/etc/beacon.conf'
 const PROGRAM = '/node/root/opt/beacon/bin/beacon'
 
-async function installed() {
+async function installed(watchFolder?: WatchFolder) {
   const clock = new VirtualClock()
   const files = new MemoryFiles({ now: () => clock.now() })
   const node = new FakeNode({ publisher, releases: [one], clock, disk: files })
@@ -43,6 +44,7 @@ async function installed() {
     processes: node.processes,
     workers: () => [node.worker],
     lookAtRunning: async () => running,
+    ...(watchFolder === undefined ? {} : { watchFolder }),
   })
   watch.start()
   const read = async (path: string) => (await files.read(path))?.toString()
@@ -139,6 +141,78 @@ describe('what somebody changed', () => {
       starts + 1,
     ])
     expect(node.worker.record?.current?.id).not.toBe(before)
+  })
+})
+
+/** A file system that tells of every touch. */
+function telling() {
+  const listeners = new Set<{ readonly folder: string; readonly onName: OnName }>()
+  const watchFolder: WatchFolder = (folder, onName) => {
+    const listener = { folder, onName }
+    listeners.add(listener)
+    return { close: () => void listeners.delete(listener) }
+  }
+  const touch = (name: string | undefined): void => {
+    for (const { onName } of listeners) onName(name)
+  }
+  return { listeners, watchFolder, touch }
+}
+
+describe('where the file system tells of touches', () => {
+  test('nothing is looked at for a minute while nobody touches anything', async () => {
+    const { clock, files } = await installed(telling().watchFolder)
+    await clock.advance(10_000)
+    let looks = 0
+    const stat = files.stat.bind(files)
+    files.stat = (path) => {
+      looks++
+      return stat(path)
+    }
+    await clock.advance(45_000)
+    expect(looks).toBe(0)
+    await clock.advance(20_000)
+    expect(looks).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['by its name', 'beacon.conf'],
+    ['without a name', undefined],
+  ])('what is told %s is put right within a second', async (_what, name) => {
+    const { watchFolder, touch } = telling()
+    const { clock, read, replace } = await installed(watchFolder)
+    await clock.advance(10_000)
+    await replace(CONFIG, 'port = 666\n')
+    touch(name)
+    await clock.advance(1_000)
+    expect(await read(CONFIG)).toBe('port = 1\n')
+  })
+
+  test('other names of the same folder are nobody’s business, and what is not told is found within the minute', async () => {
+    const { watchFolder, touch } = telling()
+    const { clock, read, replace } = await installed(watchFolder)
+    await clock.advance(10_000)
+    await replace(CONFIG, 'port = 666\n')
+    touch('something.else')
+    await clock.advance(5_000)
+    expect(await read(CONFIG)).toBe('port = 666\n')
+    await clock.advance(60_000)
+    expect(await read(CONFIG)).toBe('port = 1\n')
+  })
+
+  test('another process of the component is looked at soon, and listeners go with their component', async () => {
+    const { watchFolder, listeners } = telling()
+    const { clock, node, running } = await installed(watchFolder)
+    await clock.advance(10_000)
+    running.push({ kind: 'Running', key: 'running', says: 'process 8 runs another program' })
+    await clock.advance(20_000)
+    expect(node.worker.drift).toBeUndefined()
+    Object.assign(node.processes, { main: () => 8 })
+    await clock.advance(6_000)
+    expect(node.worker.drift).toMatch(/^process 8 runs another program/)
+    expect(listeners.size).toBeGreaterThan(0)
+    node.worker.setOrder(undefined)
+    await clock.advance(20_000)
+    expect(node.worker.record).toBeUndefined()
   })
 })
 

@@ -82,6 +82,10 @@ export class WithSelf implements Processes {
     if (request.component !== AGENT_COMPONENT) await this.#base.mend?.(request)
   }
 
+  unitFile(component: string): string | undefined {
+    return component === AGENT_COMPONENT ? undefined : this.#base.unitFile?.(component)
+  }
+
   main(component: string): number | undefined {
     return component === AGENT_COMPONENT ? undefined : this.#base.main?.(component)
   }

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync
 import { basename, join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
-import { MAX_ENDS, judgeTrial, pauseMs } from './supervision.ts'
+import { MAX_ENDS, judgeTrial, pauseMs, type Verdict } from './supervision.ts'
 import * as place from './switch-file.ts'
 
 export interface AgentSupervisorOptions {
@@ -38,7 +38,7 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
     const child = start(options)
     const code = await ended(child, options, () => {
       const forMs = trial === undefined ? 0 : clock.monotonic() - trial.since
-      return judgeTrial({ open, reported: reported(options.state), ends: 0, forMs }).kind === 'GoBack'
+      return judgeTrial({ open, reported: reported(options.state), ends: 0, forMs }).kind
     })
     if (signal.aborted) return code
     if (code === place.EXIT_SWITCH) {
@@ -92,18 +92,25 @@ function currentSlot(state: string): string {
   }
 }
 
-function ended(child: ChildProcess, { clock, signal }: AgentSupervisorOptions, isOver: () => boolean): Promise<number> {
+/** Looks at it only while there is a trial whose end is open: an agent at rest costs no look. */
+function ended(
+  child: ChildProcess,
+  { clock, signal }: AgentSupervisorOptions,
+  verdict: () => Verdict['kind'],
+): Promise<number> {
   return new Promise((resolve) => {
     const pass = (): void => void child.kill('SIGTERM')
     signal.addEventListener('abort', pass, { once: true })
+    let timer: { cancel(): void } | undefined
     const look = (): void => {
+      const kind = verdict()
       // It may hang in a way that TERM does not end.
-      if (isOver()) child.kill('SIGKILL')
-      timer = clock.after(LOOK_EVERY_MS, look)
+      if (kind === 'GoBack') child.kill('SIGKILL')
+      timer = kind === 'Wait' ? clock.after(LOOK_EVERY_MS, look) : undefined
     }
-    let timer = clock.after(LOOK_EVERY_MS, look)
+    look()
     const done = (code: number): void => {
-      timer.cancel()
+      timer?.cancel()
       signal.removeEventListener('abort', pass)
       resolve(code)
     }

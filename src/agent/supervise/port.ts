@@ -27,6 +27,8 @@ export interface Processes {
   drift?(request: StartRequest): Promise<string | undefined>
   /** Puts its unit right; starts nothing again. */
   mend?(request: StartRequest): Promise<void>
+  /** The file that `drift` speaks of. */
+  unitFile?(component: string): string | undefined
   /** Its main process. */
   main?(component: string): number | undefined
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void

@@ -10,14 +10,16 @@ import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { componentsFolder, onNode, processFile, type NodeDir } from '../../node-dir.ts'
-import { Brake, type BrakeLimits } from '../brake.ts'
 import type { Processes, Service, StartRequest } from '../port.ts'
-import { isFrozenState, livingStat, readStat, type ProcessId } from '../proc.ts'
+import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
+import { ProcessStates } from '../process-states.ts'
+import { Restraint, type RestraintLimits } from '../restraint.ts'
+import { newSight, noteStopped, type Sight } from '../sight.ts'
 import { unitReading } from './reading.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { dropInText, ownerOf, unitName, unitText, type UnitContent } from './unit.ts'
 
-export interface SystemdOptions {
+export interface SystemdOptions extends RestraintLimits {
   readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
@@ -28,20 +30,16 @@ export interface SystemdOptions {
   readonly proc?: string
   readonly lookEveryMs?: number
   readonly frozenAfterMs?: number
-  readonly frozenGraceMs?: number
-  readonly crashBrake?: BrakeLimits
 }
 
 const LOOK_EVERY_MS = 500
 /** Systemd is asked about everything this often, for what /proc does not tell. */
 const ASK_EVERY_MS = 60_000
-const FROZEN_AFTER_MS = 2_000
-const FROZEN_GRACE_MS = 60_000
 
 const UNITS = '/etc/systemd/system'
 const DROP_IN = '50-kubenode.conf'
 
-interface Entry {
+interface Entry extends Sight {
   readonly component: string
   readonly unit: string
   readonly slot: string
@@ -50,10 +48,6 @@ interface Entry {
   main: ProcessId | undefined
   restarts: number
   startedAt: number
-  reading: ProcessReading
-  why: string | undefined
-  stoppedSince: number | undefined
-  frozenAt: number | undefined
   isBusy: boolean
 }
 
@@ -69,7 +63,8 @@ interface Known {
 export class Systemd implements Processes {
   readonly #o: SystemdOptions
   readonly #entries = new Map<string, Entry>()
-  readonly #brakes = new Map<string, Brake>()
+  readonly #restraint: Restraint
+  readonly #states: ProcessStates
   readonly #listeners = new Set<(component: string) => void>()
   #timer: { cancel(): void } | undefined
   #isClosed = false
@@ -77,6 +72,8 @@ export class Systemd implements Processes {
 
   constructor(options: SystemdOptions) {
     this.#o = options
+    this.#restraint = new Restraint(options)
+    this.#states = new ProcessStates(options.proc)
   }
 
   async adopt(): Promise<void> {
@@ -198,6 +195,11 @@ export class Systemd implements Processes {
     await this.#o.systemctl.run('daemon-reload')
   }
 
+  unitFile(component: string): string | undefined {
+    const entry = this.#entries.get(component)
+    return entry === undefined ? undefined : this.#pathOf(entry.unit, entry.ours)
+  }
+
   main(component: string): number | undefined {
     return this.#entries.get(component)?.main?.pid
   }
@@ -211,10 +213,7 @@ export class Systemd implements Processes {
   }
 
   brakeMs(component: string): number {
-    const { clock, frozenGraceMs = FROZEN_GRACE_MS } = this.#o
-    const frozenAt = this.#entries.get(component)?.frozenAt
-    if (frozenAt !== undefined) return Math.max(0, frozenAt + frozenGraceMs - clock.monotonic())
-    return this.#brakes.get(component)?.waitMs(clock.monotonic()) ?? 0
+    return this.#restraint.waitMs(component, this.#entries.get(component), this.#o.clock.monotonic())
   }
 
   onChange(listener: (component: string) => void): void {
@@ -224,6 +223,7 @@ export class Systemd implements Processes {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
+    this.#states.keepOnly([])
   }
 
   /** Our own unit, or a drop-in beside one of somebody else. Answers whether the unit is ours. */
@@ -259,8 +259,12 @@ export class Systemd implements Processes {
     unit: string,
     isOurs: boolean,
   ): { readonly path: string; readonly wanted: string | undefined } {
-    const path = onNode(this.#o.dir, isOurs ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
+    const path = this.#pathOf(unit, isOurs)
     return { path, wanted: isOurs ? unitText(content) : dropInText(content) }
+  }
+
+  #pathOf(unit: string, isOurs: boolean): string {
+    return onNode(this.#o.dir, isOurs ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
   }
 
   async #readPlain(path: string): Promise<string | undefined> {
@@ -311,9 +315,7 @@ export class Systemd implements Processes {
     if (reading === before) return
     if (reading === 'Crashed') {
       const now = clock.monotonic()
-      const brake = this.#brakes.get(entry.component) ?? new Brake(this.#o.crashBrake)
-      this.#brakes.set(entry.component, brake)
-      brake.crashed(now, now - entry.startedAt)
+      this.#restraint.crashed(entry.component, now, now - entry.startedAt)
       entry.startedAt = now
     }
     if (reading !== 'Running')
@@ -335,32 +337,19 @@ export class Systemd implements Processes {
     const now = this.#o.clock.monotonic()
     const isDue = now >= this.#askAt
     if (isDue) this.#askAt = now + ASK_EVERY_MS
+    const mains: ProcessId[] = []
     const unclear = [...this.#entries.values()].filter((entry) => {
+      if (entry.main !== undefined) mains.push(entry.main)
       if (entry.isBusy) return false
-      const stat = entry.main === undefined ? undefined : livingStat(entry.main, this.#o.proc)
-      if (stat !== undefined) this.#lookFrozen(entry, isFrozenState(stat.state), now)
+      const state = entry.main === undefined ? undefined : this.#states.state(entry.main)
+      const isFrozen = state !== undefined && isFrozenState(state)
+      if (state !== undefined && noteStopped(entry, isFrozen, { now, afterMs: this.#o.frozenAfterMs }))
+        this.#changed(entry.component)
       // What ended in a way that lasts is asked about with the others.
-      return isDue || (stat === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
+      return isDue || (state === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
     })
+    this.#states.keepOnly(mains)
     await this.#ask(unclear)
-  }
-
-  #lookFrozen(entry: Entry, isFrozen: boolean, now: number): void {
-    const { frozenAfterMs = FROZEN_AFTER_MS } = this.#o
-    if (!isFrozen) {
-      entry.stoppedSince = undefined
-      if (entry.reading !== 'Frozen') return
-      entry.frozenAt = undefined
-      entry.reading = 'Running'
-      entry.why = undefined
-      return this.#changed(entry.component)
-    }
-    entry.stoppedSince ??= now
-    if (entry.reading !== 'Running' || now - entry.stoppedSince < frozenAfterMs) return
-    entry.reading = 'Frozen'
-    entry.frozenAt = now
-    entry.why = 'stopped by a signal'
-    this.#changed(entry.component)
   }
 
   #changed(component: string): void {
@@ -380,12 +369,9 @@ const parseKnown = (v: unknown): Known | undefined =>
 const entryOf = (component: string, known: Known, now: number): Entry => ({
   component,
   ...known,
+  ...newSight(),
   main: undefined,
   restarts: 0,
   startedAt: now,
-  reading: 'Running',
-  why: undefined,
-  stoppedSince: undefined,
-  frozenAt: undefined,
   isBusy: false,
 })

@@ -1,0 +1,78 @@
+// Hears for each component whether anything that it is made of was touched on the disk. What cannot be heard of is looked at instead, as often as before.
+import { basename, dirname, join } from 'node:path'
+import { layoutOf } from '../components/layout.ts'
+import type { Files } from '../files/port.ts'
+import type { WatchFolder } from '../files/folder-watch.ts'
+import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
+import { closelyWatched, type InUse } from './look.ts'
+
+/** Each is a watch in the kernel, of which a host has some thousands for everybody. */
+const MAX_FOLDERS = 64
+
+export interface TouchesDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly watchFolder?: WatchFolder
+  readonly onTouched: (component: string) => void
+}
+
+export class Touches {
+  readonly #deps: TouchesDeps
+  readonly #watchers = new Map<string, readonly { close(): void }[]>()
+
+  constructor(deps: TouchesDeps) {
+    this.#deps = deps
+  }
+
+  /** Anew, since folders come and go. Answers whether every touch will be told. */
+  async listen(inUse: InUse, unitFile: string | undefined): Promise<boolean> {
+    const { component } = inUse
+    this.forget(component)
+    const { watchFolder, onTouched } = this.#deps
+    if (watchFolder === undefined) return false
+    const names = await this.#names(inUse, unitFile)
+    if (names.size > MAX_FOLDERS) return false
+    const watchers: { close(): void }[] = []
+    for (const [folder, wanted] of names) {
+      const watcher = watchFolder(folder, (name) => {
+        if (name === undefined || wanted.has(name)) onTouched(component)
+      })
+      if (watcher !== undefined) watchers.push(watcher)
+    }
+    this.#watchers.set(component, watchers)
+    return watchers.length === names.size
+  }
+
+  forget(component: string): void {
+    for (const watcher of this.#watchers.get(component) ?? []) watcher.close()
+    this.#watchers.delete(component)
+  }
+
+  close(): void {
+    for (const component of this.#watchers.keys()) this.forget(component)
+  }
+
+  /** By folder. */
+  async #names(inUse: InUse, unitFile: string | undefined): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const { dir } = this.#deps
+    const slot = slotFolder(dir, inUse.component, inUse.slot)
+    const paths = [
+      ...layoutOf(inUse.spec).links.map((l) => onNode(dir, l.path)),
+      ...closelyWatched(inUse).map((f) => join(slot, f.path)),
+      ...(unitFile === undefined ? [] : [unitFile]),
+    ]
+    const names = new Map<string, Set<string>>()
+    for (const path of paths) {
+      const heard = await this.#hearable(path)
+      const known = names.get(dirname(heard)) ?? new Set()
+      names.set(dirname(heard), known.add(basename(heard)))
+    }
+    return names
+  }
+  /** Of what is not there its nearest ancestor whose coming would be heard. */
+  async #hearable(path: string): Promise<string> {
+    let heard = path
+    while (heard !== '/' && (await this.#deps.files.stat(dirname(heard))) === undefined) heard = dirname(heard)
+    return heard
+  }
+}

@@ -1,0 +1,38 @@
+// Ends processes for certain: TERM, patience, KILL; also what is stopped by a signal.
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { livingStat, send, type ProcessId } from './proc.ts'
+
+export const GRACE_MS = 10_000
+/** After KILL the kernel needs a moment; a process that hangs in the kernel needs more than we have. */
+const KILL_WAIT_MS = 5_000
+const LOOK_MS = 25
+
+/** False when something is left even then. */
+export async function terminate(clock: Clock, processes: readonly ProcessId[], graceMs: number): Promise<boolean> {
+  const all = (signal: NodeJS.Signals): void => {
+    for (const p of processes) if (livingStat(p) !== undefined) send(p.pid, signal)
+  }
+  all('SIGTERM')
+  // What is stopped by a signal cannot obey TERM before it is continued.
+  all('SIGCONT')
+  if (await areGoneWithin(clock, processes, graceMs)) return true
+  all('SIGKILL')
+  return areGoneWithin(clock, processes, KILL_WAIT_MS)
+}
+
+async function areGoneWithin(clock: Clock, processes: readonly ProcessId[], ms: number): Promise<boolean> {
+  const until = clock.monotonic() + ms
+  while (processes.some((p) => livingStat(p) !== undefined)) {
+    if (clock.monotonic() >= until) return false
+    await clock.sleep(LOOK_MS)
+  }
+  return true
+}
+
+export const hangs = (component: string, pid: number) =>
+  new KubeNodeError(
+    'KN8031',
+    `cannot stop ${component}: process ${pid} hangs in the kernel; the node may need a reboot`,
+    { retry: 'later' },
+  )

@@ -1,0 +1,69 @@
+// Starts the process of a component on a node without systemd: in a session of its own that outlives the agent, marked, writing into its log.
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { onNode, type NodeDir } from '../node-dir.ts'
+import { MARK, markText } from './mark.ts'
+import type { StartRequest } from './port.ts'
+import { readStat, type ProcessId } from './proc.ts'
+import { userIds } from './user.ts'
+
+export interface LaunchPlace {
+  readonly dir: NodeDir
+  /** First in the PATH of components, so that scripts find the runtime that we run on. */
+  readonly binFolder: string
+  /** What components are told about their node. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export type OnExit = (pid: number, code: number | null, signal: string | null) => void
+
+/** `start` names this very start. */
+export async function launch(
+  { component, slot, service }: StartRequest,
+  start: string,
+  { dir, binFolder, environment }: LaunchPlace,
+  onExit: OnExit,
+): Promise<ProcessId> {
+  if (service.exec === undefined)
+    throw new KubeNodeError(
+      'KN8032',
+      `cannot start ${component}: its service names a systemd unit, and there is no systemd here`,
+    )
+  const user = userIds(component, service.user, dir.root)
+  const logPath = join(dir.logs, `${component}.log`)
+  mkdirSync(dirname(logPath), { recursive: true })
+  const output = openSync(logPath, 'a', 0o640)
+  try {
+    const program = onNode(dir, service.exec)
+    const child = spawn(existsSync(program) ? program : service.exec, [...(service.args ?? [])], {
+      cwd: dir.root,
+      detached: true,
+      stdio: ['ignore', output, output],
+      ...user,
+      env: {
+        PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
+        ...environment,
+        ...service.env,
+        KUBENODE_COMPONENT: component,
+        KUBENODE_ROOT: dir.root,
+        [MARK]: markText(dir.path, { component, slot, killMode: service.killMode, start }),
+      },
+    })
+    const pid = await new Promise<number>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('spawn', () => resolve(child.pid ?? 0))
+    })
+    child.unref()
+    child.on('exit', (code, signal) => onExit(pid, code, signal))
+    return { pid, startTime: readStat(pid)?.startTime ?? '' }
+  } catch (e) {
+    throw new KubeNodeError('KN8030', `cannot start ${component}: ${messageOf(e)}; see ${logPath}`, {
+      retry: 'later',
+      cause: e,
+    })
+  } finally {
+    closeSync(output)
+  }
+}

@@ -1,0 +1,45 @@
+// What is known of one running component, and the one rule that both ways of running them share: who is stopped by a signal for a while counts as frozen.
+import type { ProcessReading } from '../components/plan.ts'
+
+export interface Sight {
+  reading: ProcessReading
+  /** For people. */
+  why: string | undefined
+  /** On the clock of durations, both. */
+  stoppedSince: number | undefined
+  frozenAt: number | undefined
+}
+
+/** Stopped by a signal for so long counts as frozen: a debugger or a dump is done by then. */
+export const FROZEN_AFTER_MS = 2_000
+/** How long a frozen component is left to repairs that keep evidence first, before the agent restarts it itself. */
+export const FROZEN_GRACE_MS = 60_000
+
+export const newSight = (): Sight => ({
+  reading: 'Running',
+  why: undefined,
+  stoppedSince: undefined,
+  frozenAt: undefined,
+})
+
+/** Answers whether the reading is another one now. */
+export function noteStopped(
+  sight: Sight,
+  isStopped: boolean,
+  { now, afterMs = FROZEN_AFTER_MS }: { readonly now: number; readonly afterMs?: number | undefined },
+): boolean {
+  if (!isStopped) {
+    sight.stoppedSince = undefined
+    if (sight.reading !== 'Frozen') return false
+    sight.reading = 'Running'
+    sight.frozenAt = undefined
+    sight.why = undefined
+    return true
+  }
+  sight.stoppedSince ??= now
+  if (sight.reading !== 'Running' || now - sight.stoppedSince < afterMs) return false
+  sight.reading = 'Frozen'
+  sight.frozenAt = now
+  sight.why = 'stopped by a signal'
+  return true
+}
