@@ -6,6 +6,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
+import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
 import { podAccounts } from './admission/pod-account.ts'
 import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
@@ -106,6 +107,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     admission: new AdmissionChain([
       ...((options.podAccounts ?? makesAccounts(loopChoice)) ? [podAccounts({ store, clock, random })] : []),
       escalationGuard(authorizer),
+      new MutatingPolicyAdmission({ store, registry, authorizer }),
       webhooks.mutatingLink,
       new PolicyAdmission({ store, registry, authorizer, log }),
       webhooks.validatingLink,

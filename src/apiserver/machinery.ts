@@ -4,7 +4,7 @@ export { prune } from '#schema/prune.ts'
 export { createValidators, validate, type Validators } from '#schema/validate.ts'
 export { applyJsonPatch } from '#schema/patch/json-patch.ts'
 export { applyMergePatch } from '#schema/patch/merge-patch.ts'
-export { PatchError } from '#schema/patch/patch-error.ts'
+export { FailedTest, PatchError } from '#schema/patch/patch-error.ts'
 export { strategicMerge } from '#schema/patch/strategic-merge.ts'
 export { applyServerSide } from '#schema/apply/apply-server-side.ts'
 export { trackUpdate } from '#schema/apply/track-update.ts'
@@ -20,9 +20,15 @@ export {
   admissionScope,
   AdmissionEvaluation,
   compileAdmission,
+  compileMutation,
   matchConditions,
   withoutAuthorizer,
   type AdmissionScope,
   type MatchCondition,
 } from '#schema/cel/admission.ts'
+export { APPLY_CONFIGURATION, celToJson, JSON_PATCHES, misplacedTypes, MUTATION_LIBRARY } from '#schema/cel/mutation.ts'
+export type { CelValue } from '#schema/cel/values.ts'
+export { atomicFields } from '#schema/apply/atomic-fields.ts'
+export { problemsText, typeProblems } from '#schema/apply/check.ts'
+export { mergeValues as mergeConfiguration } from '#schema/apply/merge.ts'
 export { authorizerValue, type AccessQuestion, type MayThey } from '#schema/cel/library-authorizer.ts'

@@ -21,9 +21,16 @@ export interface AdmissionRequest {
   readonly warn: (text: string) => void
 }
 
+/** What links keep from their first look at a request to their second. */
+export type Memory = Map<AdmissionLink, unknown>
+
+type Mutate = (request: AdmissionRequest, memory: Memory) => KubeObject | undefined | Promise<KubeObject | undefined>
+
 export interface AdmissionLink {
-  /** The object to go on with. */
-  readonly mutate?: (request: AdmissionRequest) => KubeObject | undefined | Promise<KubeObject | undefined>
+  /** The object to go on with; the very same when the link changes nothing. */
+  readonly mutate?: Mutate
+  /** A second look once every link had its first. */
+  readonly again?: Mutate
   /** Throws a refusal. */
   readonly validate?: (request: AdmissionRequest) => void | Promise<void>
   /** False when the link has nothing to do at present, so that requests need not wait for it. */
@@ -42,13 +49,15 @@ export class AdmissionChain {
   }
 
   async mutate(request: AdmissionRequest): Promise<KubeObject | undefined> {
+    const memory: Memory = new Map()
     let now = request
-    for (const link of this.#links) {
-      if (link.mutate === undefined || link.active?.() === false) continue
-      const made = link.mutate(now)
-      const object = made instanceof Promise ? await made : made
-      if (object !== now.object) now = { ...now, object }
-    }
+    for (const turn of ['mutate', 'again'] as const)
+      for (const link of this.#links) {
+        if (link[turn] === undefined || link.active?.() === false) continue
+        const made = link[turn](now, memory)
+        const object = made instanceof Promise ? await made : made
+        if (object !== now.object) now = { ...now, object }
+      }
     return now.object
   }
 

@@ -15,6 +15,8 @@ const EXEMPT: ReadonlySet<string> = new Set(
   [
     'validatingadmissionpolicies',
     'validatingadmissionpolicybindings',
+    'mutatingadmissionpolicies',
+    'mutatingadmissionpolicybindings',
     'validatingwebhookconfigurations',
     'mutatingwebhookconfigurations',
   ].map((plural) => `${ADMISSION_GROUP}/${plural}`),

@@ -4,26 +4,20 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
-import { selectorMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
+import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
-import { compilePolicy, fields, word, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
-import { ADMISSION_GROUP, isExempt, matchesResources } from './match-resources.ts'
+import { compilePolicy, fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
+import { isExempt } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
-
-const POLICIES = `${ADMISSION_GROUP}/validatingadmissionpolicies`
-const BINDINGS = `${ADMISSION_GROUP}/validatingadmissionpolicybindings`
 
 const AUDITED_FAILURE = 'validation.policy.admission.k8s.io/validation_failure'
 /** As the real server cuts them. */
 const MAX_ANNOTATION = 10 * 1024
 
-interface Bound {
-  readonly policy: CompiledPolicy
-  readonly binding: KubeObject
-}
+type Bound = BoundPolicy<CompiledPolicy>
 
 export interface PolicyParts {
   readonly store: Store
@@ -34,55 +28,32 @@ export interface PolicyParts {
 }
 
 export class PolicyAdmission implements AdmissionLink {
-  readonly #store: Store
-  readonly #registry: Registry
   readonly #authorizer: Authorizer
   readonly #log: Logger
-  #bound: readonly Bound[] | undefined
+  readonly #policies: BoundPolicies<CompiledPolicy>
 
   constructor({ store, registry, authorizer, log }: PolicyParts) {
-    this.#store = store
     this.#authorizer = authorizer
     this.#log = log
-    this.#registry = registry
-    const forget = () => {
-      this.#bound = undefined
-    }
-    for (const resource of [POLICIES, BINDINGS])
-      store.collection(resource).watch({ namespace: undefined, name: undefined }, forget)
-  }
-
-  active = (): boolean => this.#all().length > 0
-
-  #all(): readonly Bound[] {
-    if (this.#bound !== undefined) return this.#bound
-    const policies = new Map(
-      Array.from(this.#store.collection(POLICIES).list(undefined), (s) => [s.name, compilePolicy(s.value)]),
-    )
-    this.#bound = Array.from(this.#store.collection(BINDINGS).list(undefined), (s) => s.value).flatMap((binding) => {
-      const policy = policies.get(word(fields(binding['spec'])['policyName']))
-      return policy === undefined ? [] : [{ policy, binding }]
+    this.#policies = new BoundPolicies({
+      store,
+      registry,
+      kinds: { policies: 'validatingadmissionpolicies', bindings: 'validatingadmissionpolicybindings' },
+      compile: compilePolicy,
     })
-    return this.#bound
   }
+
+  active = (): boolean => this.#policies.all().length > 0
 
   validate = (request: AdmissionRequest): void => {
     if (isExempt(request)) return
-    for (const bound of this.#all()) this.#judge(bound, request)
+    for (const bound of this.#policies.all()) this.#judge(bound, request)
   }
 
   #judge(bound: Bound, request: AdmissionRequest): void {
-    const { policy, binding } = bound
-    const spec = fields(binding['spec'])
-    if (!matchesResources(fields(policy.spec['matchConstraints']), request, this.#store, { emptyRulesMatch: false }))
-      return
-    if (!matchesResources(fields(spec['matchResources']), request, this.#store, { emptyRulesMatch: true })) return
-    const params = this.#params(bound, request)
-    if ('missing' in params) {
-      if (fields(spec['paramRef'])['parameterNotFoundAction'] !== 'Allow')
-        this.#deny(bound, request, { reason: 'Invalid', message: params.missing })
-      return
-    }
+    if (!this.#policies.isMeant(bound, request)) return
+    const params = this.#policies.params(bound, request)
+    if ('missing' in params) return this.#deny(bound, request, { reason: 'Invalid', message: params.missing })
     for (const param of params.found) this.#evaluate(bound, request, param)
   }
 
@@ -92,7 +63,7 @@ export class PolicyAdmission implements AdmissionLink {
       object: request.object ?? null,
       oldObject: request.old ?? null,
       request: requestFacts(request),
-      namespaceObject: this.#namespaceOf(request),
+      namespaceObject: this.#policies.namespaceOf(request),
       params,
       authorizer: authorizerFor(this.#authorizer, request),
     })
@@ -140,43 +111,6 @@ export class PolicyAdmission implements AdmissionLink {
       dryRun,
       annotations,
     })
-  }
-
-  #namespaceOf({ namespace }: AdmissionRequest): KubeObject | null {
-    return namespace === ''
-      ? null
-      : (this.#store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value ?? null)
-  }
-
-  #params(
-    { policy, binding }: Bound,
-    { namespace }: AdmissionRequest,
-  ): { readonly found: readonly (KubeObject | null)[] } | { readonly missing: string } {
-    const kind = fields(policy.spec['paramKind'])
-    if (policy.spec['paramKind'] === undefined) return { found: [null] }
-    const ref = fields(fields(binding['spec'])['paramRef'])
-    const served = this.#registry.findKind(word(kind['apiVersion']), word(kind['kind']))
-    if (served === undefined)
-      return {
-        missing: `failed to find resource referenced by paramKind: '${word(kind['apiVersion'])}, Kind=${word(kind['kind'])}'`,
-      }
-    const where = served.type.namespaced ? word(ref['namespace']) || namespace : ''
-    const name = word(ref['name'])
-    if (name !== '') {
-      const found = this.#store.get({ resource: served.resource, namespace: where, name })?.value
-      return found === undefined
-        ? { missing: 'no params found for policy binding with `Deny` parameterNotFoundAction' }
-        : { found: [found] }
-    }
-    const matcher = selectorMatcher(fields(ref['selector']))
-    const found = this.#store
-      .collection(served.resource)
-      .snapshot(served.type.namespaced ? where : undefined)
-      .map((s) => s.value)
-      .filter((o) => matcher(o.metadata.labels))
-    return found.length === 0
-      ? { missing: 'no params found for policy binding with `Deny` parameterNotFoundAction' }
-      : { found }
   }
 
   /** What the binding asks for: a refusal, a warning, a line for the audit. */

@@ -4,7 +4,7 @@ import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
-import type { BuiltinKind, BuiltinSchema, Draft } from './kind.ts'
+import type { BuiltinKind, BuiltinSchema, Column, Draft } from './kind.ts'
 import {
   always,
   bytes,
@@ -21,8 +21,8 @@ import {
 } from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
-const GROUP = 'admissionregistration.k8s.io'
-const kind = (name: string, plural: string) =>
+export const GROUP = 'admissionregistration.k8s.io'
+export const kind = (name: string, plural: string) =>
   ({ group: GROUP, version: 'v1', kind: name, plural, namespaced: false }) as const
 const texts = listOf(str)
 
@@ -39,7 +39,7 @@ const namedRule = struct(
   { resourceNames: texts, ...ruleFields },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-const matchCondition = struct('MatchCondition', { name: always(str), expression: always(str) })
+export const matchCondition = struct('MatchCondition', { name: always(str), expression: always(str) })
 const selector: BuiltinSchema = { ...labelSelector, default: {} }
 
 const clientConfig = struct('WebhookClientConfig', {
@@ -145,7 +145,7 @@ const webhookKind = (
   validate: webhookProblems,
 })
 
-const matchResources = struct(
+export const matchResources = struct(
   'MatchResources',
   {
     namespaceSelector: selector,
@@ -164,17 +164,21 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
     out.push(required('spec.validations', 'validations or auditAnnotations must be set'))
     out.push(required('spec.auditAnnotations', 'validations or auditAnnotations must be set'))
   }
-  const constraints = fields(spec['matchConstraints'])
-  if (spec['matchConstraints'] === undefined) out.push(required('spec.matchConstraints'))
-  else if (listAt(constraints, 'resourceRules').length === 0) out.push(required('spec.matchConstraints.resourceRules'))
-  listAt(constraints, 'resourceRules').forEach((r, i) =>
-    out.push(...ruleProblems(r, `spec.matchConstraints.resourceRules[${i}]`)),
-  )
+  out.push(...constraintProblems(spec))
   listAt(spec, 'validations').forEach((v, i) => {
     if (text(v['expression']).trim() === '')
       out.push(required(`spec.validations[${i}].expression`, 'expression is not specified'))
   })
   return out
+}
+
+/** What a policy must be meant for. */
+export function constraintProblems(spec: Fields): FieldProblem[] {
+  const constraints = fields(spec['matchConstraints'])
+  const rules = listAt(constraints, 'resourceRules')
+  if (spec['matchConstraints'] === undefined) return [required('spec.matchConstraints')]
+  if (rules.length === 0) return [required('spec.matchConstraints.resourceRules')]
+  return rules.flatMap((r, i) => ruleProblems(r, `spec.matchConstraints.resourceRules[${i}]`))
 }
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
@@ -190,6 +194,46 @@ function ruleProblems(r: Fields, at: string): FieldProblem[] {
   return out
 }
 
+export const paramKind = pointer(
+  struct('ParamKind', { apiVersion: str, kind: str }, { 'x-kubernetes-map-type': 'atomic' }),
+)
+
+export const variables = mapList(
+  ['name'],
+  struct('Variable', { name: always(str), expression: always(str) }, { 'x-kubernetes-map-type': 'atomic' }),
+)
+
+export const paramRef = pointer(
+  struct(
+    'ParamRef',
+    { name: str, namespace: str, selector: labelSelector, parameterNotFoundAction: pointer(str) },
+    { 'x-kubernetes-map-type': 'atomic' },
+  ),
+)
+
+export const paramKindColumn: Column = {
+  name: 'ParamKind',
+  type: 'string',
+  cell: (o) => {
+    const p = fields(specOf(o)['paramKind'])
+    return p['kind'] === undefined ? '<unset>' : `${text(p['apiVersion'])}/${text(p['kind'])}`
+  },
+}
+
+export const bindingColumns: readonly Column[] = [
+  nameColumn,
+  { name: 'PolicyName', type: 'string', cell: (o) => text(specOf(o)['policyName']) },
+  {
+    name: 'ParamRef',
+    type: 'string',
+    cell: (o) => {
+      const p = fields(specOf(o)['paramRef'])
+      return p['name'] === undefined ? '<unset>' : `${text(p['namespace']) || '*'}/${text(p['name'])}`
+    },
+  },
+  ageColumn,
+]
+
 export const validatingAdmissionPolicy: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
   singular: 'validatingadmissionpolicy',
@@ -200,9 +244,7 @@ export const validatingAdmissionPolicy: BuiltinKind = {
     properties: {
       spec: always(
         struct('ValidatingAdmissionPolicySpec', {
-          paramKind: pointer(
-            struct('ParamKind', { apiVersion: str, kind: str }, { 'x-kubernetes-map-type': 'atomic' }),
-          ),
+          paramKind,
           matchConstraints: matchResources,
           validations: listOf(
             struct('Validation', {
@@ -215,10 +257,7 @@ export const validatingAdmissionPolicy: BuiltinKind = {
           failurePolicy: withDefault(pointer(str), 'Fail'),
           auditAnnotations: listOf(struct('AuditAnnotation', { key: always(str), valueExpression: always(str) })),
           matchConditions: mapList(['name'], matchCondition),
-          variables: mapList(
-            ['name'],
-            struct('Variable', { name: always(str), expression: always(str) }, { 'x-kubernetes-map-type': 'atomic' }),
-          ),
+          variables,
         }),
       ),
       status: always(
@@ -237,14 +276,7 @@ export const validatingAdmissionPolicy: BuiltinKind = {
   columns: [
     nameColumn,
     { name: 'Validations', type: 'integer', cell: (o) => listAt(specOf(o), 'validations').length },
-    {
-      name: 'ParamKind',
-      type: 'string',
-      cell: (o) => {
-        const p = fields(specOf(o)['paramKind'])
-        return p['kind'] === undefined ? '<unset>' : `${text(p['apiVersion'])}/${text(p['kind'])}`
-      },
-    },
+    paramKindColumn,
     ageColumn,
   ],
   prepareForCreate: (o: Draft) => ({ ...o, status: {} }),
@@ -263,32 +295,14 @@ export const validatingAdmissionPolicyBinding: BuiltinKind = {
       spec: always(
         struct('ValidatingAdmissionPolicyBindingSpec', {
           policyName: str,
-          paramRef: pointer(
-            struct(
-              'ParamRef',
-              { name: str, namespace: str, selector: labelSelector, parameterNotFoundAction: pointer(str) },
-              { 'x-kubernetes-map-type': 'atomic' },
-            ),
-          ),
+          paramRef,
           matchResources,
           validationActions: listOf(str, { 'x-kubernetes-list-type': 'set' }),
         }),
       ),
     },
   },
-  columns: [
-    nameColumn,
-    { name: 'PolicyName', type: 'string', cell: (o) => text(specOf(o)['policyName']) },
-    {
-      name: 'ParamRef',
-      type: 'string',
-      cell: (o) => {
-        const p = fields(specOf(o)['paramRef'])
-        return p['name'] === undefined ? '<unset>' : `${text(p['namespace']) || '*'}/${text(p['name'])}`
-      },
-    },
-    ageColumn,
-  ],
+  columns: bindingColumns,
   validate: (o) => {
     const spec = specOf(o)
     const actions = textsAt(spec, 'validationActions')
@@ -312,7 +326,7 @@ export const validatingAdmissionPolicyBinding: BuiltinKind = {
 }
 
 /** Parameters are found by name or by selector, and the policy says what none means. */
-function paramRefProblems(paramRef: unknown): FieldProblem[] {
+export function paramRefProblems(paramRef: unknown): FieldProblem[] {
   if (paramRef === undefined) return []
   const p = fields(paramRef)
   const both = text(p['name']) !== '' && p['selector'] !== undefined

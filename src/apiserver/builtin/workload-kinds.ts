@@ -1,5 +1,6 @@
 // Every built-in kind that runs, reaches or limits pods, for the registry's list of all kinds.
 import { admissionKinds } from './admission-registration.ts'
+import { mutatingPolicyKinds } from './mutating-policies.ts'
 import { appsKinds } from './apps.ts'
 import { batchKinds } from './batch.ts'
 import { endpoints, endpointSlice } from './endpoints.ts'
@@ -18,5 +19,6 @@ export const workloadKinds: BuiltinKinds = [
   ...batchKinds,
   ...policyKinds,
   ...admissionKinds,
+  ...mutatingPolicyKinds,
   ...quotaKinds,
 ]

@@ -2,7 +2,7 @@
 // Compiles them as a policy or a webhook has them, and evaluates a list of them within one budget.
 import { type FieldError, invalid } from '../field-error.ts'
 import { admissionEnv } from './admission-types.ts'
-import { type CelEnv, type CelProgram, compileCel, evaluateCel, RUNTIME_BUDGET } from './cel.ts'
+import { type CelEnv, type CelLibrary, type CelProgram, compileCel, evaluateCel, RUNTIME_BUDGET } from './cel.ts'
 import { type CelType, formatType, type ObjectField, objectOf } from './types.ts'
 import { CelError, CelObject, type CelValue } from './values.ts'
 
@@ -22,6 +22,8 @@ export interface ScopeOptions {
   readonly hasParams?: boolean
   /** In order: each may read those before it. */
   readonly variables?: readonly NamedExpression[]
+  /** What the expressions may use beside what all may. */
+  readonly library?: CelLibrary
   /** Where the variables stand, for problems: `spec.variables`. */
   readonly path?: string
 }
@@ -29,12 +31,13 @@ export interface ScopeOptions {
 export function admissionScope({
   hasParams = false,
   variables = [],
+  library,
   path = 'spec.variables',
 }: ScopeOptions): AdmissionScope {
-  const base = admissionEnv(hasParams)
+  const base = { ...admissionEnv(hasParams), ...(library === undefined ? {} : { library }) }
   if (variables.length === 0) return { env: base, variables: new Map(), problems: [] }
   const fields = new Map<string, ObjectField>()
-  const env: CelEnv = { variables: { ...base.variables, variables: objectOf('kubernetes.variables', fields) } }
+  const env: CelEnv = { ...base, variables: { ...base.variables, variables: objectOf('kubernetes.variables', fields) } }
   const programs = new Map<string, CelProgram>()
   const problems: FieldError[] = []
   variables.forEach(({ name, expression }, i) => {
@@ -50,7 +53,7 @@ export function admissionScope({
 /** For messages: they are made after the decision, and ask nobody. */
 export function withoutAuthorizer(scope: AdmissionScope): AdmissionScope {
   const { authorizer: _, ...variables } = scope.env.variables
-  return { ...scope, env: { variables } }
+  return { ...scope, env: { ...scope.env, variables } }
 }
 
 export type Compiled =
@@ -71,6 +74,15 @@ export function compileAdmission(
   const names = kinds.map((kind) => (kind === 'null' ? 'null_type' : kind))
   const wanted = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`
   return { ok: false, problem: invalid(path, expression, `must evaluate to ${wanted} but got ${formatType(type)}`) }
+}
+
+/** Compiles an expression whose value changes an object; its type must be the one that is wanted. */
+export function compileMutation(expression: string, scope: AdmissionScope, wanted: CelType, path: string): Compiled {
+  const compiled = compileCel(expression, scope.env)
+  if (!compiled.ok) return { ok: false, problem: invalid(path, expression, `compilation failed: ${compiled.problems}`) }
+  const [want, got] = [formatType(wanted), formatType(compiled.program.type)]
+  if (want === got) return compiled
+  return { ok: false, problem: invalid(path, expression, `must evaluate to ${want} but got ${got}`) }
 }
 
 /** As data of the API; null where there is none (the object of a deletion, the old object of a creation). */
@@ -128,8 +140,7 @@ class LazyVariables extends CelObject {
   #cost = 0
 
   constructor(scope: AdmissionScope, inputs: Readonly<Record<string, unknown>>) {
-    const type = objectOf('kubernetes.variables', new Map()) as CelType & { readonly kind: 'object' }
-    super({}, type, () => null)
+    super({}, objectOf('kubernetes.variables', new Map()), () => null)
     this.#programs = scope.variables
     this.#inputs = inputs
   }

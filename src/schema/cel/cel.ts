@@ -4,7 +4,7 @@
 // Not supported, so refused: `sortBy`, names in backticks, raw bytes, a comparison beside == or != without parentheses of its own.
 // Costs are those of the real server but for what it lets pass for nothing: deep equality, compiling patterns and matching those
 // that are large as machines, time zones, list concatenation and the size of long texts cost what they take.
-import { Checker } from './check.ts'
+import { Checker, type FunctionTable, type MessageTypes } from './check.ts'
 import { toCel } from './convert.ts'
 import { CostExceeded, type Eval, Run } from './functions.ts'
 import { FUNCTIONS, TYPE_NAMES } from './library.ts'
@@ -28,6 +28,13 @@ export const MATCH_CONDITIONS_BUDGET = 2_500_000
 export interface CelEnv {
   /** The declared names; an expression that reads any other does not compile. */
   readonly variables: Readonly<Record<string, CelType>>
+  /** More than every expression may use. */
+  readonly library?: CelLibrary
+}
+
+export interface CelLibrary {
+  readonly functions: FunctionTable
+  readonly messageTypes: MessageTypes
 }
 
 export interface CelProgram {
@@ -51,7 +58,8 @@ export function compileCel(expression: string, env: CelEnv): CelCompiled {
   const parsed = parseCel(expression)
   if (!parsed.ok) return { ok: false, problems: formatIssue(expression, parsed.issue) }
   const variables = Object.entries(env.variables)
-  const checker = new Checker(FUNCTIONS, TYPE_NAMES, variables.length)
+  const { library } = env
+  const checker = new Checker(library?.functions ?? FUNCTIONS, TYPE_NAMES, library?.messageTypes, variables.length)
   const scope = new Map(variables.map(([name, type], slot): [string, Variable] => [name, { type, slot }]))
   const node = checker.check(parsed.expr, { variables: scope })
   if (checker.issues.length > 0) {

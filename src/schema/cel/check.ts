@@ -7,9 +7,12 @@ import { checkMacro, type Checker as MacroChecker, type Scope } from './macros.t
 import type { Node } from './node.ts'
 import type { Expr, Issue } from './syntax.ts'
 import { BOOL, type CelType, DYN, ERROR, formatType, isDyn, listOf, mapOf, optionalOf, optionalParam } from './types.ts'
-import { typeName, typeOf } from './types.ts'
+import { type ObjectType, typeName, typeOf } from './types.ts'
 import { assignAll, type Bindings, sameType, substitute, widest } from './unify.ts'
 import { CelTypeValue } from './values.ts'
+
+/** Types that an expression may make values of, by name. */
+export type MessageTypes = (name: string) => ObjectType | undefined
 
 /** All overloads of a name, also those of operators (`_+_`) and namespaced ones (`optional.of`). */
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>
@@ -20,13 +23,20 @@ export class Checker implements MacroChecker {
   readonly used = new Set<string>()
   readonly #functions: FunctionTable
   readonly #typeNames: ReadonlyMap<string, CelType>
+  readonly #messageTypes: MessageTypes | undefined
   #bindings: Bindings = new Map()
   #freshVars = 0
   #slots: number
   /** Above zero inside calls of format, whose list may hold values of any types. */
   #mixedLiterals = 0
 
-  constructor(functions: FunctionTable, typeNames: ReadonlyMap<string, CelType>, slots: number) {
+  constructor(
+    functions: FunctionTable,
+    typeNames: ReadonlyMap<string, CelType>,
+    messageTypes: MessageTypes | undefined,
+    slots: number,
+  ) {
+    this.#messageTypes = messageTypes
     this.#functions = functions
     this.#typeNames = typeNames
     this.#slots = slots
@@ -94,6 +104,8 @@ export class Checker implements MacroChecker {
         )
         return { op: 'map', type: mapOf(key, value), entries }
       }
+      case 'message':
+        return this.#message(e, scope)
       case 'entry': {
         const value = this.check(e.value, scope)
         const inside = optionalParam(this.resolve(value.type))
@@ -104,6 +116,21 @@ export class Checker implements MacroChecker {
       default:
         return assertNever(e)
     }
+  }
+
+  #message(e: Expr & { readonly op: 'message' }, scope: Scope): Node {
+    const type = this.#messageTypes?.(e.type)
+    const fields = e.fields.map(({ name, pos, value }): readonly [string, Node] => {
+      const node = this.check(value, scope)
+      const declared = type?.fields.get(name)
+      if (type !== undefined && declared === undefined) this.issue(pos, `undefined field '${name}'`)
+      if (declared !== undefined && !this.assign(node.type, declared.type)) {
+        const [want, got] = [formatType(declared.type), formatType(this.resolve(node.type))]
+        this.issue(pos, `expected type of field '${name}' is '${want}' but provided type is '${got}'`)
+      }
+      return [declared?.name ?? name, node]
+    })
+    return type === undefined ? this.#undeclared(e.type, e.pos) : { op: 'message', type, fields }
   }
 
   /** The common type of elements; they must agree. */

@@ -51,6 +51,8 @@ class Estimator {
         return this.#of(n, this.#sum(n.items) + 10, undefined, exactly(n.items.length))
       case 'map':
         return this.#of(n, this.#sum(n.entries.flat()) + 30, undefined, exactly(n.entries.length))
+      case 'message':
+        return this.#of(n, this.#sum(n.fields.map(([, v]) => v)) + 40, undefined, exactly(1))
       case 'entry':
         return this.#of(n, this.estimate(n.value).cost)
       case 'call':

@@ -30,10 +30,10 @@ const RESOURCE_CHECK = opaque('kubernetes.authorization.ResourceCheck')
 const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck')
 const PATH_CHECK = opaque('kubernetes.authorization.PathCheck')
 const DECISION = opaque('kubernetes.authorization.Decision')
-export const AUTHORIZER: CelType & { readonly kind: 'object' } = objectOf(
+export const AUTHORIZER = objectOf(
   'kubernetes.authorization.Authorizer',
   new Map([['requestResource', { name: 'requestResource', type: RESOURCE_CHECK }]]),
-) as CelType & { readonly kind: 'object' }
+)
 
 /** As the real server charges it: a question may cost a request to a webhook there. */
 const CHECK_COST = 350_000

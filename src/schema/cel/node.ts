@@ -1,6 +1,6 @@
 // A checked expression: names are slots, calls know their candidates, macros are loops. What the planner turns into closures.
 import type { Overload } from './functions.ts'
-import type { CelType } from './types.ts'
+import type { CelType, ObjectType } from './types.ts'
 import type { CelValue } from './values.ts'
 
 export type FoldKind =
@@ -56,6 +56,7 @@ export type Node =
     }
   | { readonly op: 'list'; readonly type: CelType; readonly items: readonly Node[] }
   | { readonly op: 'map'; readonly type: CelType; readonly entries: readonly (readonly [Node, Node])[] }
+  | { readonly op: 'message'; readonly type: ObjectType; readonly fields: readonly (readonly [string, Node])[] }
   /** An optional entry of a list or a map; the type is that of what is inside. */
   | { readonly op: 'entry'; readonly type: CelType; readonly value: Node }
   | Fold

@@ -1,14 +1,17 @@
 // Turns a checked expression into closures, once; running them is the evaluation. An error is a value that travels up until an
 // operator absorbs it. Each step costs what it costs on the real server, so that the same expressions are cut off.
 import { assertNever } from '#lib/errors.ts'
+import { setOwn } from '#lib/json.ts'
 import { accepts, type Eval, type Overload } from './functions.ts'
 import type { Node } from './node.ts'
 import { planFold } from './plan-fold.ts'
 import { noSuchKey } from './operators.ts'
-import { BuiltMap, CelError, CelList, CelMap, CelObject, CelOptional, type CelValue } from './values.ts'
+import { DYN, objectOf } from './types.ts'
+import { BuiltMap, CelError, CelList, CelMap, CelObject, CelOptional, type CelValue, type Convert } from './values.ts'
 
 const LIST_COST = 10
 const MAP_COST = 30
+const MESSAGE_COST = 40
 
 export function plan(node: Node): Eval {
   switch (node.op) {
@@ -40,6 +43,11 @@ export function plan(node: Node): Eval {
       return planList(node.items.map(plan))
     case 'map':
       return planMap(node.entries.map(([k, v]) => [plan(k), plan(v)] as const))
+    case 'message':
+      return planMessage(
+        node.type.name,
+        node.fields.map(([name, v]) => [name, plan(v)] as const),
+      )
     case 'entry':
       return planEntry(plan(node.value))
     case 'fold':
@@ -202,6 +210,23 @@ function planMap(entries: readonly (readonly [Eval, Eval])[]): Eval {
     return map
   }
 }
+
+/** What was made has the fields that it was made with. */
+function planMessage(name: string, fields: readonly (readonly [string, Eval])[]): Eval {
+  const type = objectOf(name, new Map(fields.map(([field]) => [field, { name: field, type: DYN }])))
+  return (run) => {
+    const data: Record<string, CelValue> = {}
+    for (const [field, v] of fields) {
+      const value = v(run)
+      if (value instanceof CelError) return value
+      if (value !== LEFT_OUT) setOwn(data, field, value)
+    }
+    run.spend(MESSAGE_COST)
+    return new CelObject(data, type, asItIs)
+  }
+}
+
+const asItIs: Convert = (value) => value as CelValue
 
 function planOptMap(operand: Eval, slot: number, body: Eval, flat: boolean): Eval {
   return (run) => {

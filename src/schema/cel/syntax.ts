@@ -2,7 +2,7 @@
 // the real server reports, chains of && and || become flat, and what its grammar reads differently from CEL is put right or refused.
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import { markedEntries } from './optional-entries.ts'
+import { markedLiterals } from './literal-marks.ts'
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from './types.ts'
 import { type CelValue, CelUint } from './values.ts'
 
@@ -33,8 +33,17 @@ export type Expr =
     }
   | { readonly op: 'list'; readonly pos: number; readonly items: readonly Expr[] }
   | { readonly op: 'map'; readonly pos: number; readonly entries: readonly (readonly [Expr, Expr])[] }
+  /** `Type{field: value}`. */
+  | { readonly op: 'message'; readonly pos: number; readonly type: string; readonly fields: readonly FieldExpr[] }
   /** In a list, or as a value of a map: there when the optional has a value. */
   | { readonly op: 'entry'; readonly pos: number; readonly value: Expr }
+
+export interface FieldExpr {
+  readonly name: string
+  /** Of the colon. */
+  readonly pos: number
+  readonly value: Expr
+}
 
 /** Something wrong at a place of the text. */
 export interface Issue {
@@ -73,8 +82,8 @@ export function parseCel(text: string): Parsed {
   if (text.length > MAX_EXPRESSION_LENGTH)
     return failed(0, `expression code point size exceeds limit: size: ${text.length}, limit ${MAX_EXPRESSION_LENGTH}`)
   try {
-    const { text: plain, places } = markedEntries(text)
-    return { ok: true, expr: convert(environment.parse(plain).ast, { text, depth: 0, optional: places }) }
+    const { text: plain, places, types } = markedLiterals(text)
+    return { ok: true, expr: convert(environment.parse(plain).ast, { text, depth: 0, optional: places, types }) }
   } catch (e) {
     if (e instanceof Refused) return failed(e.pos, e.message)
     if (e instanceof ParseError) return failed(e.range?.start ?? 0, `Syntax error: ${e.summary}`)
@@ -90,6 +99,8 @@ interface Place {
   readonly depth: number
   /** Where optional entries begin. */
   readonly optional: ReadonlySet<number>
+  /** The types of literals by where their braces are. */
+  readonly types: ReadonlyMap<number, string>
 }
 
 function convert(node: ASTNode, at: Place): Expr {
@@ -134,12 +145,15 @@ function convert(node: ASTNode, at: Place): Expr {
     }
     case 'list':
       return { op: 'list', pos: node.start, items: node.args.map((n) => entry(n.start, sub(n), at)) }
-    case 'map':
+    case 'map': {
+      const type = at.types.get(node.start)
+      if (type !== undefined) return message(node, type, inner)
       return {
         op: 'map',
         pos: node.start,
         entries: node.args.map(([k, v]) => [sub(k), entry(k.start, sub(v), at)] as const),
       }
+    }
     case '!_':
       return at.optional.has(node.start) ? sub(node.args) : call('!_', node.start, [sub(node.args)])
     case '-_':
@@ -164,6 +178,15 @@ function convert(node: ASTNode, at: Place): Expr {
 
 const entry = (pos: number, value: Expr, { optional }: Place): Expr =>
   optional.has(pos) ? { op: 'entry', pos, value } : value
+
+function message(node: ASTNode & { readonly op: 'map' }, type: string, at: Place): Expr {
+  const fields = node.args.map(([k, v]): FieldExpr => {
+    const key = k.op === '!_' && at.optional.has(k.start) ? k.args : k
+    const name = key.op === 'id' ? key.args : refuse(key.start, 'Syntax error: the name of a field is an identifier')
+    return { name, pos: after(at.text, key.end), value: entry(k.start, convert(v, at), at) }
+  })
+  return { op: 'message', pos: node.start, type, fields }
+}
 
 const call = (name: string, pos: number, args: readonly Expr[]): Expr => ({
   op: 'call',

@@ -33,6 +33,8 @@ export type CelType =
   /** A type parameter that unification may bind. */
   | { readonly kind: 'var'; readonly name: string }
 
+export type ObjectType = CelType & { readonly kind: 'object' }
+
 const primitive = (kind: PrimitiveKind): CelType => ({ kind })
 
 export const DYN = primitive('dyn')
@@ -52,7 +54,7 @@ export const listOf = (elem: CelType, listKind?: ListKind): CelType =>
 export const mapOf = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value })
 export const typeOf = (of: CelType | undefined): CelType => ({ kind: 'type', of })
 export const opaque = (name: string, ...params: readonly CelType[]): CelType => ({ kind: 'opaque', name, params })
-export const objectOf = (name: string, fields: ReadonlyMap<string, ObjectField>): CelType => ({
+export const objectOf = (name: string, fields: ReadonlyMap<string, ObjectField>): ObjectType => ({
   kind: 'object',
   name,
   fields,

@@ -2,7 +2,7 @@
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject, jsonEqual, setOwn } from '#lib/json.ts'
 import { jsonSize } from './json-size.ts'
-import { PatchError } from './patch-error.ts'
+import { FailedTest, PatchError } from './patch-error.ts'
 
 /** As in kube-apiserver: one request may not keep a core busy for long. */
 export const MAX_JSON_PATCH_OPERATIONS = 10_000
@@ -162,7 +162,7 @@ function test(draft: Draft, operation: Record<string, unknown>, value: unknown):
   const path = pathOf(operation, 'path')
   const place = path === '' ? undefined : placeOf(draft, operation, 'path', false)
   const seen = place === undefined ? draft.root : readAt(place.container, place.key)
-  if (!jsonEqual(seen ?? null, value)) fail(`the test of ${JSON.stringify(path)} failed`)
+  if (!jsonEqual(seen ?? null, value)) throw new FailedTest(`the test of ${JSON.stringify(path)} failed`)
 }
 
 /** The copy shares its content with the original, so neither may be changed in place any longer. */

@@ -40,5 +40,12 @@ export class PatchError extends KubeNodeError {
   }
 }
 
+/** A test operation that did not hold: where patches may be conditional, nothing is wrong. */
+export class FailedTest extends PatchError {
+  constructor(reason: string) {
+    super('DoesNotApply', reason)
+  }
+}
+
 export const unknownDirective = (directive: unknown, patch: unknown): PatchError =>
   new PatchError('Internal', `unknown patch type: ${goText(directive)} in map: ${goText(patch)}`)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileCel, evaluateCel } from './cel.ts'
-import { markedEntries } from './optional-entries.ts'
+import { markedLiterals } from './literal-marks.ts'
 import { DYN } from './types.ts'
 import { CelList, CelMap, CelOptional, type CelValue } from './values.ts'
 
@@ -68,9 +68,16 @@ describe('optional entries', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
         const text = parts.join('')
-        const marked = markedEntries(text)
+        const marked = markedLiterals(text)
         expect(marked.text.length).toBe(text.length)
-        for (let i = 0; i < text.length; i++) expect(marked.text[i]).toBe(marked.places.has(i) ? '!' : text[i])
+        const spaces = new Set<number>()
+        for (const [brace, name] of marked.types) {
+          expect(text[brace]).toBe('{')
+          const at = text.lastIndexOf(name, brace - 1)
+          for (let i = at; i < at + name.length; i++) spaces.add(i)
+        }
+        for (let i = 0; i < text.length; i++)
+          expect(marked.text[i]).toBe(marked.places.has(i) ? '!' : spaces.has(i) ? ' ' : text[i])
         for (const i of marked.places) expect(text[i]).toBe('?')
       }),
     )

@@ -1,17 +1,23 @@
-// Where optional entries of literals stand (`[?x]`, `{?k: v}`): the package's parser does not know them. Each mark is read as a `!`
-// in its place, which binds to what follows alike, so that the tree needs nothing but the place to be put right.
+// What literals have that the package's parser does not know: optional entries (`[?x]`, `{?k: v}`) and types (`Object.spec{k: v}`).
+// A mark is read as a `!` in its place, which binds to what follows alike, and the name of a type as nothing, which leaves a map, so
+// that the tree needs nothing but the places to be put right.
 
 export interface Marked {
   /** As long as the expression, so that every position is the same. */
   readonly text: string
   readonly places: ReadonlySet<number>
+  /** The names of types by where the brace after them stands. */
+  readonly types: ReadonlyMap<number, string>
 }
 
 type Bracket = 'literal' | 'other'
 
-export function markedEntries(text: string): Marked {
-  if (!text.includes('?')) return { text, places: NONE }
+export function markedLiterals(text: string): Marked {
+  if (!text.includes('?') && !/\w\s*\{/.test(text)) return { text, places: NONE, types: NO_TYPES }
   const places = new Set<number>()
+  const types = new Map<number, string>()
+  const chars = [...Array(text.length).keys()].map((i) => text.charAt(i))
+  let word: { readonly name: string; readonly at: number } | undefined
   const open: Bracket[] = []
   /** What stood last ends an operand: a bracket after it is an index, a call or a message. */
   let afterOperand = false
@@ -29,24 +35,36 @@ export function markedEntries(text: string): Marked {
     }
     const token = textToken(text, i) ?? /^[\w.]+/.exec(text.slice(i, i + MAX_WORD))?.[0]
     if (token !== undefined) {
+      word = NAME.test(token) && !LITERALS.has(token) ? { name: token, at: i } : undefined
       i += token.length
       afterOperand = token !== 'in'
       isEntryStart = false
       continue
     }
-    if (c === '?' && isEntryStart) places.add(i)
-    if (c === '[' || c === '{') open.push(afterOperand ? 'other' : 'literal')
+    if (c === '?' && isEntryStart) {
+      places.add(i)
+      chars[i] = '!'
+    }
+    const isTyped = c === '{' && word !== undefined && afterOperand
+    if (isTyped && word !== undefined) {
+      types.set(i, word.name)
+      chars.fill(' ', word.at, word.at + word.name.length)
+    }
+    word = undefined
+    if (c === '[' || c === '{') open.push(afterOperand && !isTyped ? 'other' : 'literal')
     else if (c === '(') open.push('other')
     else if (CLOSING.has(c)) open.pop()
     isEntryStart = (c === '[' || c === '{' || c === ',') && open.at(-1) === 'literal'
     afterOperand = CLOSING.has(c)
     i++
   }
-  if (places.size === 0) return { text, places }
-  return { text: [...Array(text.length).keys()].map((i) => (places.has(i) ? '!' : text.charAt(i))).join(''), places }
+  return { text: places.size + types.size === 0 ? text : chars.join(''), places, types }
 }
 
 const NONE: ReadonlySet<number> = new Set()
+const NO_TYPES: ReadonlyMap<number, string> = new Map()
+const NAME = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/
+const LITERALS: ReadonlySet<string> = new Set(['in', 'true', 'false', 'null'])
 const CLOSING: ReadonlySet<string> = new Set([')', ']', '}'])
 const MAX_WORD = 256
 

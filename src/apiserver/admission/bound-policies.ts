@@ -1,0 +1,119 @@
+// Policies in CEL with the bindings that put them to work: which of them are meant for a request, and with which parameters.
+import type { KubeObject } from '#schema/object.ts'
+import type { Registry } from '../registry/registry.ts'
+import { selectorMatcher } from '../selectors/label-selector.ts'
+import type { Store } from '../storage/store.ts'
+import type { AdmissionRequest } from './chain.ts'
+import { fields, word } from './compiled-policy.ts'
+import { ADMISSION_GROUP, matchesResources } from './match-resources.ts'
+
+interface Policy {
+  readonly name: string
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+export interface Bound<P> {
+  readonly policy: P
+  readonly binding: KubeObject
+}
+
+export interface BoundParts<P> {
+  readonly store: Store
+  readonly registry: Registry
+  /** The plurals of the two kinds. */
+  readonly kinds: { readonly policies: string; readonly bindings: string }
+  readonly compile: (policy: KubeObject) => P
+}
+
+export type Params = { readonly found: readonly (KubeObject | null)[] } | { readonly missing: string }
+
+const NONE_FOUND = 'no params found for policy binding with `Deny` parameterNotFoundAction'
+
+export class BoundPolicies<P extends Policy> {
+  readonly #store: Store
+  readonly #registry: Registry
+  readonly #policies: string
+  readonly #bindings: string
+  readonly #compile: (policy: KubeObject) => P
+  #bound: readonly Bound<P>[] | undefined
+
+  constructor({ store, registry, kinds, compile }: BoundParts<P>) {
+    this.#store = store
+    this.#registry = registry
+    this.#policies = `${ADMISSION_GROUP}/${kinds.policies}`
+    this.#bindings = `${ADMISSION_GROUP}/${kinds.bindings}`
+    this.#compile = compile
+    const forget = () => {
+      this.#bound = undefined
+    }
+    for (const resource of [this.#policies, this.#bindings])
+      store.collection(resource).watch({ namespace: undefined, name: undefined }, forget)
+  }
+
+  /** In the order of the policies, then of the bindings. */
+  all(): readonly Bound<P>[] {
+    if (this.#bound !== undefined) return this.#bound
+    const sorted = (resource: string) =>
+      Array.from(this.#store.collection(resource).list(undefined), (s) => s.value).sort(byName)
+    const bindings = Map.groupBy(sorted(this.#bindings), (b) => word(fields(b['spec'])['policyName']))
+    this.#bound = sorted(this.#policies).flatMap((o) => {
+      const bound = bindings.get(o.metadata.name ?? '')
+      if (bound === undefined) return []
+      const policy = this.#compile(o)
+      return bound.map((binding) => ({ policy, binding }))
+    })
+    return this.#bound
+  }
+
+  isMeant({ policy, binding }: Bound<P>, request: AdmissionRequest): boolean {
+    const own = fields(policy.spec['matchConstraints'])
+    const narrowed = fields(fields(binding['spec'])['matchResources'])
+    return (
+      matchesResources(own, request, this.#store, { emptyRulesMatch: false }) &&
+      matchesResources(narrowed, request, this.#store, { emptyRulesMatch: true })
+    )
+  }
+
+  namespaceOf({ namespace, served }: AdmissionRequest): KubeObject | null {
+    if (namespace === '' || served.resource === '/namespaces') return null
+    return this.#store.get({ resource: '/namespaces', namespace: '', name: namespace })?.value ?? null
+  }
+
+  /** Several when a selector finds several: the policy is asked once with each. Nothing found is allowed where the binding says so. */
+  params({ policy, binding }: Bound<P>, { namespace }: AdmissionRequest): Params {
+    const kind = fields(policy.spec['paramKind'])
+    const paramRef = fields(binding['spec'])['paramRef']
+    if (policy.spec['paramKind'] === undefined || paramRef === undefined) return { found: [null] }
+    const ref = fields(paramRef)
+    const [apiVersion, name] = [word(kind['apiVersion']), word(kind['kind'])]
+    const served = this.#registry.findKind(apiVersion, name)
+    const mayLack = ref['parameterNotFoundAction'] === 'Allow'
+    if (served === undefined)
+      return mayLack
+        ? { found: [] }
+        : { missing: `failed to find resource referenced by paramKind: '${apiVersion}, Kind=${name}'` }
+    const where = served.type.namespaced ? word(ref['namespace']) || namespace : ''
+    const found =
+      word(ref['name']) === ''
+        ? this.#selected(served.resource, served.type.namespaced ? where : undefined, ref)
+        : this.#named(served.resource, where, word(ref['name']))
+    return found.length > 0 || mayLack ? { found } : { missing: NONE_FOUND }
+  }
+
+  #named(resource: string, namespace: string, name: string): readonly KubeObject[] {
+    const found = this.#store.get({ resource, namespace, name })
+    return found === undefined ? [] : [found.value]
+  }
+
+  #selected(
+    resource: string,
+    namespace: string | undefined,
+    ref: Readonly<Record<string, unknown>>,
+  ): readonly KubeObject[] {
+    const matcher = selectorMatcher(fields(ref['selector']))
+    const all = this.#store.collection(resource).snapshot(namespace)
+    return all.map((s) => s.value).filter((o) => matcher(o.metadata.labels))
+  }
+}
+
+const byName = (a: KubeObject, b: KubeObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)

@@ -1,0 +1,151 @@
+// MutatingAdmissionPolicies with their bindings, asked about every write before webhooks are: each sees what those before it did.
+import type { KubeObject } from '#schema/object.ts'
+import type { Authorizer } from '../auth/authorizer.ts'
+import { AdmissionEvaluation, matchConditions, type AdmissionScope } from '../machinery.ts'
+import type { Registry } from '../registry/registry.ts'
+import { forbidden, Refusal } from '../status/refusal.ts'
+import type { Store } from '../storage/store.ts'
+import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
+import type { AdmissionLink, AdmissionRequest, Memory } from './chain.ts'
+import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
+import { isExempt } from './match-resources.ts'
+import { authorizerFor } from './may-they.ts'
+import { mutatedBy } from './mutation-patch.ts'
+import { requestFacts } from './request-facts.ts'
+
+type Bound = BoundPolicy<CompiledMutations>
+
+export interface MutatingPolicyParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly authorizer: Authorizer
+}
+
+/** One policy with one binding and one parameter. */
+interface Invocation {
+  readonly bound: Bound
+  readonly params: KubeObject | null
+}
+
+interface Fault {
+  readonly bound: Bound
+  readonly reason: string | undefined
+  readonly message: string
+}
+
+/** What the first round leaves for the second. */
+interface FirstRound {
+  readonly output: KubeObject
+  /** They want to be asked again if anything came after them. */
+  readonly waiting: readonly Invocation[]
+  /** Something did. */
+  readonly due: readonly Invocation[]
+}
+
+export class MutatingPolicyAdmission implements AdmissionLink {
+  readonly #authorizer: Authorizer
+  readonly #policies: BoundPolicies<CompiledMutations>
+
+  constructor({ store, registry, authorizer }: MutatingPolicyParts) {
+    this.#authorizer = authorizer
+    this.#policies = new BoundPolicies({
+      store,
+      registry,
+      kinds: { policies: 'mutatingadmissionpolicies', bindings: 'mutatingadmissionpolicybindings' },
+      compile: compileMutations,
+    })
+  }
+
+  active = (): boolean => this.#policies.all().length > 0
+
+  mutate = (request: AdmissionRequest, memory: Memory): KubeObject | undefined => {
+    if (isExempt(request) || request.object === undefined) return request.object
+    const faults: Fault[] = []
+    let { object } = request
+    let waiting: Invocation[] = []
+    const due: Invocation[] = []
+    for (const invocation of this.#invocations(request, faults)) {
+      const after = this.#invoke(invocation, { ...request, object }, faults)
+      if (after !== object) {
+        due.push(...waiting)
+        waiting = []
+      }
+      object = after
+      if (invocation.bound.policy.isReinvoked) waiting.push(invocation)
+    }
+    refuseFaults(request, faults)
+    memory.set(this, { output: object, waiting, due } satisfies FirstRound)
+    return object
+  }
+
+  /** After all others had their turn: those that asked for it see what came of the object. */
+  again = (request: AdmissionRequest, memory: Memory): KubeObject | undefined => {
+    const first = memory.get(this) as FirstRound | undefined
+    if (first === undefined || request.object === undefined) return request.object
+    const isOther = request.object !== first.output
+    const faults: Fault[] = []
+    let { object } = request
+    for (const invocation of isOther ? [...first.due, ...first.waiting] : first.due)
+      object = this.#invoke(invocation, { ...request, object }, faults)
+    refuseFaults(request, faults)
+    return object
+  }
+
+  #invocations(request: AdmissionRequest, faults: Fault[]): readonly Invocation[] {
+    return this.#policies.all().flatMap((bound): readonly Invocation[] => {
+      if (!this.#policies.isMeant(bound, request)) return []
+      const params = this.#policies.params(bound, request)
+      if ('found' in params) return params.found.map((found) => ({ bound, params: found }))
+      faults.push({ bound, reason: undefined, message: `failed to configure binding: ${params.missing}` })
+      return []
+    })
+  }
+
+  /** The very same object when nothing changed. A mutation that fails is passed over; what is refused is the whole request. */
+  #invoke({ bound, params }: Invocation, request: AdmissionRequest & { readonly object: KubeObject }, faults: Fault[]) {
+    const { policy } = bound
+    const fault = (message: string) => void faults.push({ bound, reason: 'Invalid', message })
+    const matched = matchConditions(policy.conditions, this.#evaluation(policy.scope, request, params))
+    if ('error' in matched) fault(matched.error)
+    if (!('matches' in matched) || !matched.matches) return request.object
+    let { object } = request
+    for (const mutation of policy.mutations) {
+      const result = this.#evaluation(policy.scope, { ...request, object }, params).run(mutation.program)
+      const made = result.ok ? mutatedBy(mutation, result.value, { served: request.served, object }) : result
+      if (made.ok) object = made.object
+      else fault(made.error)
+    }
+    return object
+  }
+
+  #evaluation(scope: AdmissionScope, request: AdmissionRequest, params: KubeObject | null): AdmissionEvaluation {
+    return new AdmissionEvaluation(scope, {
+      object: request.object ?? null,
+      oldObject: request.old ?? null,
+      request: requestFacts(request),
+      namespaceObject: this.#policies.namespaceOf(request),
+      params,
+      authorizer: authorizerFor(this.#authorizer, request),
+    })
+  }
+}
+
+/** All that went wrong is told; the first says why. */
+function refuseFaults(request: AdmissionRequest, faults: readonly Fault[]): void {
+  const causes = faults
+    .filter(({ bound }) => !bound.policy.ignoresFailure)
+    .map(({ bound: { policy, binding }, reason, message }) => ({
+      reason,
+      message: `policy '${policy.name}' with binding '${binding.metadata.name ?? ''}' denied request: ${message}`,
+    }))
+  const [first] = causes
+  if (first === undefined) return
+  const { group, plural } = request.served.type
+  const { status } = forbidden({ group, plural }, request.name, '')
+  throw new Refusal({
+    ...status,
+    message: first.message,
+    ...(first.reason === undefined ? {} : { reason: first.reason }),
+    details: { ...status.details, causes: causes.map(({ message }) => ({ message })) },
+  })
+}
