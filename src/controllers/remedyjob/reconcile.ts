@@ -116,7 +116,9 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     let last = planned
     if (went.trouble !== undefined) return { status, last }
     for (let n = 0; n < MOST_TURNS && status.phase !== 'Done'; n++) {
-      const next = { ...seen, job: withStatus(seen.job, status) }
+      // What is begun with this write will be this process's to do.
+      const begun = new Set([...seen.begun, ...begunBy(status, seen.job)])
+      const next = { ...seen, job: withStatus(seen.job, status), begun }
       const follows = parts.plan(next, clock.now())
       const phases = new Set([phaseOf(seen.job), status.phase, follows.change?.phase ?? status.phase])
       if (phases.size > 2 || (follows.change === undefined && follows.waiting === undefined)) return { status, last }
@@ -141,9 +143,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     const options = { fieldManager, force: true, subresource: 'status', signal }
     const written = await applyObject(client, remedyOperationJob, object, options)
     if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
-    const before = new Set((job.status?.steps ?? []).filter(isBegun).map(attemptOf))
-    for (const step of (status.steps ?? []).filter(isBegun))
-      if (!before.has(attemptOf(step))) observer.noteBegun(job, attemptOf(step))
+    for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)
     if (status.outcome !== undefined && job.status?.outcome === undefined)
       events.record(job, {
         type: status.outcome === 'Permanent' ? 'Warning' : 'Normal',
@@ -203,6 +203,15 @@ type Written =
   | { readonly kind: 'Failed'; readonly error: unknown }
 
 const attemptOf = ({ index, attempts }: JobStep): string => `${index}/${attempts}`
+
+const begunIn = (status: JobStatus | undefined): readonly string[] =>
+  (status?.steps ?? []).filter(isBegun).map(attemptOf)
+
+/** Attempts that begin with this very status. */
+function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string[] {
+  const known = new Set(begunIn(before.status))
+  return begunIn(status).filter((attempt) => !known.has(attempt))
+}
 
 /** Nothing is to be done at once: it waits, or it is over. */
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>

@@ -1,0 +1,191 @@
+// The steps of repairs that reach beyond the cluster's own objects, over HTTPS and with the rights of their roles: webhook, reboot by the provider, fence.
+import { type IncomingHttpHeaders, type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type NodeConditionType, conditionIs } from '#api/node-leaves.ts'
+import { remedyModule } from '#controllers/remedy/reconcile.ts'
+import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import { systemClock } from '#lib/clock.ts'
+import { hasTaint } from '#nodeops/objects.ts'
+import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { parsePlaces } from '#runtime/outbound/places.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { RepairBench } from '#test/support/repair-bench.ts'
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+const secretType: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+const NODES = Array.from({ length: 9 }, (_, n) => `n-${n}`)
+
+let bench: RepairBench
+let hooks: Server
+let hook = ''
+const heard: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = []
+const hosts = new Map<string, MemoryHost>()
+
+const hostOf = (name: string): MemoryHost => {
+  const host = hosts.get(`memory://${name}`)
+  if (host === undefined) throw new Error(`no host ${name}`)
+  return host
+}
+const setState = (name: string, state: MemoryHost['state']) => hosts.set(`memory://${name}`, { ...hostOf(name), state })
+
+/** Both witnesses are silent, as in the shipped rule, which waits longer. */
+const isSilent = [
+  conditionIs('Ready', 'Unknown'),
+  { fact: 'machine', path: '/agentReachable', operator: 'equal', value: 'False' },
+] as const
+const ofNode = (name: string) => ({ fact: 'name', operator: 'equal', value: name }) as const
+const verify = { stableFor: '1s' }
+const limits = { cooldown: '0s' }
+
+beforeAll(async () => {
+  hooks = createServer((request, response) => {
+    let body = ''
+    request.on('data', (d: Buffer) => (body += d.toString()))
+    request.on('end', () => {
+      heard.push({ headers: request.headers, body })
+      if (request.url === '/hooks/moved') response.writeHead(307, { location: `${hook}/elsewhere` }).end()
+      else response.end('thank you')
+    })
+  })
+  await new Promise<void>((resolve) => hooks.listen(0, '127.0.0.1', resolve))
+  hook = `http://127.0.0.1:${(hooks.address() as AddressInfo).port}/hooks`
+  bench = await RepairBench.start()
+  await bench.admin.create(secretType, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'pager', namespace: 'kubenode-system' },
+    data: { token: Buffer.from('s3cret\n').toString('base64') },
+  })
+  const provider = new MemoryProvider({ clock: systemClock, hosts })
+  for (const name of NODES) {
+    await bench.addNode(name, { provider: { name: 'memory' }, providerID: `memory://${name}` })
+    const uid = (await bench.machine(name))?.metadata.uid ?? ''
+    await provider.create({ clientToken: uid, machine: name, params: {}, join: {} as never })
+  }
+  await bench.startDefender()
+  await bench.startControllers([remedyModule, remedyJobModule], {
+    providers: { memory: provider },
+    outbound: parsePlaces([hook]),
+  })
+}, 60_000)
+
+afterAll(async () => {
+  await bench.close()
+  hooks.closeAllConnections()
+  hooks.close()
+})
+
+const stepOf = async (node: string, operation: string) =>
+  (await bench.jobOf(node))?.status?.steps?.find((s) => s.operation === operation)
+
+const doneOf = (name: string) =>
+  bench.until(
+    () => bench.jobOf(name),
+    (j) => j?.status?.phase === 'Done',
+  )
+
+async function calls(node: string, type: NodeConditionType, url: string) {
+  await bench.setCondition(node, type, 'False')
+  await bench.rule(`tell-${node}`, {
+    when: { all: [conditionIs(type, 'True')] },
+    ladder: [{ operations: [{ webhook: { url, secretRef: { name: 'pager' } } }], verify }],
+    ...limits,
+  })
+  await bench.setCondition(node, type, 'True')
+  const step = await bench.until(
+    () => stepOf(node, 'webhook'),
+    (s) => s?.outcome !== undefined,
+  )
+  await bench.setCondition(node, type, 'False')
+  return step
+}
+
+test('a webhook is told of the repair, with the token of its Secret, which is written down nowhere', async () => {
+  const step = await calls('n-0', 'ReadonlyFilesystem', `${hook}/repairs`)
+  expect(step).toMatchObject({ outcome: 'Succeeded', output: 'answered 200: thank you' })
+  const said = heard.at(-1)
+  const job = await bench.jobOf('n-0')
+  expect(said?.headers).toMatchObject({
+    authorization: 'Bearer s3cret',
+    'idempotency-key': `${job?.metadata.uid}/${step?.index}`,
+  })
+  expect(JSON.parse(said?.body ?? '{}')).toMatchObject({ job: job?.metadata.name, machine: 'n-0', rule: 'tell-n-0' })
+  expect((await doneOf('n-0'))?.status?.outcome).toBe('Succeeded')
+  expect(JSON.stringify(await bench.jobs())).not.toContain('s3cret')
+}, 60_000)
+
+test('S13 a webhook of a rule reaches neither a metadata service, nor another port of this host, nor where an answer sends it', async () => {
+  const before = heard.length
+  const away = await calls('n-1', 'FrequentOOMKill', 'http://169.254.169.254/latest/meta-data')
+  expect(away).toMatchObject({ outcome: 'Failed' })
+  expect(away?.output).toMatch(/^not called: .*not among the places that the controllers may call/)
+  const server = await calls('n-2', 'NTPProblem', `${bench.server.url}/api/v1/secrets`)
+  expect(server?.output).toMatch(/^not called/)
+  expect(heard).toHaveLength(before)
+  const moved = await calls('n-3', 'DiskPressure', `${hook}/moved`)
+  expect(moved).toMatchObject({ outcome: 'Failed', output: expect.stringMatching(/^answered 307/) as string })
+  expect(heard.slice(before).length).toBe(1)
+}, 60_000)
+
+test('a machine that alone is silent is rebooted by its provider, and its permit says that the silence is the fault', async () => {
+  await bench.rule('silent', {
+    when: { all: [...isSilent, ofNode('n-4')] },
+    ladder: [{ operations: [{ reboot: {} }], verify }],
+    ...limits,
+  })
+  await bench.setHeard('n-4', false)
+  await bench.until(
+    () => hostOf('n-4').boots,
+    (boots) => boots === 2,
+  )
+  const running = await bench.jobOf('n-4')
+  expect(await stepOf('n-4', 'collectEvidence')).toMatchObject({ outcome: 'Skipped' })
+  expect(await stepOf('n-4', 'reboot')).toMatchObject({ executor: 'Provider' })
+  const permit = await bench.admin.get(operationPermit, { name: running?.status?.permitRef ?? '' })
+  expect(permit?.spec.reason).toBe('repair of n-4 by rule silent, rung 0')
+  expect(permit?.status?.gates?.find((g) => g.gate === 'Target')?.seen).toMatch(
+    /which is the fault to repair; its provider/,
+  )
+  await bench.setMachine('n-4', { bootID: 'n-4-boot-2' })
+  await bench.setHeard('n-4', true)
+  expect((await doneOf('n-4'))?.status).toMatchObject({ outcome: 'Succeeded' })
+  expect(hostOf('n-4').boots).toBe(2)
+}, 60_000)
+
+test('a node is marked out of service only after its provider says that the machine is off, and no longer than it is', async () => {
+  await bench.rule('fence', {
+    when: { all: [...isSilent, ofNode('n-5')] },
+    ladder: [{ operations: [{ fence: {} }], verify }],
+    ...limits,
+  })
+  await bench.setHeard('n-5', false)
+  await bench.until(
+    () => stepOf('n-5', 'fence'),
+    (step) => step?.output === 'the provider says that the machine is Running',
+  )
+  expect(hasTaint(await bench.node('n-5'), OUT_OF_SERVICE)).toBe(false)
+  setState('n-5', 'Stopped')
+  await bench.until(
+    () => bench.node('n-5'),
+    (n) => hasTaint(n, OUT_OF_SERVICE),
+  )
+  await bench.until(
+    () => bench.jobOf('n-5'),
+    (j) => j?.status?.phase === 'Verifying',
+  )
+  expect(await stepOf('n-5', 'fence')).toMatchObject({
+    outcome: 'Succeeded',
+    output: 'the machine is off',
+  })
+  setState('n-5', 'Running')
+  await bench.setHeard('n-5', true)
+  expect((await doneOf('n-5'))?.status?.outcome).toBe('Succeeded')
+  await bench.until(
+    () => bench.node('n-5'),
+    (n) => !hasTaint(n, OUT_OF_SERVICE),
+  )
+}, 60_000)
+
+test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))
