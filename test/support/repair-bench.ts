@@ -6,6 +6,7 @@ import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type NodeRemedierInput, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ControllerContext, ControllerModule, ControllersConfig } from '#controllers/module.ts'
+import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { createDefenderRole } from '#defender/role.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { type Logger, loggerTo } from '#lib/log.ts'
@@ -14,6 +15,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { install } from '#local/install.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
+import type { HostEvent, Provider } from '#providers/port.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -23,6 +25,7 @@ import { type RunningServer, startEmbedded } from './api-servers.ts'
 import { condition } from './defender-objects.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
+const LEASE_MS = 5_000
 /** Longer than anything here takes on a machine that does ten other things. */
 const PATIENCE_MS = 25_000
 
@@ -82,10 +85,7 @@ export class RepairBench {
     const parts: readonly Part[] = await role.setup({ client, informers, ...this.#tools() })
     informers.start()
     await informers.synced()
-    for (const part of parts) {
-      await part.start(new AbortController().signal)
-      this.#stops.unshift(async () => part.stop(1_000))
-    }
+    await this.#startParts(parts)
   }
 
   async startControllers(
@@ -107,13 +107,36 @@ export class RepairBench {
         ...config,
       },
     }
-    for (const module of modules)
-      for (const c of module.setup(context).controllers) {
-        c.start()
-        this.#stops.unshift(async () => c.stop(1_000))
-      }
+    const running = modules.map((module) => module.setup(context))
+    for (const c of running.flatMap((m) => m.controllers)) {
+      c.start()
+      this.#stops.unshift(async () => c.stop(1_000))
+    }
     informers.start()
     await informers.synced()
+    await this.#startParts(running.flatMap((m) => m.parts ?? []))
+  }
+
+  async #startParts(parts: readonly Part[]): Promise<void> {
+    for (const part of parts) {
+      await part.start(new AbortController().signal)
+      this.#stops.unshift(async () => part.stop(1_000))
+    }
+  }
+
+  /** Hosts of the provider, each with a hollow agent on it, as long as they are there. */
+  playHosts(provider: Pick<Provider, 'events'>): void {
+    const fleet = new HollowFleet({ client: this.admin, ...this.#tools(), version: '0.0.0', leaseMs: LEASE_MS })
+    const stop = new AbortController()
+    const heard = ({ kind, machine: name }: HostEvent) => {
+      if (kind === 'Started') fleet.add(name, `${name}-boot-1`)
+      if (kind === 'Deleted') void fleet.remove(name)
+    }
+    const running = Promise.all([fleet.run(stop.signal), provider.events(heard, stop.signal)])
+    this.#stops.unshift(async () => {
+      stop.abort()
+      await running
+    })
   }
 
   /** A node that is well, and the machine that it belongs to; no agent runs and no controller of machines. */

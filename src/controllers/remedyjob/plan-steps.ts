@@ -1,17 +1,19 @@
 // Decides about the steps of a job that runs: whose turn it is, who does it, and when it has failed. One step at a time, each written down before it is done.
-import { parseDuration } from '#lib/duration.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import { waitForAgent } from './agent-steps.ts'
 import { centralStep } from './central-steps.ts'
 import type { JobAction, JobPlan } from './moves.ts'
 import { type Operation, executorOf, operationName } from './operations.ts'
-import { type Seen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
-import { takeOverInMs } from './take-over.ts'
+import { type Seen, isFrozen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
+import { takeOverInMs, waitedMs } from './take-over.ts'
 import { finish, isBegun, move } from './transitions.ts'
 import type { Turn } from './turn.ts'
 
-/** Evidence is worth a wait, but a node that went silent in the middle of it must not stay broken for it. */
+/** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
 const EVIDENCE_MS = 60_000
+/** A living agent that began has each of its programs under a time of its own. */
+const EVIDENCE_BEGUN_MS = 300_000
 
 export function planSteps(seen: Seen, now: number): JobPlan {
   const { job } = seen
@@ -36,7 +38,8 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const instead = operation.collectEvidence !== undefined ? withoutEvidence(seen, now, turn) : undefined
   if (instead !== undefined) return instead
   const takeOverMs = takeOverInMs(seen, now, turn)
-  if (takeOverMs === 0) return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: true })
+  if (takeOverMs === 0)
+    return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: step !== undefined })
   return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
 }
 
@@ -60,11 +63,18 @@ function nodeGone(seen: Seen, now: number): JobPlan {
   return { actions: [], change: { ...phase, outcome: 'Superseded', message: text, finishedAt: now } }
 }
 
-/** A node that says nothing any more has nothing to keep, or nobody to keep it. */
+/** Undefined: it is kept, or may still be. */
 function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPlan | undefined {
-  const isBusy = step !== undefined && isBegun(step) && now - Date.parse(step.startedAt ?? '') < EVIDENCE_MS
-  if (!isSilent(seen) || isBusy || step?.outcome !== undefined) return undefined
+  if (step?.outcome !== undefined || isFrozen(seen)) return undefined
+  const isAtWork = step !== undefined && isBegun(step)
+  const waited = isAtWork ? now - Date.parse(step.startedAt ?? '') : waitedMs(seen, now)
+  const isAway = isSilent(seen)
+  const patienceMs = isAway && !isAtWork ? 0 : isAtWork && !isAway ? EVIDENCE_BEGUN_MS : EVIDENCE_MS
+  if (waited < patienceMs) return undefined
   if (!seen.isFresh) return { actions: [], needsFresh: true }
+  const output = isAway
+    ? 'the agent is silent: nothing could be kept'
+    : `the agent kept nothing within ${formatDuration(patienceMs)}`
   return {
     actions: [],
     change: {
@@ -76,7 +86,7 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
         ...(step?.startedAt !== undefined && { startedAt: step.startedAt }),
         outcome: 'Skipped',
         finishedAt: timestamp(now),
-        output: 'the agent is silent: nothing could be kept',
+        output,
       },
     },
   }

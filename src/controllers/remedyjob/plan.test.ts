@@ -140,6 +140,21 @@ const silent = (operations: readonly Wild[], steps: readonly Wild[] = []): Seen 
       status: { bootID: 'b1', conditions: [{ type: 'AgentReachable', status: 'False' }] },
     },
   })
+const living = (operations: readonly Wild[], steps: readonly Wild[], startedAgo: number) =>
+  seen({
+    spec: { operations },
+    status: {
+      ...RUNNING,
+      startedAt: ago(startedAgo),
+      steps: steps.map((s, index) => ({ index, executor: 'Agent', attempts: 1, ...s })),
+    },
+    permit: granted,
+    machine: {
+      metadata: { name: 'n', uid: 'm' },
+      spec: { provider: { name: 'memory' }, providerID: 'memory://n' },
+      status: { bootID: 'b1' },
+    },
+  })
 const rebooting = (step: Wild, { spec, frozen = 'False' }: { readonly spec?: Wild; readonly frozen?: string } = {}) =>
   seen({
     spec: { operations: [{ reboot: { timeout: '10m', takeOverAfter: '60s' } }] },
@@ -288,6 +303,31 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   [
     'but one that began it a moment ago may still',
     silent([{ collectEvidence: {} }], [{ operation: 'collectEvidence', startedAt: ago(20) }]),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'F38 an agent that does not begin to keep evidence holds up nothing',
+    living([{ collectEvidence: {} }, { reboot: {} }], [], 61),
+    'step 0 Skipped',
+  ],
+  ['it has a minute to begin', living([{ collectEvidence: {} }], [], 59), 'ListJobs, waits: WaitingForOther'],
+  [
+    'and longer once it has begun',
+    living([{ collectEvidence: {} }], [{ operation: 'collectEvidence', startedAt: ago(200) }], 210),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  [
+    'F38 a reboot that a living agent does not begin is the provider’s',
+    living([{ reboot: {} }], [], 61),
+    'step 0 begun',
+  ],
+  [
+    'counted from when its turn came',
+    living(
+      [{ collectEvidence: {} }, { reboot: {} }],
+      [{ operation: 'collectEvidence', outcome: 'Succeeded', finishedAt: ago(30) }],
+      90,
+    ),
     'ListJobs, waits: WaitingForOther',
   ],
   ['where the agent is silent the provider reboots', silent([{ reboot: {} }]), 'step 0 begun'],
