@@ -122,7 +122,7 @@ function whileSwitching(
   const settled = nextPhase(wave.phase, 'settle', facts)
   if (settled !== undefined) {
     // A step has the machines that the version was tried on; one with none has proved nothing.
-    const tried = machines.filter((m) => m.end !== 'Released').map((m) => m.name)
+    const tried = machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name)
     if (tried.length === 0) return { wave: undefined, actions: report }
     return waits({ ...counted, machines: tried, phase: settled }, STEP_OPEN, around, report)
   }
@@ -141,6 +141,10 @@ function whileSwitching(
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
   return waits(counted, isAbove ? tooMany(tally) : progress(view), around, more)
 }
+
+/** Neither one that was let go, nor one that fell silent before it began, or with many others. */
+const wasTried = (m: SliceMachine, isOutage: boolean): boolean =>
+  m.end !== 'Released' && (m.end !== 'Lost' || isFailed(m, isOutage))
 
 const failure = (wave: Wave, phase: Wave['phase'], why: string, actions: readonly SetAction[]): Moved => {
   const { waitingFor: _, ...rest } = wave

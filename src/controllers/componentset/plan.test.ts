@@ -232,6 +232,23 @@ describe('a rollout', () => {
     expect(model.set.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False' }))
   })
 
+  test('whose slice is let go whole goes on at that step, not at one machine again', () => {
+    const model = fleet(100)
+    model.declare({ beacon: '1.1.0' }, { maxUnavailable: 50 })
+    until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) === 16)
+    until(model, () => (model.set.status?.waves ?? []).some((w) => w.step === 3 && w.phase === 'AwaitingPermit'))
+    const taken = (model.set.status?.waves ?? []).filter((w) => w.step === 3).flatMap((w) => w.machines)
+    const before = taken.map((n) => [n, model.machines.get(n)] as const)
+    silenced(model, taken)
+    model.settle()
+    expect((model.set.status?.waves ?? []).filter((w) => w.step === 3)).toEqual([])
+    for (const [n, m] of before) if (m !== undefined) model.machines.set(n, m)
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 100 })
+    const sizes = [...model.permits.values()].map((p) => p.spec.targets.length)
+    expect(sizes.filter((n) => n === 1)).toHaveLength(1)
+  })
+
   test('stays done when machines that have everything fall silent', () => {
     const model = fleet(40)
     const before = model.set.status?.phase

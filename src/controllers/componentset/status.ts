@@ -59,15 +59,14 @@ function kept(waves: readonly Wave[]): readonly Wave[] {
   const latest = new Map<string, number>()
   for (const w of waves) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
   const isLatest = (w: Wave) => w.step === latest.get(w.component)
-  // Of a step that has passed one slice says where the ladder stands.
+  // Of steps that have passed one slice says where the ladder stands, also when all of the next is let go.
+  const passed = new Map<string, Wave>()
+  for (const w of waves)
+    if (w.phase === 'Passed' && w.step > (passed.get(w.component)?.step ?? -1)) passed.set(w.component, w)
   const open = new Set(waves.filter((w) => isOpen(w) && isLatest(w)).map((w) => w.component))
-  const said = new Set<string>()
   const isWorth = (w: Wave): boolean => {
-    if (isOpen(w) || w.phase === 'Failed') return true
-    if (!isLatest(w) || open.has(w.component)) return isLatest(w)
-    const isFirst = !said.has(w.component)
-    said.add(w.component)
-    return isFirst
+    if (isOpen(w) || w.phase === 'Failed' || passed.get(w.component) === w) return true
+    return isLatest(w) && open.has(w.component)
   }
   const worth = waves.filter(isWorth)
   const ordered = [...worth.filter(isOpen), ...worth.filter((w) => !isOpen(w))]

@@ -113,13 +113,18 @@ function markOf(
 
 const OPEN: ReadonlySet<WavePhase> = new Set(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting', 'Soaking'])
 
+export const isOpen = (phase: WavePhase): boolean => OPEN.has(phase)
+
+/** Orders may be given to its machines. */
+export const isOpenForSwitch = (phase: WavePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
+
 /** The open wave of the claim that names the machine and leads somewhere that we know. */
 export function openWave(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Wave | undefined {
   if (!claim.isCurrent) return undefined
   return claim.waves.find(
     (w) =>
       w.component === name &&
-      OPEN.has(w.phase) &&
+      isOpen(w.phase) &&
       w.machines.includes(input.machine) &&
       targetOfWave(claim, name, w) !== undefined,
   )

@@ -12,6 +12,7 @@ import {
   type Wave,
   isOrdered,
   isReportOf,
+  isOpenForSwitch,
   openWave,
   winner,
 } from './desired-components.ts'
@@ -102,11 +103,12 @@ function leavingWave({ claims, machine }: OrderInput, entry: ComponentOrder): Wa
     .flatMap((c) => c.waves)
     .find(
       (w) =>
-        w.component === entry.name && w.version === undefined && w.machines.includes(machine) && isOpenForSwitch(w),
+        w.component === entry.name &&
+        w.version === undefined &&
+        w.machines.includes(machine) &&
+        isOpenForSwitch(w.phase),
     )
 }
-
-const isOpenForSwitch = ({ phase }: Wave): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
 
 function lookAtLeaving(
   input: OrderInput,
@@ -158,7 +160,7 @@ function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[
   if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
   const claim = winner(input.claims, entry.name, entry)
   const wave = claim && openWave(input, claim, entry.name)
-  return wave?.permit !== undefined && isOpenForSwitch(wave) ? [wave.permit] : []
+  return wave?.permit !== undefined && isOpenForSwitch(wave.phase) ? [wave.permit] : []
 }
 
 /** What is not known to need none needs a drain. */
