@@ -59,18 +59,18 @@ const controlPlane = obj('The control plane as workloads on the hub.', {
   ),
   replicas: fallback(int('API servers.', { min: 1, max: 7 }), 1),
   etcd: fallback(
-    rule(
-      obj('The store.', {
-        replicas: fallback(int('Members: 1, 3 or 5.', { min: 1, max: 5 }), 1),
-        storage: fallback(quantity('Size of the volume of each member.'), '8Gi'),
-      }),
-      {
-        cel: 'self.replicas % 2 == 1',
-        message: 'a store has 1, 3 or 5 members',
-        fieldPath: '.replicas',
-        holds: (e) => e.replicas % 2 === 1,
-      },
-    ),
+    obj('The store.', {
+      // A rule of the number, not of the store: a server judges the store's default before the number is in it.
+      replicas: fallback(
+        rule(int('Members: 1, 3 or 5.', { min: 1, max: 5 }), {
+          cel: 'self % 2 == 1',
+          message: 'a store has 1, 3 or 5 members',
+          holds: (replicas) => replicas % 2 === 1,
+        }),
+        1,
+      ),
+      storage: fallback(quantity('Size of the volume of each member.'), '8Gi'),
+    }),
     {},
   ),
   resources: optional(resources),
