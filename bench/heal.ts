@@ -1,6 +1,7 @@
 // From a condition on a node to a permitted repair, on an embedded server over HTTP with durable writes: one by one, a thousand at once, under an open and the
 // built-in policy, a storm over all nodes, and the writes and the waiting of a whole repair.
 import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -29,7 +30,8 @@ import {
 import { median, rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
-const DEFAULTS = { nodes: 10_000, samples: 200, repairs: 20 }
+/** A part of size 0 is left out. */
+const DEFAULTS = { nodes: 10_000, samples: 200, repairs: 20, storm: 1 }
 /** A thousand of ten thousand: with a third of all nodes nothing is touched, rightly. */
 const BURST_SHARE = 0.1
 /** What the built-in policy says: thirty grants a minute, fifty at once, ten in a rack, a tenth of the fleet. */
@@ -56,8 +58,10 @@ const nodeOfJob = (j: RemedyOperationJob): string => j.spec.node.name
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const given = { ...DEFAULTS, ...numbers }
-  const sizes = { ...given, burst: numbers['burst'] ?? Math.max(1, Math.floor(given.nodes * BURST_SHARE)) }
+  const burstSize = numbers['burst'] ?? Math.max(1, Math.floor(given.nodes * BURST_SHARE))
+  const sizes = { ...given, burst: burstSize, builtin: numbers['builtin'] ?? burstSize }
   const world = await startWorld(sizes.nodes)
+  PIDS['server'] = world.serverPid
   const informers = createInformers({
     client: world.client,
     clock: systemClock,
@@ -71,24 +75,26 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await addRules(world)
     say(`${sizes.nodes} nodes are there`)
     defender = await startDefender(world)
+    PIDS['defender'] = defender.pid ?? 0
     const take = nodesInTurn(sizes.nodes)
-    const ofBuiltin = take(sizes.burst)
+    const ofBuiltin = take(sizes.builtin)
     const ofBurst = take(sizes.burst)
     const ofRepair = take(sizes.repairs + PODS_GO)
     const quiet = await startControllers(world.connection)
-    const builtin = await told('builtin', measureBuiltin(watched, ofBuiltin))
+    const builtin = await told('builtin', ofBuiltin.length, () => measureBuiltin(watched, ofBuiltin))
     await world.client.create(
       defenderPolicy,
       ours(defenderPolicy, 'open', { budgets: [{ max: '100%', of: 'unavailable' }] }) as never,
     )
-    const one = await told('onebyone', measureOneByOne(watched, take(sizes.samples)))
-    const burst = await told('burst', measureBurst(watched, ofBurst))
-    const repair = await told('repair', measureRepair(watched, ofRepair, quiet.writes))
+    const one = await told('onebyone', sizes.samples, () => measureOneByOne(watched, take(sizes.samples)))
+    const burst = await told('burst', ofBurst.length, () => measureBurst(watched, ofBurst))
+    const repair = await told('repair', sizes.repairs, () => measureRepair(watched, ofRepair, quiet.writes))
     await quiet.stop()
     // Nobody is asked in a storm: the Defender's process would only take time from the others.
     defender.disconnect()
     defender = undefined
-    const storm = await told('storm', measureStorm(watched))
+    delete PIDS['defender']
+    const storm = await told('storm', sizes.storm, () => measureStorm(watched))
     const figures = { ...one, ...burst, ...builtin, ...storm, ...repair, nodes: sizes.nodes, rules: CONDITIONS + 1 }
     return {
       figures: Object.fromEntries(Object.entries(figures).map(([k, v]) => [k, rounded(v)])),
@@ -104,10 +110,31 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
 
 const say = (text: string): void => console.error(`${(performance.now() / 1_000).toFixed(1)} s: ${text}`)
 
+/** The processes whose work is looked at; this one is the controllers, the people and the agents. */
+const PIDS: Record<string, number> = { controllers: process.pid }
+
+const TICKS_A_SECOND = 100
+
+const cpuSeconds = (): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(PIDS).map(([name, pid]) => {
+      const [utime = 0, stime = 0] =
+        readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? []
+      return [name, (utime + stime) / TICKS_A_SECOND]
+    }),
+  )
+
+function cpuTold(before: Record<string, number>): string {
+  const spent = Object.entries(cpuSeconds()).map(([name, s]) => `${name} ${(s - (before[name] ?? 0)).toFixed(1)}`)
+  return `CPU seconds: ${spent.join(', ')}`
+}
+
 /** Minutes pass; a person wants to know what is going on. */
-async function told(what: string, running: Promise<Figures>): Promise<Figures> {
-  const figures = await running
-  say(`${what}: ${JSON.stringify(figures)}`)
+async function told(what: string, size: number, measure: () => Promise<Figures>): Promise<Figures> {
+  if (size === 0) return {}
+  const before = cpuSeconds()
+  const figures = await measure()
+  say(`${what}: ${JSON.stringify(figures)}; ${cpuTold(before)}`)
   return figures
 }
 
@@ -280,6 +307,7 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     const name = now?.spec.targets[0]?.name ?? ''
     if (now !== undefined && isGranted(now) && wanted.has(name)) granted.add(name)
   })
+  const cpu = cpuSeconds()
   const at = performance.now()
   await forEach(ofBurst, (n) => setCondition(world, n, conditionOf(n), 'True'))
   const writtenMs = performance.now() - at
@@ -288,12 +316,14 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     throw new Error(`${left.length} of a burst wait still; the first: ${whyNot(watched, left[0] ?? 0)}`)
   }
   const burstMs = performance.now() - at
+  say(`burst is granted; ${cpuTold(cpu)}`)
   const made = jobs.list().filter((j) => !before.has(j.metadata.name))
   const names = new Set(made.map(nodeOfJob))
   const wrong = [...names].filter((n) => !wanted.has(n)).length + [...wanted].filter((n) => !names.has(n)).length
   await until(() => cordonedAt.length >= count, PATIENCE_MS)
   stop()
   stopPermits()
+  say(`burst is cordoned; ${cpuTold(cpu)}`)
   const spanMs = (cordonedAt.at(-1) ?? Number.NaN) - (cordonedAt[0] ?? 0)
   await heal(watched, ofBurst)
   return {

@@ -26,6 +26,7 @@ export interface BenchWorld {
   readonly client: HttpKubeClient
   readonly connection: ConnectionConfig
   readonly nodes: number
+  readonly serverPid: number
   stop(): Promise<void>
 }
 
@@ -44,6 +45,7 @@ export async function startWorld(nodes: number): Promise<BenchWorld> {
     client,
     connection,
     nodes,
+    serverPid: server.target.pids[0] ?? 0,
     stop: async () => {
       client.close()
       await server.stop()

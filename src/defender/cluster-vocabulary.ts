@@ -2,6 +2,7 @@
 import type { Facts } from '#policy/reading.ts'
 import type { Vocabulary } from '#policy/vocabulary.ts'
 import type { FleetView } from './fleet.ts'
+import { EVERYTHING } from './tally.ts'
 
 const number = (doc: string) => ({ type: 'number', doc }) as const
 
@@ -22,9 +23,8 @@ export const clusterVocabulary: Vocabulary = {
 
 /** A cluster without machines has no share; that is unknown, not zero. */
 export function clusterFacts(fleet: FleetView, inFlight: number): Facts {
-  const machines = fleet.units.filter((u) => u.space === 'machines')
-  const unavailable = machines.filter((u) => u.health !== 'Healthy').length
-  const unavailableShare = machines.length === 0 ? undefined : unavailable / machines.length
-  const silent = machines.filter((u) => u.isSilent).length
-  return { cluster: { machines: machines.length, unavailable, unavailableShare, silent, inFlight } }
+  const { total: machines, troubled, silent } = fleet.tally(EVERYTHING, 'machines')
+  const unavailable = [...troubled].filter((u) => u.health !== 'Healthy').length
+  const unavailableShare = machines === 0 ? undefined : unavailable / machines
+  return { cluster: { machines, unavailable, unavailableShare, silent, inFlight } }
 }

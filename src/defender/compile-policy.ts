@@ -7,7 +7,7 @@ import { compileRule } from '#policy/compile-rule.ts'
 import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
 import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
 import { clusterVocabulary } from './cluster-vocabulary.ts'
-import type { Unit } from './fleet.ts'
+import type { Unit } from './unit.ts'
 import { compileBlackout, compileWindow, type OpenUntil } from './windows.ts'
 
 export interface Protection {

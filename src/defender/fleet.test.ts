@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
-import { type Health, fleetView } from './fleet.ts'
+import { fleetView } from './fleet.ts'
+import type { Health } from './unit.ts'
 
 const node = (name: string, ready?: Condition['status'], labels = {}): KubeObject => ({
   apiVersion: 'v1',

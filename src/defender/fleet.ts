@@ -1,36 +1,12 @@
-// What the Defender itself sees of every target: which machine it is, its domains, and whether it works. Nothing of it is taken from a request.
-import type { Machine } from '#api/kinds/machine.ts'
+// All units that the Defender sees, found by what a request names them. Kept as objects change: one Node that changes costs one unit, not the fleet.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
-import { LABELS, TAINTS } from '#api/names.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type Selecting, Tallies, type Tally } from './tally.ts'
+import { type Unit, clusterUnit, machineUnit, nodeUnit } from './unit.ts'
 
 export type Target = PermitSpec['targets'][number]
-export type Health = 'Healthy' | 'Unavailable' | 'Unknown'
-
-/** One thing that can be down. A Machine and the Node that it became are one unit, so that nothing is counted twice. */
-export interface Unit {
-  /** UID of the Machine, or of the Node or Cluster where there is no Machine. */
-  readonly id: string
-  /** Machines and Nodes are counted among themselves, Clusters among Clusters. */
-  readonly space: 'machines' | 'clusters'
-  readonly name: string
-  readonly namespace?: string
-  readonly nodeName?: string
-  readonly labels: Readonly<Record<string, string>>
-  readonly zone: string
-  readonly rack: string
-  readonly pool: string
-  readonly health: Health
-  /** Why it is not healthy, for people. */
-  readonly why: string
-  /** Nobody hears of it: its agent or its kubelet. */
-  readonly isSilent: boolean
-  /** Its agent and its kubelet: two witnesses that fail together mean the machine, or the way to it. */
-  readonly isCutOff: boolean
-  readonly badComponents: ReadonlySet<string>
-  readonly source: KubeObject
-}
 
 export type Found =
   | { readonly kind: 'Found'; readonly unit: Unit }
@@ -41,7 +17,10 @@ export type Found =
 
 export interface FleetView {
   readonly units: readonly Unit[]
+  /** Another one whenever anything of it is another. */
+  readonly version: number
   find(target: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found
+  tally(selecting: Selecting, space: Unit['space']): Tally
 }
 
 export interface FleetObjects {
@@ -50,193 +29,128 @@ export interface FleetObjects {
   readonly clusters: readonly Cluster[]
 }
 
-/** Units that were made already, of Machines or of Nodes without one. Ten thousand of which a few changed: the others are not looked at again. */
-export type UnitMemo = WeakMap<KubeObject, { readonly node: KubeObject | undefined; readonly unit: Unit }>
+export function fleetView({ machines, nodes, clusters }: FleetObjects): FleetView {
+  const fleet = new Fleet()
+  for (const m of machines) fleet.putMachine(m.metadata.name ?? '', m)
+  for (const n of nodes) fleet.putNode(n.metadata.name ?? '', n)
+  for (const c of clusters) fleet.putCluster(clusterKey(c.metadata), c)
+  return fleet
+}
 
-export function fleetView(
-  { machines, nodes, clusters }: FleetObjects,
-  memo: UnitMemo = new WeakMap() as UnitMemo,
-): FleetView {
-  const nodeByUid = new Map(nodes.map((n) => [n.metadata.uid ?? '', n]))
-  const machineUnits = machines.map((m) => machineUnit(m, nodeByUid.get(m.status?.nodeRef?.uid ?? ''), memo))
-  const owned = new Set(machines.map((m) => m.status?.nodeRef?.uid))
-  const lone = nodes.filter((n) => !owned.has(n.metadata.uid)).map((n) => loneUnit(n, memo))
-  const units = [...machineUnits, ...lone, ...clusters.map(clusterUnit)]
-  const byUid = new Map(units.map((u) => [u.id, u]))
-  machines.forEach((m, i) => {
-    const [uid, unit] = [m.status?.nodeRef?.uid, machineUnits[i]]
-    if (uid !== undefined && unit !== undefined) byUid.set(uid, unit)
-  })
-  const uids: Readonly<Record<Target['kind'], ReadonlyMap<string, string>>> = {
-    Machine: uidsByName(machines),
-    Node: uidsByName(nodes),
-    Cluster: uidsByName(clusters),
+export const clusterKey = ({ name = '', namespace }: { readonly name?: string; readonly namespace?: string }): string =>
+  namespace === undefined ? name : `${namespace}/${name}`
+
+const uidOf = (o: KubeObject | undefined): string | undefined => o?.metadata.uid
+
+/** Is the same for as long as nobody puts anything into it: whoever decides puts first, then looks. */
+export class Fleet implements FleetView {
+  readonly #machines = new Map<string, Machine>()
+  readonly #nodes = new Map<string, KubeObject>()
+  readonly #clusters = new Map<string, Cluster>()
+  readonly #nodesByUid = new Map<string, KubeObject>()
+  /** UID of a Node → names of the Machines that say they became it. */
+  readonly #claims = new Map<string, Set<string>>()
+  /** By kind and name of the object that each is made of. */
+  readonly #units = {
+    Machine: new Map<string, Unit>(),
+    Node: new Map<string, Unit>(),
+    Cluster: new Map<string, Unit>(),
   }
-  return {
-    units,
-    find: ({ kind, namespace, name, uid }) => {
-      const here = uids[kind].get(nameKey(name, namespace))
-      if (here === undefined) return { kind: 'Absent' }
-      if (here !== uid) return { kind: 'Replaced' }
-      const unit = byUid.get(uid)
-      return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
-    },
+  readonly #tallies = new Tallies()
+  #list: readonly Unit[] | undefined
+  #version = 0
+
+  get units(): readonly Unit[] {
+    const { Machine, Node, Cluster } = this.#units
+    this.#list ??= [...Machine.values(), ...Node.values(), ...Cluster.values()]
+    return this.#list
   }
-}
 
-const nameKey = (name = '', namespace?: string): string => (namespace === undefined ? name : `${namespace}/${name}`)
-
-const uidsByName = (objects: readonly KubeObject[]): ReadonlyMap<string, string> =>
-  new Map(objects.map(({ metadata: m }) => [nameKey(m.name, m.namespace), m.uid ?? '']))
-
-function loneUnit(node: KubeObject, memo: UnitMemo): Unit {
-  const known = memo.get(node)
-  if (known !== undefined) return known.unit
-  const unit = nodeUnit(node)
-  memo.set(node, { node, unit })
-  return unit
-}
-
-function machineUnit(machine: Machine, node: KubeObject | undefined, memo: UnitMemo): Unit {
-  const known = memo.get(machine)
-  if (known !== undefined && known.node === node) return known.unit
-  const unit = newMachineUnit(machine, node)
-  memo.set(machine, { node, unit })
-  return unit
-}
-
-function newMachineUnit(machine: Machine, node: KubeObject | undefined): Unit {
-  const { metadata, spec } = machine
-  const nodeLabels = node?.metadata.labels ?? {}
-  const zone = spec.zone ?? nodeLabels[LABELS.zone] ?? ''
-  const rack = spec.rack ?? nodeLabels[LABELS.rack] ?? ''
-  const pool = spec.pool ?? nodeLabels[LABELS.pool] ?? ''
-  const domains = { [LABELS.zone]: zone, [LABELS.rack]: rack, [LABELS.pool]: pool }
-  const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
-  return {
-    id: metadata.uid ?? '',
-    space: 'machines',
-    name: metadata.name ?? '',
-    ...(machine.status?.nodeRef !== undefined && { nodeName: machine.status.nodeRef.name }),
-    labels: { ...nodeLabels, ...spec.labels, ...metadata.labels, ...known },
-    zone,
-    rack,
-    pool,
-    ...machineHealth(machine, node),
-    isSilent: isSilent(machine, node),
-    isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
-    badComponents: badComponents(machine),
-    source: machine,
+  get version(): number {
+    return this.#version
   }
-}
 
-const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
-  (o?.['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? []
+  tally(selecting: Selecting, space: Unit['space']): Tally {
+    return this.#tallies.of(selecting, space, () => this.units)
+  }
 
-export const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
-  conditionsOf(o).find((c) => c.type === type)?.status
+  find({ kind, namespace, name, uid }: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found {
+    const key = namespace === undefined ? name : `${namespace}/${name}`
+    const here = this.#objects(kind).get(key)
+    if (here === undefined) return { kind: 'Absent' }
+    if (here.metadata.uid !== uid) return { kind: 'Replaced' }
+    const owner = kind === 'Node' ? this.#ownerOf(uid) : undefined
+    const unit = owner === undefined ? this.#units[kind].get(key) : this.#units.Machine.get(owner)
+    return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
+  }
 
-/** Phases in which a machine is known not to serve. */
-const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Deleting', 'Failed', 'Lost'])
+  #objects(kind: Target['kind']): ReadonlyMap<string, KubeObject> {
+    if (kind === 'Node') return this.#nodes
+    return kind === 'Machine' ? this.#machines : this.#clusters
+  }
 
-/** Phases before our agent speaks for a machine. An existing host may have served all along: its Node says. */
-const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
+  /** `now` undefined: it is gone. */
+  putMachine(name: string, now: Machine | undefined): void {
+    const before = this.#machines.get(name)
+    keep(this.#machines, name, now)
+    const nodes = [before?.status?.nodeRef?.uid, now?.status?.nodeRef?.uid]
+    if (nodes[0] !== nodes[1]) {
+      if (nodes[0] !== undefined) this.#claims.get(nodes[0])?.delete(name)
+      if (nodes[1] !== undefined) this.#claims.set(nodes[1], (this.#claims.get(nodes[1]) ?? new Set()).add(name))
+    }
+    this.#placeMachine(name)
+    if (nodes[0] === nodes[1]) return
+    for (const uid of nodes) {
+      const node = uid === undefined ? undefined : this.#nodesByUid.get(uid)
+      if (node !== undefined) this.#placeNode(node.metadata.name ?? '')
+      if (uid !== undefined && this.#claims.get(uid)?.size === 0) this.#claims.delete(uid)
+    }
+  }
 
-type Judged = Pick<Unit, 'health' | 'why'>
+  putNode(name: string, now: KubeObject | undefined): void {
+    const before = this.#nodes.get(name)
+    keep(this.#nodes, name, now)
+    const uids = new Set([uidOf(before), uidOf(now)].flatMap((u) => u ?? []))
+    for (const uid of uids) keep(this.#nodesByUid, uid, uid === uidOf(now) ? now : undefined)
+    this.#placeNode(name)
+    for (const uid of uids) for (const machine of this.#claims.get(uid) ?? []) this.#placeMachine(machine)
+  }
 
-function takenOver(phase: string, node: KubeObject | undefined): Judged {
-  const ready = conditionStatus(node, 'Ready')
-  if (node === undefined || ready === 'False' || isPending(node)) return { health: 'Unavailable', why: `is ${phase}` }
-  if (ready === 'True') return { health: 'Healthy', why: `is ${phase}, and its Node serves` }
-  return { health: 'Unknown', why: `is ${phase}, and its Node is Ready: ${ready ?? 'never reported'}` }
-}
+  putCluster(key: string, now: Cluster | undefined): void {
+    keep(this.#clusters, key, now)
+    this.#place('Cluster', key, now && clusterUnit(now))
+  }
 
-/** Nothing but what every node has runs on a Node that still waits for its components. */
-function isPending(node: KubeObject): boolean {
-  const { taints = [] } = (node['spec'] as { readonly taints?: readonly { readonly key: string }[] } | undefined) ?? {}
-  return taints.some((t) => t.key === TAINTS.componentsPending)
-}
+  /** Two that claim one Node are a mistake of somebody; it is the same one each time. */
+  #ownerOf(nodeUid: string): string | undefined {
+    const claims = this.#claims.get(nodeUid)
+    return claims === undefined || claims.size < 2 ? claims?.values().next().value : [...claims].toSorted()[0]
+  }
 
-/**
- * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
- * or the disruption that is asked for would be free.
- */
-export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
-  const { phase } = machine.status ?? {}
-  if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
-  if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
-  if (NOT_OURS_YET.has(phase)) return takenOver(phase, node)
-  if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
-  const reachable = conditionStatus(machine, 'AgentReachable')
-  const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
-  if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
-  if (reachable === 'False' || reachable === 'Unknown')
-    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
-  // A kubelet that went silent on a machine whose agent still speaks is down; that is known.
-  if (nodeReady === 'Unknown' && reachable === 'True')
-    return { health: 'Unavailable', why: 'its kubelet is silent, its agent is not' }
-  if (nodeReady !== 'True') return { health: 'Unknown', why: `its Node is Ready: ${nodeReady ?? 'never reported'}` }
-  const bad = badComponents(machine)
-  if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }
-  const ready = conditionStatus(machine, 'Ready')
-  if (ready === 'True' || (ready === 'False' && phase === 'Updating')) return { health: 'Healthy', why: 'is healthy' }
-  if (ready === 'False') return { health: 'Unavailable', why: 'is not Ready' }
-  return { health: 'Unknown', why: `Ready is ${ready ?? 'not reported'}` }
-}
+  #placeMachine(name: string): void {
+    const machine = this.#machines.get(name)
+    const node = this.#nodesByUid.get(machine?.status?.nodeRef?.uid ?? '')
+    this.#place('Machine', name, machine && machineUnit(machine, node))
+  }
 
-const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degraded', 'Failed'])
+  /** A Node that a Machine became is part of that unit. */
+  #placeNode(name: string): void {
+    const node = this.#nodes.get(name)
+    const isOwned = node !== undefined && this.#ownerOf(uidOf(node) ?? '') !== undefined
+    this.#place('Node', name, node === undefined || isOwned ? undefined : nodeUnit(node))
+  }
 
-const badComponents = (machine: Machine): ReadonlySet<string> =>
-  new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
-
-/** Of an agent that has not joined yet nothing is to be heard: that is no silence. */
-function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
-  const { phase } = machine.status ?? {}
-  const reachable = conditionStatus(machine, 'AgentReachable') ?? 'True'
-  const isAgentSilent = reachable !== 'True' && !NOT_OURS_YET.has(phase ?? '')
-  return phase === 'Lost' || isAgentSilent || conditionStatus(node, 'Ready') === 'Unknown'
-}
-
-function nodeUnit(node: KubeObject): Unit {
-  const { uid = '', name = '', labels = {} } = node.metadata
-  const ready = conditionStatus(node, 'Ready')
-  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
-  return {
-    id: uid,
-    space: 'machines',
-    name,
-    nodeName: name,
-    labels,
-    zone: labels[LABELS.zone] ?? '',
-    rack: labels[LABELS.rack] ?? '',
-    pool: labels[LABELS.pool] ?? '',
-    health,
-    why: `Ready is ${ready ?? 'not reported'}`,
-    isSilent: ready === 'Unknown',
-    isCutOff: false,
-    badComponents: new Set(),
-    source: node,
+  #place(kind: Target['kind'], key: string, now: Unit | undefined): void {
+    const before = this.#units[kind].get(key)
+    if (before === undefined && now === undefined) return
+    keep(this.#units[kind], key, now)
+    this.#tallies.replace(before, now)
+    this.#list = undefined
+    this.#version++
   }
 }
 
-function clusterUnit(cluster: Cluster): Unit {
-  const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
-  const ready = conditionStatus(cluster, 'Ready')
-  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
-  return {
-    id: uid,
-    space: 'clusters',
-    name,
-    ...(namespace !== undefined && { namespace }),
-    labels,
-    zone: '',
-    rack: '',
-    pool: '',
-    health,
-    why: `Ready is ${ready ?? 'not reported'}`,
-    isSilent: ready === undefined || ready === 'Unknown',
-    isCutOff: false,
-    badComponents: new Set(),
-    source: cluster,
-  }
+function keep<V>(map: Map<string, V>, key: string, value: V | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
 }

@@ -3,7 +3,7 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { blameGate } from './blame/gate.ts'
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
-import type { Unit } from './fleet.ts'
+import type { Unit } from './unit.ts'
 import { type GateVerdict, hardest } from './gate.ts'
 import { approvalGate } from './gates/approval.ts'
 import { breakerGate } from './gates/breaker.ts'

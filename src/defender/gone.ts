@@ -38,11 +38,11 @@ export class GoneWatch {
   async observe(
     grants: readonly Grant[],
     asked: readonly Target[],
-    known: ReadonlySet<string>,
+    isKnown: (permitUid: string) => boolean,
     fleet: FleetView,
   ): Promise<void> {
     const missingPermits = grants
-      .filter((g) => !known.has(g.permitUid))
+      .filter((g) => !isKnown(g.permitUid))
       .map((g): Suspect => ({ uid: g.permitUid, type: operationPermit as unknown as ResourceType, name: g.permit }))
     const targets = [...grants.map((g): Target => ({ ...g, uid: g.target })), ...asked]
     const missingTargets = targets

@@ -2,7 +2,7 @@
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import type { Unit } from './fleet.ts'
+import type { Unit } from './unit.ts'
 
 export interface HoldScope {
   /** The name of the cluster that this Defender belongs to, where it knows it. */

@@ -13,15 +13,17 @@ import { microTimestamp } from '#lib/clock.ts'
 import type { BreakerEntry } from './breaker.ts'
 import { RateCounter, type Series } from './rates.ts'
 
-export type Grant = NonNullable<LedgerSpec['grants']>[number]
+type StoredGrant = NonNullable<LedgerSpec['grants']>[number]
+export type Grant = StoredGrant & { readonly state: NonNullable<StoredGrant['state']> }
+type Blames = NonNullable<LedgerSpec['blames']>
 export type Counts = NonNullable<LedgerSpec['counts']>
 
 const NO_COUNTS: Counts = { granted: 0, denied: 0, succeeded: 0, failed: 0 }
 
 /** Entries of rates that the kind allows. */
 const MAX_RATES = 2_000
-/** What metadata, breakers, counts and the rest may take of the bytes. */
-const RESERVED_BYTES = 32 * 1024
+/** What names, counts and braces take of the bytes; the rest is counted as it is. */
+const RESERVED_BYTES = 4 * 1024
 /** More than any bucket takes. */
 const BUCKET_BYTES = 480
 
@@ -32,8 +34,17 @@ export const emptyLedger = (spec: LedgerSpec): DefenderLedger => ({
   apiVersion: API_GROUP_VERSION,
   kind: defenderLedger.kind,
   metadata: { name: LEDGER_NAME },
-  spec,
+  spec: storedLedger(spec),
 })
+
+export const grantsOf = (spec: LedgerSpec | undefined): readonly Grant[] =>
+  (spec?.grants ?? []).map((grant) => ({ ...grant, state: grant.state ?? 'Held' }))
+
+/** As it is kept: a thousand grants fit only because nothing is said that goes without saying. */
+export const storedLedger = (spec: LedgerSpec): LedgerSpec => ({ ...spec, grants: spec.grants?.map(storedGrant) ?? [] })
+
+const storedGrant = ({ state, ...grant }: StoredGrant): StoredGrant =>
+  state === 'Orphaned' ? { ...grant, state } : grant
 
 export const asOfMs = (spec: LedgerSpec | undefined): number | undefined => {
   const ms = spec?.asOf === undefined ? NaN : Date.parse(spec.asOf)
@@ -48,7 +59,7 @@ export class WorkingLedger {
   readonly #grants = new Map<string, Grant>()
   readonly #breakers = new Map<string, BreakerEntry>()
   readonly rates: RateCounter
-  blames: NonNullable<LedgerSpec['blames']>
+  #blames: Blames
   #counts: Counts
   #bytes = RESERVED_BYTES
 
@@ -56,11 +67,20 @@ export class WorkingLedger {
     this.#before = before
     this.now = now
     this.rates = new RateCounter(before?.rates ?? [], now)
-    for (const grant of before?.grants ?? []) this.#put(grant)
-    for (const breaker of before?.breakers ?? []) this.#breakers.set(breaker.policy, breaker)
+    for (const grant of grantsOf(before)) this.#put(grant)
+    for (const breaker of before?.breakers ?? []) this.setBreaker(breaker)
     this.#counts = before?.counts ?? NO_COUNTS
-    this.blames = before?.blames ?? []
-    this.#bytes += this.rates.size * BUCKET_BYTES
+    this.#blames = before?.blames ?? []
+    this.#bytes += this.rates.size * BUCKET_BYTES + lengthOf(this.#blames)
+  }
+
+  get blames(): Blames {
+    return this.#blames
+  }
+
+  set blames(blames: Blames) {
+    this.#bytes += lengthOf(blames) - lengthOf(this.#blames)
+    this.#blames = blames
   }
 
   get isNew(): boolean {
@@ -109,11 +129,15 @@ export class WorkingLedger {
   }
 
   replace(grant: Grant): void {
-    this.#grants.set(slotKey(grant.target, grant.permitUid), grant)
+    this.free(grant)
+    this.#put(grant)
   }
 
-  free(grant: Grant): void {
-    if (this.#grants.delete(slotKey(grant.target, grant.permitUid))) this.#bytes -= bytesOf(grant)
+  free({ target, permitUid }: Pick<Grant, 'target' | 'permitUid'>): void {
+    const known = this.#grants.get(slotKey(target, permitUid))
+    if (known === undefined) return
+    this.#grants.delete(slotKey(target, permitUid))
+    this.#bytes -= bytesOf(known)
   }
 
   add(what: keyof Counts, n = 1): void {
@@ -125,25 +149,32 @@ export class WorkingLedger {
   }
 
   setBreaker(entry: BreakerEntry): void {
+    const before = this.#breakers.get(entry.policy)
+    this.#bytes += lengthOf(entry) - (before === undefined ? 0 : lengthOf(before))
     this.#breakers.set(entry.policy, entry)
   }
 
   /** Breakers of policies that are no more are forgotten. */
   keepBreakers(policies: ReadonlySet<string>): void {
-    for (const name of this.#breakers.keys()) if (!policies.has(name)) this.#breakers.delete(name)
+    for (const [name, entry] of this.#breakers) {
+      if (policies.has(name)) continue
+      this.#breakers.delete(name)
+      this.#bytes -= lengthOf(entry)
+    }
   }
 
   /** The next ledger, or undefined when there is nothing to write. */
   next(leader: string): LedgerSpec | undefined {
     const content = {
-      grants: this.grants().toSorted(byTarget),
+      grants: [...this.#grants].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, grant]) => grant),
       rates: this.rates.buckets(),
       breakers: [...this.#breakers.values()].toSorted((a, b) => (a.policy < b.policy ? -1 : 1)),
       counts: this.#counts,
-      blames: this.blames,
+      blames: this.#blames,
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
-    const isSame = this.#before !== undefined && jsonEqual(content, { ...EMPTY, ...before })
+    const isSame =
+      this.#before !== undefined && jsonEqual(content, { ...EMPTY, ...before, grants: grantsOf(this.#before) })
     if (isSame && (content.rates.length === 0 || this.now - (asOfMs(this.#before) ?? 0) < AS_OF_EVERY_MS))
       return undefined
     return { sequence: sequence + 1, asOf: microTimestamp(this.now), leader, ...content }
@@ -157,7 +188,7 @@ export class WorkingLedger {
 
 const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [] }
 
-const bytesOf = (grant: Grant): number => JSON.stringify(grant).length + 2
+/** With the comma behind it. */
+const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1
 
-const byTarget = (a: Grant, b: Grant): number =>
-  slotKey(a.target, a.permitUid) < slotKey(b.target, b.permitUid) ? -1 : 1
+const bytesOf = (grant: Grant): number => lengthOf(storedGrant(grant))

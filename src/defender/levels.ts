@@ -2,9 +2,11 @@
 // A unit counts once, however many permits, Nodes and failures it has.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
-import type { FleetView, Unit } from './fleet.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
+import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
+import { EVERYTHING } from './tally.ts'
+import type { Unit } from './unit.ts'
 
 export type Budget = NonNullable<DefenderPolicySpec['budgets']>[number]
 export type Per = Budget['per']
@@ -46,9 +48,6 @@ export interface Silence {
 /** Counts of one fleet and one ledger while one decision is made. */
 export class Levels {
   readonly #fleet: FleetView
-  readonly #members = new Map<string, readonly Unit[]>()
-  readonly #silent = new Map<Unit['space'], Silence>()
-  readonly #totals = new Map<string, ReadonlyMap<string, number>>()
   readonly #sets = new Map<string, Map<string, Set<string>>>()
   readonly #grants: readonly Grant[]
 
@@ -57,37 +56,20 @@ export class Levels {
     this.#grants = grants
   }
 
-  members(policy: CompiledPolicy, space: Unit['space']): readonly Unit[] {
-    const key = `${policy.name}\n${space}`
-    const known = this.#members.get(key)
-    if (known !== undefined) return known
-    const members = this.#fleet.units.filter((u) => u.space === space && policy.selects(u))
-    this.#members.set(key, members)
-    return members
+  /** How many units the policy selects. */
+  members(policy: CompiledPolicy, space: Unit['space']): number {
+    return this.#fleet.tally(policy, space).total
   }
 
   /** Who is not heard of, in the whole space: no policy's selector makes a network smaller. */
   silence(space: Unit['space']): Silence {
-    const known = this.#silent.get(space)
-    if (known !== undefined) return known
-    const all = this.members(builtinPolicy, space)
-    const counted = { silent: all.filter((u) => u.isSilent).length, total: all.length }
-    this.#silent.set(space, counted)
-    return counted
+    return this.#fleet.tally(EVERYTHING, space)
   }
 
   /** Units of the domain; of a component: all, since each may have it. */
   total(policy: CompiledPolicy, per: Per, space: Unit['space'], domain: string): number {
-    if (per === 'cluster' || per === 'component') return this.members(policy, space).length
-    const key = `${policy.name}\n${space}\n${per}`
-    let totals = this.#totals.get(key)
-    if (totals === undefined) {
-      const counted = new Map<string, number>()
-      for (const u of this.members(policy, space)) counted.set(u[per], (counted.get(u[per]) ?? 0) + 1)
-      totals = counted
-      this.#totals.set(key, totals)
-    }
-    return totals.get(domain) ?? 0
+    const tally = this.#fleet.tally(policy, space)
+    return per === 'cluster' || per === 'component' ? tally.total : tally.countIn(per, domain)
   }
 
   /** The units that count in this budget now. */
@@ -120,7 +102,7 @@ export class Levels {
       return set
     }
     if (of === 'unavailable' && per !== 'component')
-      for (const u of this.members(policy, space))
+      for (const u of this.#fleet.tally(policy, space).troubled)
         if (u.health !== 'Healthy') at(domainOf(per, u, undefined) ?? '').add(u.id)
     for (const grant of this.#grants) {
       if (grant.exempt !== undefined || spaceOf(grant) !== space) continue
@@ -136,7 +118,7 @@ export class Levels {
   }
 
   #addDown(set: Set<string>, policy: CompiledPolicy, space: Unit['space'], component: string): void {
-    for (const u of this.members(policy, space))
+    for (const u of this.#fleet.tally(policy, space).troubled)
       if (u.badComponents.has(component) || (u.health !== 'Healthy' && u.badComponents.size === 0)) set.add(u.id)
   }
 

@@ -3,6 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { MAX_GRANTS, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { boundedLabel } from '#runtime/metrics.ts'
 import { builtinPolicy } from './compile-policy.ts'
+import { grantsOf } from './ledger.ts'
 import { Levels, budgetLimit } from './levels.ts'
 import type { Decision, PermitDecision } from './plan.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -10,6 +11,12 @@ import type { Snapshot } from './snapshot.ts'
 export interface DefenderMetrics {
   decided(decision: PermitDecision): void
   observe(decision: Decision, ledger: LedgerSpec | undefined, snapshot: Snapshot): void
+}
+
+interface Observed {
+  readonly decision: Decision
+  readonly ledger: LedgerSpec | undefined
+  readonly snapshot: Snapshot
 }
 
 const BREAKER_STATES = ['Closed', 'HalfOpen', 'Open'] as const
@@ -23,11 +30,17 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     labelNames: ['verdict', 'gate'],
     registers,
   })
+  let last: Observed | undefined
   const permits = new Gauge({
     name: 'kubenode_permits',
     help: 'Open permits by phase.',
     labelNames: ['phase'],
     registers,
+    // The first of them: the others are set with it, when somebody looks, and not many times a second.
+    collect: () => {
+      if (last !== undefined) show(last)
+      last = undefined
+    },
   })
   const slots = new Gauge({
     name: 'kubenode_ledger_slots',
@@ -53,30 +66,33 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     help: 'Versions, configurations, kernels, racks and zones that are blamed for failures.',
     registers,
   })
+  function show({ decision, ledger, snapshot }: Observed): void {
+    for (const phase of ['Requested', 'Granted'])
+      permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)
+    const grants = grantsOf(ledger)
+    for (const state of ['Held', 'Orphaned']) slots.set({ state }, grants.filter((g) => g.state === state).length)
+    room.set(MAX_GRANTS - grants.length)
+    const levels = new Levels(snapshot.fleet, grants)
+    budget.reset()
+    const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')
+    for (const policy of enforced.length > 0 ? enforced : [builtinPolicy])
+      for (const { max, of, per } of policy.spec.budgets ?? []) {
+        if (per !== 'cluster') continue
+        const used = levels.set(policy, of, per, 'machines', '').size
+        const left = budgetLimit(max, levels.total(policy, per, 'machines', '')) - used
+        budget.set({ policy: label(policy.name), of }, Math.max(0, left))
+      }
+    blames.set(ledger?.blames?.length ?? 0)
+    breaker.reset()
+    for (const { policy, state } of ledger?.breakers ?? [])
+      breaker.set({ policy: label(policy) }, BREAKER_STATES.indexOf(state))
+  }
   return {
     decided: ({ targets }) => {
       for (const { verdict } of targets) verdicts.inc({ verdict: verdict.verdict, gate: verdict.gate })
     },
     observe: (decision, ledger, snapshot) => {
-      for (const phase of ['Requested', 'Granted'])
-        permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)
-      const grants = ledger?.grants ?? []
-      for (const state of ['Held', 'Orphaned']) slots.set({ state }, grants.filter((g) => g.state === state).length)
-      room.set(MAX_GRANTS - grants.length)
-      const levels = new Levels(snapshot.fleet, grants)
-      budget.reset()
-      const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')
-      for (const policy of enforced.length > 0 ? enforced : [builtinPolicy])
-        for (const { max, of, per } of policy.spec.budgets ?? []) {
-          if (per !== 'cluster') continue
-          const used = levels.set(policy, of, per, 'machines', '').size
-          const left = budgetLimit(max, levels.total(policy, per, 'machines', '')) - used
-          budget.set({ policy: label(policy.name), of }, Math.max(0, left))
-        }
-      blames.set(ledger?.blames?.length ?? 0)
-      breaker.reset()
-      for (const { policy, state } of ledger?.breakers ?? [])
-        breaker.set({ policy: label(policy) }, BREAKER_STATES.indexOf(state))
+      last = { decision, ledger, snapshot }
     },
   }
 }

@@ -1,5 +1,5 @@
 // Makes the snapshot of one decision out of the caches, and asks the server where the caches alone may not be believed.
-import { LEDGER_NAME, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -10,10 +10,13 @@ import { BlameWatch } from './blame/watch.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
 import { clusterFacts } from './cluster-vocabulary.ts'
 import { type CompiledPolicy, compilePolicy } from './compile-policy.ts'
-import { type FleetView, type UnitMemo, fleetView } from './fleet.ts'
+import type { FleetView } from './fleet.ts'
+import { FleetWatch } from './fleet-watch.ts'
 import { GoneWatch } from './gone.ts'
 import { isInForce } from './holds.ts'
 import { LeaseWatch } from './lease-watch.ts'
+import { grantsOf } from './ledger.ts'
+import { PermitWatch } from './permit-watch.ts'
 import { QuietWatch } from './quiet.ts'
 import { RecoveryWatch } from './recovery.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -33,8 +36,8 @@ export class Observer {
   readonly #recoveries: RecoveryWatch
   readonly #blames: BlameWatch
   readonly #policies = new WeakMap<DefenderPolicy, CompiledPolicy>()
-  readonly #units: UnitMemo = new WeakMap() as UnitMemo
-  #fleet: FleetView | undefined
+  readonly #fleet: FleetWatch
+  readonly #permits = new PermitWatch()
 
   constructor(options: ObserverOptions) {
     this.#options = options
@@ -43,20 +46,28 @@ export class Observer {
     this.#quiet = new QuietWatch(options.client)
     this.#recoveries = new RecoveryWatch(options.client)
     this.#blames = new BlameWatch(options.clock)
+    this.#fleet = new FleetWatch(options.caches)
   }
 
-  /** A machine, Node or Cluster changed: the next snapshot looks at them again. */
-  fleetChanged(): void {
-    this.#fleet = undefined
+  /** Until the answer is called, what changes is noted, and told. */
+  listen({ permits, fleet }: { readonly permits: () => void; readonly fleet: () => void }): () => void {
+    const removePermits = this.#options.caches.permits.onChange((before, now) => {
+      this.#permits.put(before, now)
+      permits()
+    })
+    const removeFleet = this.#fleet.listen(fleet)
+    return () => {
+      removePermits()
+      removeFleet()
+    }
   }
 
   async observe(ledger: LedgerSpec | undefined): Promise<Snapshot> {
     const { caches, clock, cluster } = this.#options
-    const permits = caches.permits.list()
-    this.leases.observe(permits)
-    const fleet = this.#view()
-    const grants = ledger?.grants ?? []
-    const open = permits.filter(isOpen)
+    const open = this.#permits.open()
+    this.leases.observe(open)
+    const fleet = this.#fleet.now()
+    const grants = grantsOf(ledger)
     const policies = caches.policies
       .list()
       .map((p) => this.#compiled(p))
@@ -64,11 +75,10 @@ export class Observer {
     // Caches that are not complete miss everything: then there is nothing to ask the server about.
     const unknown = staleness(caches)
     if (unknown === undefined) {
-      const known = new Set(permits.map((p) => p.metadata.uid ?? ''))
       await this.#gone.observe(
         grants,
         open.flatMap((p) => p.spec.targets),
-        known,
+        (uid) => this.#permits.of(uid) !== undefined,
         fleet,
       )
       await this.#quiet.observe(
@@ -81,7 +91,8 @@ export class Observer {
       )
     }
     return {
-      permits,
+      permits: open,
+      permitOf: ({ permitUid }) => this.#permits.of(permitUid),
       policies,
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
@@ -96,25 +107,18 @@ export class Observer {
       isRecovery: (permit) => this.#recoveries.isRecovery(permit),
       isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
       // A cache that misses machines would make any group look small.
-      suspicions: unknown === undefined ? this.#blames.observe({ permits, grants, fleet, wall: clock.now() }) : [],
+      suspicions:
+        unknown === undefined
+          ? this.#blames.observe({ permits: () => caches.permits.list(), grants, fleet, wall: clock.now() })
+          : [],
       retried: retriedComponents(caches, clock.now()),
       rules: await ruleVerdicts(policies, fleet, grants.length, clock.now()),
     }
   }
 
-  /** The ledger as the server has it, for the first look; a swap reads it again. */
-  async readLedger(): Promise<LedgerSpec | undefined> {
-    const found = await this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
-    return found?.spec
-  }
-
-  #view(): FleetView {
-    const { machines, nodes, clusters } = this.#options.caches
-    this.#fleet ??= fleetView(
-      { machines: machines.list(), nodes: nodes.list(), clusters: clusters?.list() ?? [] },
-      this.#units,
-    )
-    return this.#fleet
+  /** The ledger as the server has it, for the first look; what comes of that is held against the server's again. */
+  readLedger(): Promise<DefenderLedger | undefined> {
+    return this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
   }
 
   #compiled(policy: DefenderPolicy): CompiledPolicy {
@@ -125,9 +129,6 @@ export class Observer {
     return compiled
   }
 }
-
-const isOpen = ({ status }: OperationPermit): boolean =>
-  status?.phase === undefined || status.phase === 'Requested' || status.phase === 'Granted'
 
 /** Looked up in the signed version itself; a version that is not here may disrupt. */
 function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches): boolean {

@@ -1,13 +1,13 @@
 // Decides everything that waits, from one snapshot and one ledger: the next ledger, and for each permit what its status shall say. Pure; equal input
 // gives equal output, in whatever order the permits come. What is granted here counts only once the ledger was swapped.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isPresent, latched } from './blame/latch.ts'
 import { breakerAt } from './breaker.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
-import type { Target, Unit } from './fleet.ts'
+import type { Target } from './fleet.ts'
 import { type GateVerdict, binding } from './gate.ts'
 import { askGates, auditorsOf, policiesFor } from './gates.ts'
 import { holdGate } from './gates/hold.ts'
@@ -16,10 +16,12 @@ import { targetGate } from './gates/target.ts'
 import { holdsOver } from './holds.ts'
 import { type Grant, WorkingLedger } from './ledger.ts'
 import { Levels } from './levels.ts'
+import { isOpen, phaseOf } from './permit-phase.ts'
 import type { Ground, Question } from './question.ts'
 import { deny, pass, wait } from './say.ts'
 import { advanceSlots } from './slots.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { Unit } from './unit.ts'
 
 export interface TargetDecision {
   readonly target: string
@@ -65,7 +67,7 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
     isPresent: (cohort) => isPresent(snapshot.fleet.units, cohort),
     retried: snapshot.retried,
   })
-  const open = snapshot.permits.filter(isOpen).toSorted(inTurn(snapshot))
+  const open = inTurn(snapshot, snapshot.permits.filter(isOpen))
   if (ledger.isNew) adoptSlots(ledger, open, snapshot)
   advanceSlots(ledger, new Levels(snapshot.fleet, ledger.grants()), snapshot)
   // Counted after what was freed: a slot that came back may be given again in the same swap.
@@ -76,26 +78,23 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
   return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
 }
 
-export const phaseOf = (permit: OperationPermit): PermitPhase => permit.status?.phase ?? 'Requested'
-
-const isOpen = (permit: OperationPermit): boolean => phaseOf(permit) === 'Requested' || phaseOf(permit) === 'Granted'
-
-/** Recoveries first, then who asked first; the UID decides between equals. */
-const inTurn = (snapshot: Snapshot) => {
-  const rank = (p: OperationPermit): readonly string[] => [
-    snapshot.isRecovery(p) ? '0' : '1',
-    p.metadata.creationTimestamp ?? '',
-    p.metadata.uid ?? '',
-  ]
-  return (a: OperationPermit, b: OperationPermit): number => compareTexts(rank(a), rank(b))
+/** The status says it already: a grant, which stays as it is until its result comes. Of a thousand that are at work only the news is told. */
+export function isSaid({ permit, phase, targets }: PermitDecision): boolean {
+  const { status } = permit
+  if (phase !== 'Granted' || status?.phase !== 'Granted') return false
+  return targets.every(({ target, verdict }) => verdict.verdict === 'Granted' && isGrantSaid(status, target))
 }
 
-function compareTexts(a: readonly string[], b: readonly string[]): number {
-  for (const [i, x] of a.entries()) {
-    const y = b[i] ?? ''
-    if (x !== y) return x < y ? -1 : 1
-  }
-  return 0
+const isGrantSaid = ({ verdicts }: PermitStatus, target: string): boolean =>
+  verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
+
+/** Recoveries first, then who asked first; the UID decides between equals. */
+function inTurn(snapshot: Snapshot, permits: readonly OperationPermit[]): readonly OperationPermit[] {
+  const ranked = permits.map((permit) => {
+    const { creationTimestamp = '', uid = '' } = permit.metadata
+    return { permit, rank: `${snapshot.isRecovery(permit) ? '0' : '1'} ${creationTimestamp} ${uid}` }
+  })
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0)).map((r) => r.permit)
 }
 
 /** A policy that is gone needs no breaker; an open one turns half open by time alone. */
@@ -124,8 +123,23 @@ function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
   const isRevoked = phase === 'Granted' && isRevocationWanted(permit, ground)
   const isExpired = phase === 'Granted' && ground.snapshot.leasesOver.has(permit.metadata.uid ?? '')
   const isEnding = isRevoked || isExpired || permit.metadata.deletionTimestamp !== undefined
+  const atWork = isEnding ? undefined : decisionAtWork(permit, ground.ledger)
+  if (atWork !== undefined) return atWork
   const targets = permit.spec.targets.map((target) => decideTarget(permit, target, ground, isEnding))
   return { permit, targets, phase: nextPhase(permit, targets, { isRevoked, isExpired }) }
+}
+
+/** Most permits of a burst: each target has its slot, knows it, and has no result yet. Nothing is to be decided about them. */
+function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitDecision | undefined {
+  const { status, spec, metadata } = permit
+  if (status?.phase !== 'Granted' || spec.results !== undefined) return undefined
+  const targets: TargetDecision[] = []
+  for (const { uid } of spec.targets) {
+    const slot = ledger.grantOf(uid, metadata.uid ?? '')
+    if (slot?.state !== 'Held' || !isGrantSaid(status, uid)) return undefined
+    targets.push({ target: uid, verdict: held(permit, slot), gates: [] })
+  }
+  return { permit, phase: 'Granted', targets }
 }
 
 /** A freeze takes back what was granted and is not done; a pause only keeps new work from beginning. */
@@ -248,10 +262,8 @@ function grantFor({ metadata, spec }: OperationPermit, target: Target, unit: Uni
     operations: spec.operations,
     state: 'Held',
     grantedAt: timestamp(now),
-    until: timestamp(now + spec.leaseSeconds * 1_000),
     ...known,
     ...(spec.component !== undefined && { component: spec.component.name }),
-    costFree: unit?.health === 'Unavailable',
   }
 }
 

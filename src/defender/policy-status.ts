@@ -6,6 +6,7 @@ import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { Decisions } from './decision-counts.ts'
 import type { FleetView } from './fleet.ts'
+import type { Unit } from './unit.ts'
 
 export type PolicyStatus = NonNullable<DefenderPolicy['status']>
 
@@ -41,7 +42,8 @@ export function policyStatus({
   const isSame =
     old?.observedGeneration === observedGeneration && old?.breaker === breaker && jsonEqual(old.conditions, conditions)
   if (isSame && !isWorthWriting(old.decisions ?? NO_DECISIONS, decisions, sinceMs)) return undefined
-  const targets = compiled.broken === undefined ? fleet.units.filter((u) => compiled.selects(u)).length : 0
+  const counted = (space: Unit['space']) => fleet.tally(compiled, space).total
+  const targets = compiled.broken === undefined ? counted('machines') + counted('clusters') : 0
   return { ...old, ...generation, targets, decisions, breaker, conditions }
 }
 

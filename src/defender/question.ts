@@ -1,7 +1,7 @@
 // What a gate is asked, and what it may look at.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
-import type { Unit } from './fleet.ts'
+import type { Unit } from './unit.ts'
 import type { WorkingLedger } from './ledger.ts'
 import type { Levels } from './levels.ts'
 import type { Snapshot } from './snapshot.ts'

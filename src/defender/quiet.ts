@@ -5,8 +5,9 @@ import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { type FleetView, type Unit, machineHealth } from './fleet.ts'
+import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
+import { type Unit, machineHealth } from './unit.ts'
 
 const NODE_LEASES = 'kube-node-lease'
 

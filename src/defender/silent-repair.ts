@@ -6,7 +6,8 @@ import { findCondition } from '#kube/conditions.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { REPAIRER } from './blame/failing.ts'
-import type { FleetView, Unit } from './fleet.ts'
+import type { FleetView } from './fleet.ts'
+import type { Unit } from './unit.ts'
 
 export type SilentRepair =
   | { readonly kind: 'Repair'; readonly seen: string }

@@ -14,10 +14,10 @@ const EVENTS: readonly SlotEvent[] = ['result', 'forget', 'settle', 'orphan']
 const ENDED: ReadonlySet<string> = new Set(['Expired', 'Revoked', 'Denied', 'Released'])
 
 export function advanceSlots(ledger: WorkingLedger, levels: Levels, snapshot: Snapshot): void {
-  const permits = new Map(snapshot.permits.map((p) => [p.metadata.uid ?? '', p]))
   for (const grant of ledger.grants()) {
-    const permit = permits.get(grant.permitUid)
+    const permit = snapshot.permitOf(grant)
     const facts = slotFacts(grant, permit, snapshot)
+    if (!Object.values(facts).includes(true)) continue
     for (const event of EVENTS) {
       const step = nextSlotState(grant.state, event, facts)
       if (!step.ok) continue
@@ -39,7 +39,7 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
         ? snapshot.gonePermits.has(grant.permitUid)
         : ENDED.has(permit.status?.phase ?? 'Requested')),
     // Where readings are missing nobody is quiet.
-    targetQuiet: snapshot.unknown === undefined && snapshot.isQuiet(grant),
+    targetQuiet: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isQuiet(grant),
     targetGone: snapshot.unknown === undefined && snapshot.goneTargets.has(grant.target),
   }
 }

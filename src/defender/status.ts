@@ -4,7 +4,8 @@ import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type WantedCondition, setCondition } from '#kube/conditions.ts'
 import type { GateVerdict } from './gate.ts'
-import { type PermitDecision, phaseOf } from './plan.ts'
+import { phaseOf } from './permit-phase.ts'
+import type { PermitDecision } from './plan.ts'
 
 type Verdict = NonNullable<PermitStatus['verdicts']>[number]
 

@@ -37,7 +37,7 @@ const grant =
 function setup(faults: FaultPort = {}) {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), faults, bookmarkEveryMs: 0 })
-  const swap = async (id: string, over: Partial<SwapOptions & { most: number }> = {}) => {
+  const swap = async (id: string, over: Partial<SwapOptions<Ledger> & { most: number }> = {}) => {
     const client = fake.client({ actor: id })
     const { most, ...options } = over
     return compareAndSwap(client, type, KEY, grant(id, most), { clock, random: seededRandom(id.length), ...options })
@@ -63,6 +63,36 @@ describe('compareAndSwap', () => {
     expect(granted()).toEqual(swapped.toSorted())
     expect(swaps.every((s) => s.kind === 'Swapped' || s.kind === 'Lost')).toBe(true)
     expect(swapped.length).toBeGreaterThan(0)
+  })
+
+  test('what is held is written over without being read, and read where it is not the newest any more', async () => {
+    const { fake, swap, run, granted } = setup()
+    const verbs: string[] = []
+    fake.faults = {
+      call: ({ verb }) => {
+        verbs.push(verb)
+        return undefined
+      },
+    }
+    const first = await run(swap('a'))
+    const held = first.kind === 'Swapped' ? first.object : undefined
+    verbs.length = 0
+    expect(await run(swap('b', { held }))).toMatchObject({ kind: 'Swapped', wrote: true })
+    expect(verbs).toEqual(['update'])
+    expect(await run(swap('c', { held }))).toMatchObject({ kind: 'Swapped', wrote: true })
+    expect(verbs).toEqual(['update', 'update', 'get', 'update'])
+    expect(granted()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('nothing is concluded from what is held: neither that all is well nor that it must not be', async () => {
+    const { fake, swap, run, granted } = setup()
+    const first = await run(swap('a'))
+    const held = first.kind === 'Swapped' ? first.object : undefined
+    fake.poke(type, KEY, { data: { a: null } })
+    expect(await run(swap('a', { held }))).toMatchObject({ kind: 'Swapped', wrote: true })
+    fake.poke(type, KEY, { data: { a: null } })
+    expect(await run(swap('b', { held, most: 1 }))).toMatchObject({ kind: 'Swapped', wrote: true })
+    expect(granted()).toEqual(['b'])
   })
 
   test('a limit holds however many ask at once', async () => {

@@ -1,5 +1,6 @@
 // Changes one object only from a state that was looked at: read, decide, write over exactly that version, a bounded number of times.
-// After a lost reply it reads again, so `mutate` must recognise its own earlier change and answer `Keep`.
+// After a lost reply it reads again, so `mutate` must recognise its own earlier change and answer `Keep`. Whoever holds the version that it wrote last may
+// write over that without reading: where it is not the server's any more, the write is refused and everything begins with a read.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient, WriteOptions } from '#kube/client.ts'
@@ -28,12 +29,14 @@ export interface Unwritten {
   readonly mayHaveApplied: boolean
 }
 
-export interface SwapOptions extends WriteOptions {
+export interface SwapOptions<T extends KubeObject = KubeObject> extends WriteOptions {
   readonly clock: Clock
   readonly random: Random
   /** Asked right before each write, such as `leader.isLeader`. */
   readonly mayWrite?: () => boolean
   readonly attempts?: number
+  /** What the first attempt may write over. Nothing else is ever concluded from it: that all is well is told only of what was read. */
+  readonly held?: T | undefined
 }
 
 /** With one writer by design a conflict is rare; eight tries outlast a burst of holds and approvals, and still end within a second. */
@@ -45,10 +48,12 @@ export async function compareAndSwap<T extends KubeObject>(
   type: ResourceType<T>,
   key: ObjectKey,
   mutate: (current: T | undefined) => Mutation<T>,
-  { clock, random, mayWrite = () => true, attempts = DEFAULT_ATTEMPTS, ...write }: SwapOptions,
+  { clock, random, mayWrite = () => true, attempts = DEFAULT_ATTEMPTS, held, ...write }: SwapOptions<T>,
 ): Promise<Swap<T>> {
   let reason = 'no attempt was made'
-  let mayHaveApplied = false
+  const first = mayWrite() ? await overHeld(client, type, held, mutate, write) : undefined
+  if (first?.kind === 'Applied') return { kind: 'Swapped', object: first.object, wrote: true }
+  let mayHaveApplied = first?.kind === 'Unknown'
   const refused = (why: string): Swap<T> => ({ kind: 'Refused', reason: why, mayHaveApplied })
   for (let attempt = 0; attempt < attempts; attempt++) {
     if (attempt > 0) await clock.sleep(backoffDelay(BETWEEN_TRIES, attempt - 1, random), write.signal)
@@ -71,6 +76,19 @@ export async function compareAndSwap<T extends KubeObject>(
     mayHaveApplied ||= outcome.kind === 'Unknown'
   }
   return { kind: 'Lost', reason, mayHaveApplied }
+}
+
+/** Undefined where there is nothing that could be written over. */
+function overHeld<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  held: T | undefined,
+  mutate: (current: T | undefined) => Mutation<T>,
+  write: WriteOptions,
+): Promise<WriteOutcome<T>> | undefined {
+  if (held?.metadata.uid === undefined || held.metadata.resourceVersion === undefined) return undefined
+  const mutation = mutate(held)
+  return mutation.kind === 'Write' ? writeOver(client, type, held, mutation.object, write) : undefined
 }
 
 /** A server that is busy says no for now; any other denial stays one. */

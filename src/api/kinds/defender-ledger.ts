@@ -1,5 +1,5 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
-import { bool, choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
+import { choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
 import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
@@ -19,14 +19,17 @@ const grant = obj('One target that may be disrupted now, or whose end nobody saw
   namespace: optional(str('Namespace of the target, where its kind has one.', { max: 63 })),
   name: objectName('Name of the target.'),
   operations: setOf('What was granted.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
-  state: choice('Held until a result comes; Orphaned when the lease ended first.', ['Held', 'Orphaned']),
+  state: optional(
+    choice('Held until a result comes, which is what it is without a word; Orphaned when the lease ended first.', [
+      'Held',
+      'Orphaned',
+    ]),
+  ),
   grantedAt: time('When it was granted.'),
-  until: time('When the lease runs out unless it is renewed.'),
   zone: optional(labelValue('Zone, as the Defender saw it.')),
   rack: optional(labelValue('Rack, as the Defender saw it.')),
   pool: optional(labelValue('Pool, as the Defender saw it.')),
   component: optional(componentName('The component that is touched.')),
-  costFree: fallback(bool('The target counted as unavailable before; it costs nothing in such budgets.'), false),
   exempt: optional(
     choice('Recorded only; it counts in no budget and no rate: nothing is disrupted.', ['NoDisruption']),
   ),
@@ -145,9 +148,7 @@ export const defenderLedger = defineKind({
           kind: 'Machine',
           name: 'prod-1-worker-0007',
           operations: ['SwitchComponent'],
-          state: 'Held',
           grantedAt: '2026-01-31T12:00:00Z',
-          until: '2026-01-31T12:02:00Z',
           zone: 'zone-a',
         },
       ],

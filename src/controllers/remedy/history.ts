@@ -51,7 +51,6 @@ export function untilOneLeaves(jobs: readonly RemedyOperationJob[], windowMs: nu
 }
 
 export interface Tally {
-  readonly jobs: readonly RemedyOperationJob[]
   readonly open: number
   readonly lastHour: number
   readonly lastDay: number
@@ -59,40 +58,134 @@ export interface Tally {
   readonly dayLeavesInMs: number | undefined
 }
 
-/** The jobs of one look, sorted once and counted once, however many nodes ask. */
-export class History {
-  readonly #now: number
-  readonly #byNode: ReadonlyMap<string, readonly RemedyOperationJob[]>
-  readonly #byRule: ReadonlyMap<string, readonly RemedyOperationJob[]>
-  readonly #tallies = new Map<string, Tally>()
+/** Holds until something is another, a job leaves a window, or a clock was set back. */
+interface Counted extends Pick<Tally, 'open' | 'lastHour' | 'lastDay'> {
+  readonly at: number
+  readonly hourLeavesAt: number | undefined
+  readonly dayLeavesAt: number | undefined
+}
 
-  constructor(jobs: readonly RemedyOperationJob[], now: number) {
-    this.#now = now
-    this.#byNode = Map.groupBy(jobs, (j) => j.spec.node.uid)
-    this.#byRule = Map.groupBy(jobs, (j) => sortOf(ruleOf(j), j.spec.dryRun))
+interface OfRule {
+  readonly jobs: Map<string, RemedyOperationJob>
+  counted?: Counted | undefined
+}
+
+/** Books by the list that they gave out: whoever looks at that very list need not sort it again. */
+const BEHIND = new WeakMap<readonly RemedyOperationJob[], JobBook>()
+
+/** All jobs, by node and by rule. One that changes costs one, not a day full of them. */
+export class JobBook {
+  readonly #jobs = new Map<string, RemedyOperationJob>()
+  readonly #byNode = new Map<string, Map<string, RemedyOperationJob>>()
+  readonly #byRule = new Map<string, OfRule>()
+  #list: readonly RemedyOperationJob[] | undefined
+
+  static of(jobs: readonly RemedyOperationJob[]): JobBook {
+    const known = BEHIND.get(jobs)
+    if (known !== undefined) return known
+    const book = new JobBook()
+    for (const [n, job] of jobs.entries()) book.put(String(n), job)
+    return book
+  }
+
+  /** `job` undefined: it is gone. */
+  put(name: string, job: RemedyOperationJob | undefined): void {
+    const before = this.#jobs.get(name)
+    if (before === job) return
+    if (before !== undefined) this.#drop(name, before)
+    this.#list = undefined
+    if (job === undefined) return
+    this.#jobs.set(name, job)
+    const ofNode = this.#byNode.get(job.spec.node.uid) ?? new Map<string, RemedyOperationJob>()
+    this.#byNode.set(job.spec.node.uid, ofNode.set(name, job))
+    const sort = sortOf(ruleOf(job), job.spec.dryRun)
+    const ofRule = this.#byRule.get(sort) ?? { jobs: new Map<string, RemedyOperationJob>() }
+    this.#byRule.set(sort, ofRule)
+    ofRule.jobs.set(name, job)
+    ofRule.counted = undefined
+  }
+
+  /** The same one until something changes. */
+  list(): readonly RemedyOperationJob[] {
+    if (this.#list === undefined) {
+      this.#list = [...this.#jobs.values()]
+      BEHIND.set(this.#list, this)
+    }
+    return this.#list
   }
 
   ofNode(uid: string): readonly RemedyOperationJob[] {
-    return this.#byNode.get(uid) ?? []
+    return [...(this.#byNode.get(uid)?.values() ?? [])]
+  }
+
+  ofRule(rule: string, dryRun: boolean, now: number): Tally {
+    const ofRule = this.#byRule.get(sortOf(rule, dryRun))
+    if (ofRule === undefined) return NONE
+    if (ofRule.counted === undefined || !stillHolds(ofRule.counted, now))
+      ofRule.counted = countedAt([...ofRule.jobs.values()], now)
+    const { open, lastHour, lastDay, hourLeavesAt, dayLeavesAt } = ofRule.counted
+    const inMs = (at: number | undefined) => (at === undefined ? undefined : at - now)
+    return { open, lastHour, lastDay, hourLeavesInMs: inMs(hourLeavesAt), dayLeavesInMs: inMs(dayLeavesAt) }
+  }
+
+  #drop(name: string, job: RemedyOperationJob): void {
+    const sort = sortOf(ruleOf(job), job.spec.dryRun)
+    this.#jobs.delete(name)
+    remove(this.#byNode, job.spec.node.uid, this.#byNode.get(job.spec.node.uid), name)
+    const ofRule = this.#byRule.get(sort)
+    if (ofRule !== undefined) ofRule.counted = undefined
+    remove(this.#byRule, sort, ofRule?.jobs, name)
+  }
+}
+
+function remove(
+  all: Map<string, unknown>,
+  key: string,
+  jobs: Map<string, RemedyOperationJob> | undefined,
+  name: string,
+) {
+  jobs?.delete(name)
+  if (jobs?.size === 0) all.delete(key)
+}
+
+const NONE: Tally = { open: 0, lastHour: 0, lastDay: 0, hourLeavesInMs: undefined, dayLeavesInMs: undefined }
+
+function countedAt(jobs: readonly RemedyOperationJob[], now: number): Counted {
+  const leavesAt = (windowMs: number) => {
+    const ms = untilOneLeaves(jobs, windowMs, now)
+    return ms === undefined ? undefined : now + ms
+  }
+  return {
+    at: now,
+    open: jobs.filter(isOpen).length,
+    lastHour: countRepairs(jobs, HOUR_MS, now),
+    lastDay: countRepairs(jobs, DAY_MS, now),
+    hourLeavesAt: leavesAt(HOUR_MS),
+    dayLeavesAt: leavesAt(DAY_MS),
+  }
+}
+
+const stillHolds = ({ at, hourLeavesAt = Infinity, dayLeavesAt = Infinity }: Counted, now: number): boolean =>
+  at <= now && now < Math.min(hourLeavesAt, dayLeavesAt)
+
+const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`
+
+/** The jobs of one look, as of one time. */
+export class History {
+  readonly #book: JobBook
+  readonly #now: number
+
+  constructor(jobs: readonly RemedyOperationJob[], now: number) {
+    this.#book = JobBook.of(jobs)
+    this.#now = now
+  }
+
+  ofNode(uid: string): readonly RemedyOperationJob[] {
+    return this.#book.ofNode(uid)
   }
 
   /** Of repairs, or of dry runs. */
   ofRule(rule: string, dryRun: boolean): Tally {
-    const sort = sortOf(rule, dryRun)
-    const known = this.#tallies.get(sort)
-    if (known !== undefined) return known
-    const jobs = this.#byRule.get(sort) ?? []
-    const tally = {
-      jobs,
-      open: jobs.filter(isOpen).length,
-      lastHour: countRepairs(jobs, HOUR_MS, this.#now),
-      lastDay: countRepairs(jobs, DAY_MS, this.#now),
-      hourLeavesInMs: untilOneLeaves(jobs, HOUR_MS, this.#now),
-      dayLeavesInMs: untilOneLeaves(jobs, DAY_MS, this.#now),
-    }
-    this.#tallies.set(sort, tally)
-    return tally
+    return this.#book.ofRule(rule, dryRun, this.#now)
   }
 }
-
-const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`

@@ -2,6 +2,7 @@
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient, ListPage } from '#kube/client.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
+import { JobBook } from './history.ts'
 
 /** Jobs a page. */
 const PAGE = 500
@@ -25,16 +26,16 @@ const nameOf = ({ metadata }: RemedyOperationJob): string => metadata.name ?? ''
 
 export class JobLedger {
   readonly #cache: SharedInformer<RemedyOperationJob>
-  /** What the cache does not show yet. What it shows may be older, never less: an open job that has ended meanwhile only makes us wait. */
-  readonly #ahead = new Map<string, RemedyOperationJob>()
+  /** What the cache shows, and what it does not show yet. That may be older, never less: an open job that has ended meanwhile only makes us wait. */
+  readonly #book = new JobBook()
   /** Others may have made jobs before this term began, and a write of ours whose answer was lost may have been done. */
   #isSure = false
 
   constructor(cache: SharedInformer<RemedyOperationJob>) {
     this.#cache = cache
     cache.onChange((before, now) => {
-      const name = nameOf(now ?? before ?? ({ metadata: {} } as RemedyOperationJob))
-      this.#ahead.delete(name)
+      const name = (now ?? before)?.metadata.name ?? ''
+      this.#book.put(name, cache.get(name))
     })
   }
 
@@ -44,14 +45,12 @@ export class JobLedger {
   }
 
   list(): readonly RemedyOperationJob[] {
-    const shown = this.#cache.list()
-    if (this.#ahead.size === 0) return shown
-    return [...shown, ...[...this.#ahead.values()].filter((j) => this.#cache.get(nameOf(j)) === undefined)]
+    return this.#book.list()
   }
 
   /** All jobs of the server. */
   noteRead(jobs: readonly RemedyOperationJob[]): void {
-    for (const job of jobs) if (this.#cache.get(nameOf(job)) === undefined) this.#ahead.set(nameOf(job), job)
+    for (const job of jobs) if (this.#cache.get(nameOf(job)) === undefined) this.#book.put(nameOf(job), job)
     this.#isSure = true
   }
 
@@ -59,7 +58,7 @@ export class JobLedger {
   noteMade(name: string, job: RemedyOperationJob | undefined): void {
     if (this.#cache.get(name) !== undefined) return
     if (job === undefined) this.noteDoubt()
-    else this.#ahead.set(name, job)
+    else this.#book.put(name, job)
   }
 
   noteDoubt(): void {

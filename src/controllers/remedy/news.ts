@@ -1,4 +1,5 @@
 // Whether a change of a Node or a Machine can change what a rule says about it: ten thousand heartbeats must not each mean a look at everything.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
@@ -15,4 +16,17 @@ export function isNews(before: Reported | undefined, now: Reported | undefined):
 function essence({ metadata: { uid, labels, annotations, deletionTimestamp }, spec, status }: Reported): unknown {
   const conditions = status?.conditions?.map((c) => ({ ...c, lastHeartbeatTime: undefined }))
   return { uid, labels, annotations, deletionTimestamp, spec, status: { ...status, conditions } }
+}
+
+/** Of what a repair goes through only its beginning, its end and what people say of it lead to other decisions here. */
+export function isNewsOfJob(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): boolean {
+  if (before === undefined || now === undefined) return true
+  return !jsonEqual(essenceOfJob(before), essenceOfJob(now))
+}
+
+function essenceOfJob({ metadata, spec, status }: RemedyOperationJob): unknown {
+  const { uid, annotations, deletionTimestamp } = metadata
+  const { phase, outcome, startedAt, finishedAt } = status ?? {}
+  const part = phase === 'Running' || phase === 'Verifying' ? 'AtWork' : phase === 'Done' ? 'Done' : 'Waiting'
+  return { uid, annotations, deletionTimestamp, spec, part, outcome, startedAt, finishedAt }
 }

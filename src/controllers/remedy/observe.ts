@@ -13,7 +13,7 @@ import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { History } from './history.ts'
 import { JobLedger } from './job-ledger.ts'
-import { isNews } from './news.ts'
+import { isNews, isNewsOfJob } from './news.ts'
 import { needsOf } from './rule-needs.ts'
 import type { Seen } from './seen.ts'
 import { VerdictBook } from './verdict-book.ts'
@@ -67,6 +67,7 @@ export class Observer {
       (before, now) => void (isNews(before, now) && mark(before?.status?.nodeRef?.name, now?.status?.nodeRef?.name)),
     )
     jobs.onChange((before, now) => {
+      if (!isNewsOfJob(before, now)) return
       const name = (now ?? before)?.spec.node.name
       if (name !== undefined) this.#worked.add(name)
       wake()

@@ -2,6 +2,7 @@
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
+import { Pace } from '#runtime/pace.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import { freshJobs } from './job-ledger.ts'
@@ -44,10 +45,12 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     backoff: BACKOFF,
   })
 
+  const pace = new Pace(clock)
+
   async function reconcile(_key: string, { signal, log: line }: ReconcileContext): Promise<Outcome> {
     let decided
     try {
-      decided = await decide(signal)
+      decided = await pace.run(() => decide(signal), signal)
     } catch (error) {
       const ms = blindFor(error)
       if (ms === undefined) throw error

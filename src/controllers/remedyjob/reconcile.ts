@@ -17,7 +17,7 @@ import { act } from './act.ts'
 import { BY_MACHINE, BY_NODE, BY_RULE, cachesOf } from './caches.ts'
 import type { JobTools } from './do-step.ts'
 import type { JobAction, JobPlan, StepResult } from './moves.ts'
-import { Observer } from './observe.ts'
+import { GATHER_MS, Observer } from './observe.ts'
 import { plan } from './plan.ts'
 import { type JobStatus, type JobStep, type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
 import { type Went, ownStatus, statusOf, withStatus } from './status.ts'
@@ -74,7 +74,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
       if (failure !== undefined) return retry(failure)
       if (written.kind === 'Failed') return retry(written.error)
       const goesOn = went.result !== undefined && went.result.went.outcome === undefined
-      if (written.kind === 'Same' || goesOn || !seen.isFresh || isAtRest(last)) return doneOrAfter(againMs(last, went))
+      if (written.kind === 'Same' || goesOn || !seen.isFresh || isAtRest(last))
+        return doneOrAfter(againMs(seen, last, went))
       if (turn >= MOST_TURNS || clock.monotonic() - readAt > FRESH_MS) return requeueAfter(0)
       const next = await observer.goOn(seen, written.job, signal)
       decided = { seen: next, planned: parts.plan(next, clock.now()) }
@@ -166,7 +167,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     allKeys: () => caches.jobs.list().map(nameOf),
   })
   const wake = (jobs: readonly RemedyOperationJob[]) => {
-    for (const job of jobs) controller.enqueue(nameOf(job))
+    for (const job of jobs) controller.enqueue(nameOf(job), { urgent: phaseOf(job) === 'Pending' })
   }
   const isAlive = (job: RemedyOperationJob) => phaseOf(job) !== 'Done'
   const concerns = (node: Node | undefined) => (job: RemedyOperationJob) =>
@@ -217,8 +218,13 @@ function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
 
-const againMs = ({ requeueAfter: ms, needsFresh }: JobPlan, { result }: Went): number | undefined => {
+const isBeginning = ({ job }: Seen): boolean => phaseOf(job) === 'Pending' || phaseOf(job) === 'AwaitingPermit'
+
+const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: Went): number | undefined => {
   if (needsFresh === true) return 0
+  // A thousand that ripen are looked at once each, when they are ripe. What happens meanwhile wakes them anyway.
+  const isRipening = requeueAfter !== undefined && !seen.isRipe && isBeginning(seen)
+  const ms = isRipening ? Math.max(requeueAfter, GATHER_MS) : requeueAfter
   const sooner = result?.went.againMs
   return sooner === undefined ? ms : Math.min(ms ?? sooner, sooner)
 }

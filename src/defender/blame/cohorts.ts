@@ -2,7 +2,7 @@
 // are the doing of what is common, not of the nodes.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
-import type { Unit } from '../fleet.ts'
+import type { Unit } from '../unit.ts'
 
 export const COHORT_KINDS = ['Component', 'Config', 'Kernel', 'Rack', 'Zone'] as const
 export type CohortKind = (typeof COHORT_KINDS)[number]

@@ -3,8 +3,10 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { FleetView, Unit } from '../fleet.ts'
+import type { FleetView } from '../fleet.ts'
 import type { Grant } from '../ledger.ts'
+import { EVERYTHING } from '../tally.ts'
+import type { Unit } from '../unit.ts'
 
 /** Repairs of one cause come within this time of each other: the detectors' periods, hold-downs and the batches of a rollout together. */
 export const REMEMBERED_MS = 30 * 60_000
@@ -15,7 +17,8 @@ export const REPAIRER = 'RemedyOperationJob'
 const SERVING: ReadonlySet<string> = new Set(['Ready', 'Updating'])
 
 export interface FailingSeen {
-  readonly permits: readonly OperationPermit[]
+  /** Also those that ended. */
+  readonly permits: () => readonly OperationPermit[]
   readonly grants: readonly Grant[]
   readonly fleet: FleetView
   /** Wall clock of the API server, which stamped the permits. */
@@ -25,7 +28,7 @@ export interface FailingSeen {
 /** Ids of the units. A request from the future is of now. */
 export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<string> {
   const failing = new Set<string>()
-  for (const { metadata, spec, status } of permits) {
+  for (const { metadata, spec, status } of permits()) {
     if (spec.requester.kind !== REPAIRER) continue
     const isOpen = status?.phase === undefined || status.phase === 'Requested' || status.phase === 'Granted'
     if (!isOpen && wall - Date.parse(metadata.creationTimestamp ?? '') > REMEMBERED_MS) continue
@@ -35,7 +38,8 @@ export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): Rea
     }
   }
   const granted = new Set(grants.map((g) => g.target))
-  for (const unit of fleet.units) if (isDownByItself(unit, granted)) failing.add(unit.id)
+  for (const unit of fleet.tally(EVERYTHING, 'machines').troubled)
+    if (isDownByItself(unit, granted)) failing.add(unit.id)
   return failing
 }
 

@@ -1,6 +1,6 @@
 // Which cohorts the failures gather in. Pure, and careful: a cohort is suspected only when chance hardly explains it and its members fail far more
 // often than the rest. One cohort is named for the same failures, the likeliest.
-import type { Unit } from '../fleet.ts'
+import type { Unit } from '../unit.ts'
 import { COHORT_KINDS, type Cohort, cohortKey, cohortsOf } from './cohorts.ts'
 import { chanceOf } from './significance.ts'
 

@@ -1,6 +1,5 @@
 // Keeps the last suspicions: they are asked again only when other machines fail, or the fleet is another, and not in each of many decisions a second.
 import type { Clock } from '#lib/clock.ts'
-import type { FleetView } from '../fleet.ts'
 import { type FailingSeen, failingUnits } from './failing.ts'
 import { type Suspicion, suspicions } from './suspicion.ts'
 
@@ -9,7 +8,7 @@ const AT_MOST_EVERY_MS = 1_000
 
 export class BlameWatch {
   readonly #clock: Clock
-  #last: { readonly fleet: FleetView; readonly failing: ReadonlySet<string>; readonly at: number } | undefined
+  #last: { readonly version: number; readonly failing: ReadonlySet<string>; readonly at: number } | undefined
   #suspicions: readonly Suspicion[] = []
 
   constructor(clock: Clock) {
@@ -22,8 +21,9 @@ export class BlameWatch {
     // Before anything is gone through: decisions come many a second.
     if (last !== undefined && at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
     const failing = failingUnits(seen)
-    if (last !== undefined && last.fleet === seen.fleet && sameSets(last.failing, failing)) return this.#suspicions
-    this.#last = { fleet: seen.fleet, failing, at }
+    if (last !== undefined && last.version === seen.fleet.version && sameSets(last.failing, failing))
+      return this.#suspicions
+    this.#last = { version: seen.fleet.version, failing, at }
     this.#suspicions = suspicions(seen.fleet.units, (u) => failing.has(u.id))
     return this.#suspicions
   }

@@ -28,7 +28,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
   const floors = policies.flatMap((policy) => {
     const floor = policy.spec.healthFloor
     if (floor === undefined) return []
-    const total = levels.members(policy, unit.space).length
+    const total = levels.members(policy, unit.space)
     const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
     if (unit.health === 'Unavailable')
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: 'it is down already' })]

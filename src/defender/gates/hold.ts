@@ -1,9 +1,9 @@
 // What people hold: a freeze, a pause, an abort.
-import { conditionStatus } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOver } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
 import { wait } from '../say.ts'
+import { conditionStatus } from '../unit.ts'
 
 export function holdGate(
   { permit, unit }: Pick<Question, 'permit' | 'unit'>,

@@ -7,7 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { compareAndSwap, type Mutation } from '#runtime/compare-and-swap.ts'
 import { staleness, type Caches } from '../caches.ts'
 import type { DefenderTime } from '../defender-time.ts'
-import { asOfMs } from '../ledger.ts'
+import { asOfMs, storedLedger } from '../ledger.ts'
 import { guardedKind } from './guarded-kinds.ts'
 import { type DeletionVerdict, planDeletion } from './plan.ts'
 
@@ -58,7 +58,7 @@ export const createGuard =
       })
       if (verdict.kind === 'Held') return { kind: 'Refuse', reason: verdict.why }
       if (verdict.ledger === undefined || current === undefined || isDryRun) return { kind: 'Keep' }
-      return { kind: 'Write', object: { ...current, spec: verdict.ledger } }
+      return { kind: 'Write', object: { ...current, spec: storedLedger(verdict.ledger) } }
     }
     const swap = await compareAndSwap(client, defenderLedger, { name: LEDGER_NAME }, mutate, {
       clock,

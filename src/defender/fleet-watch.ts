@@ -1,0 +1,49 @@
+// Keeps the fleet equal to the caches: notes which objects changed, and looks at those alone before the next decision.
+import type { Caches } from './caches.ts'
+import { Fleet, type FleetView, clusterKey } from './fleet.ts'
+
+export class FleetWatch {
+  readonly #caches: Caches
+  readonly #fleet = new Fleet()
+  readonly #machines = new Set<string>()
+  readonly #nodes = new Set<string>()
+  readonly #clusters = new Map<string, { readonly name: string; readonly namespace?: string }>()
+
+  constructor(caches: Caches) {
+    this.#caches = caches
+  }
+
+  /** All that is cached already is told first. */
+  listen(changed: () => void): () => void {
+    const { machines, nodes, clusters } = this.#caches
+    const removers = [
+      machines.onChange((before, now) => {
+        this.#machines.add((now ?? before)?.metadata.name ?? '')
+        changed()
+      }),
+      nodes.onChange((before, now) => {
+        this.#nodes.add((now ?? before)?.metadata.name ?? '')
+        changed()
+      }),
+      clusters?.onChange((before, now) => {
+        const { name = '', namespace } = (now ?? before)?.metadata ?? {}
+        const key = { name, ...(namespace !== undefined && { namespace }) }
+        this.#clusters.set(clusterKey(key), key)
+        changed()
+      }),
+    ]
+    return () => removers.forEach((remove) => remove?.())
+  }
+
+  /** Stays as it is until this is called again. */
+  now(): FleetView {
+    const { machines, nodes, clusters } = this.#caches
+    for (const name of this.#nodes) this.#fleet.putNode(name, nodes.get(name))
+    for (const name of this.#machines) this.#fleet.putMachine(name, machines.get(name))
+    for (const [text, key] of this.#clusters) this.#fleet.putCluster(text, clusters?.get(key))
+    this.#nodes.clear()
+    this.#machines.clear()
+    this.#clusters.clear()
+    return this.#fleet
+  }
+}

@@ -1,0 +1,28 @@
+// The permits by what is asked of them in each decision: those that are open, and the one behind a slot. Those that ended are kept for a day, and are many more.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { isOpen } from './permit-phase.ts'
+
+export class PermitWatch {
+  readonly #byUid = new Map<string, OperationPermit>()
+  readonly #open = new Map<string, OperationPermit>()
+
+  put(before: OperationPermit | undefined, now: OperationPermit | undefined): void {
+    const [uidBefore, uid] = [before?.metadata.uid ?? '', now?.metadata.uid ?? '']
+    if (uidBefore !== uid) {
+      this.#byUid.delete(uidBefore)
+      this.#open.delete(uidBefore)
+    }
+    if (now === undefined) return
+    this.#byUid.set(uid, now)
+    if (isOpen(now)) this.#open.set(uid, now)
+    else this.#open.delete(uid)
+  }
+
+  open(): readonly OperationPermit[] {
+    return [...this.#open.values()]
+  }
+
+  of(uid: string): OperationPermit | undefined {
+    return this.#byUid.get(uid)
+  }
+}

@@ -1,0 +1,77 @@
+// What is counted of the units that a policy selects: how many there are, by place, and which of them are in trouble. Kept as units change, so that a
+// decision among ten thousand costs what is in trouble, and not all that is well.
+import type { Unit } from './unit.ts'
+
+export type Place = 'zone' | 'rack' | 'pool'
+
+/** Whoever counts, such as a policy; told apart by identity. */
+export interface Selecting {
+  selects(unit: Unit): boolean
+}
+
+export const EVERYTHING: Selecting = { selects: () => true }
+
+export interface Tally {
+  readonly total: number
+  /** Nobody hears of them. */
+  readonly silent: number
+  /** Not healthy, or with a component that does not work. */
+  readonly troubled: ReadonlySet<Unit>
+  countIn(place: Place, domain: string): number
+}
+
+class Counts implements Tally {
+  total = 0
+  silent = 0
+  readonly troubled = new Set<Unit>()
+  readonly #places: Readonly<Record<Place, Map<string, number>>> = { zone: new Map(), rack: new Map(), pool: new Map() }
+
+  countIn(place: Place, domain: string): number {
+    return this.#places[place].get(domain) ?? 0
+  }
+
+  add(unit: Unit, by: 1 | -1): void {
+    this.total += by
+    if (unit.isSilent) this.silent += by
+    if (by < 0) this.troubled.delete(unit)
+    else if (unit.health !== 'Healthy' || unit.badComponents.size > 0) this.troubled.add(unit)
+    for (const place of ['zone', 'rack', 'pool'] as const) {
+      const counts = this.#places[place]
+      const count = (counts.get(unit[place]) ?? 0) + by
+      if (count === 0) counts.delete(unit[place])
+      else counts.set(unit[place], count)
+    }
+  }
+}
+
+type BySpace = Readonly<Record<Unit['space'], Counts>>
+
+/** Policies that are counted at the same time; the kind of the ledger allows as many breakers. The oldest gives way, and is counted anew when it is asked for again. */
+const MOST_COUNTED = 80
+
+export class Tallies {
+  readonly #counted = new Map<Selecting, BySpace>()
+
+  of(selecting: Selecting, space: Unit['space'], units: () => Iterable<Unit>): Tally {
+    const known = this.#counted.get(selecting)
+    if (known !== undefined) return known[space]
+    const counts = countsOf(selecting, units())
+    this.#counted.set(selecting, counts)
+    const [oldest] = this.#counted.keys()
+    if (this.#counted.size > MOST_COUNTED && oldest !== undefined) this.#counted.delete(oldest)
+    return counts[space]
+  }
+
+  replace(before: Unit | undefined, now: Unit | undefined): void {
+    for (const [selecting, counts] of this.#counted) {
+      if (before !== undefined && selecting.selects(before)) counts[before.space].add(before, -1)
+      if (now !== undefined && selecting.selects(now)) counts[now.space].add(now, 1)
+    }
+  }
+}
+
+function countsOf(selecting: Selecting, units: Iterable<Unit>): BySpace {
+  const counts = { machines: new Counts(), clusters: new Counts() }
+  for (const unit of units) if (selecting.selects(unit)) counts[unit.space].add(unit, 1)
+  return counts
+}

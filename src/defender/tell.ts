@@ -1,0 +1,120 @@
+// Tells permits and policies what was decided. What is told is in the ledger already; what cannot be told now is told at the next look.
+import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { operationPermit, type OperationPermit, type PermitStatus } from '#api/kinds/operation-permit.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import { approvalNeed } from './approvals.ts'
+import type { Caches } from './caches.ts'
+import { DecisionCounts } from './decision-counts.ts'
+import type { LeaseWatch } from './lease-watch.ts'
+import type { DefenderMetrics } from './metrics.ts'
+import { type Decision, type PermitDecision, isSaid } from './plan.ts'
+import { policyStatus } from './policy-status.ts'
+import type { Snapshot } from './snapshot.ts'
+import { isWorthWriting, permitStatus } from './status.ts'
+
+/** Permits written at the same time; the server has other things to do. */
+const WRITES_AT_ONCE = 16
+/** `seen` of a waiting permit is brought up to date no more often than this. */
+const REFRESH_MS = 30_000
+
+export interface TellerOptions {
+  readonly client: KubeClient
+  readonly caches: Caches
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leases: LeaseWatch
+  readonly metrics?: DefenderMetrics | undefined
+  readonly mayWrite: () => boolean
+}
+
+export class Teller {
+  readonly #options: TellerOptions
+  readonly #decisions = new DecisionCounts()
+  /** By UID: the version over which we wrote last, so that a cache that is behind does not make us write again. */
+  readonly #written = new Map<string, { readonly over: string; readonly at: number }>()
+
+  constructor(options: TellerOptions) {
+    this.#options = options
+  }
+
+  forget({ metadata }: KubeObject): void {
+    this.#written.delete(metadata.uid ?? '')
+  }
+
+  /** Whoever may begin is told before those who wait. Answers whether everybody heard it. */
+  async tell({ permits }: Decision, snapshot: Snapshot, now: number): Promise<boolean> {
+    const news = permits.filter((p) => !isSaid(p))
+    const isGrant = (p: PermitDecision) => p.phase === 'Granted'
+    const inTurn = [...news.filter(isGrant), ...news.filter((p) => !isGrant(p))].values()
+    let isHeard = true
+    const next = async (): Promise<void> => {
+      for (const decision of inTurn) if (!(await this.#tellOne(decision, snapshot, now))) isHeard = false
+    }
+    await Promise.all(Array.from({ length: WRITES_AT_ONCE }, next))
+    this.#decisions.observe(permits, this.#options.clock.monotonic())
+    return isHeard
+  }
+
+  async #tellOne(decision: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
+    const { client, clock, log, leases, mayWrite } = this.#options
+    const { permit } = decision
+    const { uid = '', resourceVersion = '' } = permit.metadata
+    const written = this.#written.get(uid)
+    if (written?.over === resourceVersion || !mayWrite()) return true
+    const left = leases.left(uid) ?? permit.spec.leaseSeconds * 1_000
+    const wanted = permitStatus(decision, approvalsOf(permit, snapshot), { now, expiresAt: now + left })
+    const isDue = clock.monotonic() - (written?.at ?? -Infinity) >= REFRESH_MS
+    if (!isWorthWriting(permit, wanted) && !(isDue && isOutdated(permit.status, wanted))) return true
+    const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
+    const outcome = await updateExactly(client, operationPermit, { ...permit, status: wanted }, how)
+    if (outcome.kind === 'Applied') {
+      this.#written.set(uid, { over: resourceVersion, at: clock.monotonic() })
+      this.#options.metrics?.decided(decision)
+      return true
+    }
+    // The next event of this permit, or the next look, tries again: what was granted is in the ledger.
+    if (outcome.kind !== 'Stale')
+      log.info('a permit was not told', { permit: permit.metadata.name, reason: outcome.kind })
+    return false
+  }
+
+  /** Policies say whether they are understood. Answers whether all could be told. */
+  async explain({ policies, fleet }: Snapshot, ledger: LedgerSpec | undefined, now: number): Promise<boolean> {
+    const { client, caches, clock, mayWrite } = this.#options
+    let isHeard = true
+    for (const compiled of policies) {
+      const policy: DefenderPolicy | undefined = caches.policies.get(compiled.name)
+      const uid = policy?.metadata.uid ?? ''
+      const over = policy?.metadata.resourceVersion ?? ''
+      const written = this.#written.get(uid)
+      if (policy === undefined || written?.over === over || !mayWrite()) continue
+      const at = clock.monotonic()
+      const decisions = this.#decisions.of(compiled.name, at)
+      const sinceMs = at - (written?.at ?? -Infinity)
+      const status = policyStatus({ policy, compiled, ledger, fleet, now, decisions, sinceMs })
+      if (status === undefined) continue
+      const how = { subresource: 'status', fieldManager: FIELD_MANAGERS.defender }
+      const outcome = await updateExactly(client, defenderPolicy, { ...policy, status }, how)
+      if (outcome.kind === 'Applied') this.#written.set(uid, { over, at: clock.monotonic() })
+      else isHeard = false
+    }
+    return isHeard
+  }
+}
+
+function isOutdated(old: PermitStatus | undefined, wanted: PermitStatus): boolean {
+  const seen = (s: PermitStatus | undefined) => (s?.verdicts ?? []).map((v) => v.seen).join('\n')
+  return seen(old) !== seen(wanted)
+}
+
+function approvalsOf({ spec }: OperationPermit, { policies, approvals, wall }: Snapshot): readonly string[] {
+  const rules = policies.flatMap((p) => p.spec.approvals ?? [])
+  if (rules.length === 0) return []
+  return (approvalNeed(rules, spec, approvals, wall)?.counted ?? []).slice(0, 8)
+}

@@ -1,0 +1,167 @@
+// One thing that can be down, as the Defender itself sees it: which machine it is, its domains, and whether it works. Nothing of it is taken from a request.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { LABELS, TAINTS } from '#api/names.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
+
+export type Health = 'Healthy' | 'Unavailable' | 'Unknown'
+
+/** One thing that can be down. A Machine and the Node that it became are one unit, so that nothing is counted twice. */
+export interface Unit {
+  /** UID of the Machine, or of the Node or Cluster where there is no Machine. */
+  readonly id: string
+  /** Machines and Nodes are counted among themselves, Clusters among Clusters. */
+  readonly space: 'machines' | 'clusters'
+  readonly name: string
+  readonly namespace?: string
+  readonly nodeName?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly zone: string
+  readonly rack: string
+  readonly pool: string
+  readonly health: Health
+  /** Why it is not healthy, for people. */
+  readonly why: string
+  /** Nobody hears of it: its agent or its kubelet. */
+  readonly isSilent: boolean
+  /** Its agent and its kubelet: two witnesses that fail together mean the machine, or the way to it. */
+  readonly isCutOff: boolean
+  readonly badComponents: ReadonlySet<string>
+  readonly source: KubeObject
+}
+
+export function machineUnit(machine: Machine, node: KubeObject | undefined): Unit {
+  const { metadata, spec } = machine
+  const nodeLabels = node?.metadata.labels ?? {}
+  const zone = spec.zone ?? nodeLabels[LABELS.zone] ?? ''
+  const rack = spec.rack ?? nodeLabels[LABELS.rack] ?? ''
+  const pool = spec.pool ?? nodeLabels[LABELS.pool] ?? ''
+  const domains = { [LABELS.zone]: zone, [LABELS.rack]: rack, [LABELS.pool]: pool }
+  const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
+  return {
+    id: metadata.uid ?? '',
+    space: 'machines',
+    name: metadata.name ?? '',
+    ...(machine.status?.nodeRef !== undefined && { nodeName: machine.status.nodeRef.name }),
+    labels: { ...nodeLabels, ...spec.labels, ...metadata.labels, ...known },
+    zone,
+    rack,
+    pool,
+    ...machineHealth(machine, node),
+    isSilent: isSilent(machine, node),
+    isCutOff: conditionStatus(machine, 'AgentReachable') === 'False' && conditionStatus(node, 'Ready') === 'Unknown',
+    badComponents: badComponents(machine),
+    source: machine,
+  }
+}
+
+const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
+  (o?.['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? []
+
+export const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
+  conditionsOf(o).find((c) => c.type === type)?.status
+
+/** Phases in which a machine is known not to serve. */
+const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Deleting', 'Failed', 'Lost'])
+
+/** Phases before our agent speaks for a machine. An existing host may have served all along: its Node says. */
+const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
+
+type Judged = Pick<Unit, 'health' | 'why'>
+
+function takenOver(phase: string, node: KubeObject | undefined): Judged {
+  const ready = conditionStatus(node, 'Ready')
+  if (node === undefined || ready === 'False' || isPending(node)) return { health: 'Unavailable', why: `is ${phase}` }
+  if (ready === 'True') return { health: 'Healthy', why: `is ${phase}, and its Node serves` }
+  return { health: 'Unknown', why: `is ${phase}, and its Node is Ready: ${ready ?? 'never reported'}` }
+}
+
+/** Nothing but what every node has runs on a Node that still waits for its components. */
+function isPending(node: KubeObject): boolean {
+  const { taints = [] } = (node['spec'] as { readonly taints?: readonly { readonly key: string }[] } | undefined) ?? {}
+  return taints.some((t) => t.key === TAINTS.componentsPending)
+}
+
+/**
+ * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
+ * or the disruption that is asked for would be free.
+ */
+export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
+  const { phase } = machine.status ?? {}
+  if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
+  if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
+  if (NOT_OURS_YET.has(phase)) return takenOver(phase, node)
+  if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
+  const reachable = conditionStatus(machine, 'AgentReachable')
+  const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
+  if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
+  if (reachable === 'False' || reachable === 'Unknown')
+    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
+  // A kubelet that went silent on a machine whose agent still speaks is down; that is known.
+  if (nodeReady === 'Unknown' && reachable === 'True')
+    return { health: 'Unavailable', why: 'its kubelet is silent, its agent is not' }
+  if (nodeReady !== 'True') return { health: 'Unknown', why: `its Node is Ready: ${nodeReady ?? 'never reported'}` }
+  const bad = badComponents(machine)
+  if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }
+  const ready = conditionStatus(machine, 'Ready')
+  if (ready === 'True' || (ready === 'False' && phase === 'Updating')) return { health: 'Healthy', why: 'is healthy' }
+  if (ready === 'False') return { health: 'Unavailable', why: 'is not Ready' }
+  return { health: 'Unknown', why: `Ready is ${ready ?? 'not reported'}` }
+}
+
+const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degraded', 'Failed'])
+
+const badComponents = (machine: Machine): ReadonlySet<string> =>
+  new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
+
+/** Of an agent that has not joined yet nothing is to be heard: that is no silence. */
+function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
+  const { phase } = machine.status ?? {}
+  const reachable = conditionStatus(machine, 'AgentReachable') ?? 'True'
+  const isAgentSilent = reachable !== 'True' && !NOT_OURS_YET.has(phase ?? '')
+  return phase === 'Lost' || isAgentSilent || conditionStatus(node, 'Ready') === 'Unknown'
+}
+
+export function nodeUnit(node: KubeObject): Unit {
+  const { uid = '', name = '', labels = {} } = node.metadata
+  const ready = conditionStatus(node, 'Ready')
+  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  return {
+    id: uid,
+    space: 'machines',
+    name,
+    nodeName: name,
+    labels,
+    zone: labels[LABELS.zone] ?? '',
+    rack: labels[LABELS.rack] ?? '',
+    pool: labels[LABELS.pool] ?? '',
+    health,
+    why: `Ready is ${ready ?? 'not reported'}`,
+    isSilent: ready === 'Unknown',
+    isCutOff: false,
+    badComponents: new Set(),
+    source: node,
+  }
+}
+
+export function clusterUnit(cluster: Cluster): Unit {
+  const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
+  const ready = conditionStatus(cluster, 'Ready')
+  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  return {
+    id: uid,
+    space: 'clusters',
+    name,
+    ...(namespace !== undefined && { namespace }),
+    labels,
+    zone: '',
+    rack: '',
+    pool: '',
+    health,
+    why: `Ready is ${ready ?? 'not reported'}`,
+    isSilent: ready === undefined || ready === 'Unknown',
+    isCutOff: false,
+    badComponents: new Set(),
+    source: cluster,
+  }
+}
