@@ -134,7 +134,7 @@ describe('a secret value of a set', () => {
     publish(w)
     await w.clock.advance(2_000)
     expect(sealed(w)).toHaveLength(1)
-    expect(w.machine(name)?.status?.waitingFor).toBeUndefined()
+    expect(w.machine(name)?.status?.waitingFor?.predicate).toBe('ComponentsIn')
   })
 
   test('is sealed anew when the agent publishes another key', async () => {

@@ -273,6 +273,25 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
+  test('none waits without a reason', () => {
+    const moves = new Set<string | undefined>(['Ready', 'Updating', 'Repairing', 'Deleting', 'Draining'])
+    holds((seen) => {
+      const { phase, waitingFor } = statusOf(seen, plan(seen, NOW), [], NOW)
+      if (!moves.has(phase)) expect(waitingFor?.seen).toBeTruthy()
+    })
+  })
+
+  test('one with an agent and without a provider says that nobody will bring it anywhere', () => {
+    holds((world) => {
+      const { provider: _, ...spec } = world.machine.spec
+      const seen = { ...world, machine: { ...world.machine, spec } }
+      if (spec.channel !== 'Agent' || seen.machine.metadata.deletionTimestamp !== undefined) return
+      const { waitingFor, conditions } = statusOf(seen, plan(seen, NOW), [], NOW)
+      expect(waitingFor?.predicate).toBe('ProviderNamed')
+      expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }))
+    })
+  })
+
   test('equal worlds give equal statuses, and one that was written is not written again', () => {
     holds((seen) => {
       const planned = plan(seen, NOW)

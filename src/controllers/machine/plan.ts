@@ -40,6 +40,7 @@ import {
   uidOf,
 } from './seen.ts'
 import { tokenExpiresAt } from './token.ts'
+import { unservedWait } from './waits.ts'
 import { type WorkloadLook, isSettled, isWorkload, lookAtWorkload } from './workloads.ts'
 
 const PROVISION_LOOK_MS = 2_000
@@ -48,6 +49,8 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   if (isObserved(machine)) return planObserved(seen)
   if (isDeleting(machine)) return planDelete(seen, now)
+  const unserved = unservedWait(machine)
+  if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'what is made for the machine has to be taken back' })

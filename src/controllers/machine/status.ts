@@ -9,7 +9,7 @@ import { cordonOwners } from '#nodeops/cordon.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#schema/object.ts'
-import type { MachineAction, MachinePlan } from './actions.ts'
+import type { MachineAction, MachinePlan, Waiting } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { mirroredComponents, mirroredHost } from './mirror.ts'
 import {
@@ -23,6 +23,7 @@ import {
   isObserved,
   isUpdating,
 } from './seen.ts'
+import { unservedWait, waitIn } from './waits.ts'
 
 export type MachineStatus = NonNullable<Machine['status']>
 /** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
@@ -90,7 +91,7 @@ export function statusOf(
     phase,
     ...(nodeRef !== undefined && { nodeRef }),
     ...(commit !== undefined && { commit }),
-    ...waitingFor(seen, plan, now),
+    ...waitingFor(seen, plan.waiting ?? waitIn(phase, seen, refusal), now),
     ...(reports.length > 0 && { components: reports }),
     ...(isObserved(machine) && mirroredHost(node)),
     conditions,
@@ -98,7 +99,7 @@ export function statusOf(
 }
 
 /** The moment is kept for as long as it waits for the same. */
-function waitingFor({ machine }: Seen, { waiting }: MachinePlan, now: number): Pick<MachineStatus, 'waitingFor'> {
+function waitingFor({ machine }: Seen, waiting: Waiting | undefined, now: number): Pick<MachineStatus, 'waitingFor'> {
   if (waiting === undefined) return {}
   const before = machine.status?.waitingFor
   const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
@@ -264,6 +265,9 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
   const { machine, host } = seen
   const drift = unmendable(seen, now)
   if (drift !== undefined) return condition('Stalled', 'True', 'DriftPersists', drift)
+  const unserved = unservedWait(machine)
+  if (unserved !== undefined)
+    return condition('Stalled', 'True', 'InvalidSpec', `${unserved.seen}; name ${unserved.unblock}`)
   if (host.kind === 'NoProvider')
     return condition(
       'Stalled',
