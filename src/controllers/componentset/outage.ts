@@ -27,10 +27,13 @@ function domainOutage(
   silent: readonly Reading[],
   domain: 'zone' | 'rack',
 ): Outage | undefined {
-  const counts = countsBy(silent, domain)
-  for (const [name, n] of counts) {
-    const of = all.reduce((sum, m) => sum + (m.machine.spec[domain] === name ? 1 : 0), 0)
-    if (n > FEW && n > of * SHARE_OF_DOMAIN) return { silent: n, of, where: `of ${domain} ${name}` }
+  const suspects = [...countsBy(silent, domain)].filter(([, n]) => n > FEW)
+  if (suspects.length === 0) return undefined
+  // Counted once, not once for each domain: there may be hundreds of racks with thousands of machines.
+  const totals = countsBy(all, domain)
+  for (const [name, n] of suspects) {
+    const of = totals.get(name) ?? 0
+    if (n > of * SHARE_OF_DOMAIN) return { silent: n, of, where: `of ${domain} ${name}` }
   }
   return undefined
 }
