@@ -64,7 +64,7 @@ const unchanged = (field: string, otherwise: string): string =>
 
 const agentWrites: AdmissionPolicy = {
   name: 'kubenode-agents',
-  rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*', '*/*'] }],
+  rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }],
   matchConditions: [
     {
       name: 'an-agent',
@@ -73,7 +73,8 @@ const agentWrites: AdmissionPolicy = {
   ],
   variables: [
     { name: 'sub', expression: part('subResource') },
-    { name: 'namespace', expression: part('namespace') },
+    // `namespace` alone is a reserved word of CEL.
+    { name: 'inNamespace', expression: part('namespace') },
     {
       name: 'machine',
       expression: `request.userInfo.username.startsWith(${quoted(USER_PREFIX)}) ? request.userInfo.username.substring(${USER_PREFIX.length}) : ''`,
@@ -113,10 +114,10 @@ const agentWrites: AdmissionPolicy = {
           operations('CREATE', 'UPDATE'),
           any(
             all(
-              `variables.namespace == ${quoted(SYSTEM_NAMESPACE)}`,
+              `variables.inNamespace == ${quoted(SYSTEM_NAMESPACE)}`,
               `variables.name == ${quoted(agentLeaseName(''))} + variables.machine`,
             ),
-            all(`variables.namespace == 'kube-node-lease'`, 'variables.isOwnNode'),
+            all(`variables.inNamespace == 'kube-node-lease'`, 'variables.isOwnNode'),
           ),
         ),
         'variables.isNode',
