@@ -40,6 +40,8 @@ export const LABELS = {
   joinToken: 'kubenode.io/join-token',
   /** On objects that hold secret values sealed for one machine. */
   sealed: 'kubenode.io/sealed',
+  /** On a Secret, with the value `true`: components may be given its values. */
+  forComponents: 'kubenode.io/for-components',
 } as const
 
 export const ANNOTATIONS = {

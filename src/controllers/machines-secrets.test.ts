@@ -5,7 +5,7 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newSealingKey, openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
 import { isObject } from '#lib/json.ts'
 import { loggerTo } from '#lib/log.ts'
@@ -34,7 +34,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const secret = (value: string, more: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  metadata: { namespace: SYSTEM_NAMESPACE, name: 'registry' },
+  metadata: { namespace: SYSTEM_NAMESPACE, name: 'registry', labels: { [LABELS.forComponents]: 'true' } },
   type: 'Opaque',
   data: { password: base64(value) },
   ...more,
@@ -187,6 +187,12 @@ describe('a secret value of a set', () => {
     ['whose Secret is not there', undefined, /there is no Secret kubenode-system\/registry/, 'registry'],
     ['whose Secret lacks the key', secret('x', { data: {} }), /has no key password/, 'registry'],
     ['in a Secret of another type', secret('x', { type: 'kubernetes.io/tls' }), /only Opaque/, 'registry'],
+    [
+      'in a Secret that nobody gave to components',
+      secret('x', { metadata: { namespace: SYSTEM_NAMESPACE, name: 'registry' } }),
+      /is not for components; label it kubenode.io\/for-components=true/,
+      'registry',
+    ],
     ['in a Secret of our own', secret('x'), /KubeNode's own/, 'kubenode-webhook-tls'],
   ])('%s stalls the set with what is to be mended, and nothing is made of it', async (_, planted, says, name) => {
     const w = await world({ ...(planted && { secret: planted }), set: base(name) })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -17,11 +17,11 @@ const component = (name: string, key?: string) => ({
 function world() {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1) })
-  const plant = (name: string, data: Readonly<Record<string, string>>, type = 'Opaque') =>
+  const plant = (name: string, data: Readonly<Record<string, string>>, type = 'Opaque', label = 'true') =>
     fake.plant(secretType, {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { namespace: SYSTEM_NAMESPACE, name },
+      metadata: { namespace: SYSTEM_NAMESPACE, name, labels: { [LABELS.forComponents]: label } },
       type,
       data,
     })
@@ -69,10 +69,16 @@ describe('secret values', () => {
     ['it lacks the key', 'empty', /has no key k$/],
     ['it is of another type', 'typed', /only Opaque/],
     ['it is our own', 'kubenode-sealing', /KubeNode's own/],
+    [
+      'nobody said that it is for components',
+      'private',
+      /is not for components; label it kubenode.io\/for-components=true/,
+    ],
     ['it is too large', 'large', /65537 bytes at k, and 65536 are the most/],
   ])('are not to be had when %s', async (_, name, says) => {
     const { plant, reader } = world()
     plant('empty', {})
+    plant('private', { k: base64('x') }, 'Opaque', 'false')
     plant('typed', { k: base64('x') }, 'kubernetes.io/tls')
     plant('large', { k: base64('x'.repeat(65_537)) })
     expect(await sealedIn(reader(), name)).toMatch(says)

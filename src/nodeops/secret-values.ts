@@ -2,7 +2,7 @@
 // and nothing of the value does. A value leaves here only to be sealed.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { ConfiguredComponent, SecretPlace } from '#api/kinds/component-config.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
@@ -133,6 +133,9 @@ export class SecretValues {
     if (secret === undefined) return missing(`there is no ${full}`)
     if (secret.type !== undefined && secret.type !== 'Opaque')
       return missing(`${full} is of type ${secret.type}; only Opaque ones are given to components`)
+    // Whoever may commit a set is not for that allowed to read every Secret here: who owns one says that it may be had.
+    if (secret.metadata.labels?.[LABELS.forComponents] !== 'true')
+      return missing(`${full} is not for components; label it ${LABELS.forComponents}=true if it is`)
     const data = secret.data ?? {}
     const text = Object.hasOwn(data, key) ? data[key] : undefined
     if (text === undefined) return missing(`${full} has no key ${key}`)

@@ -63,7 +63,7 @@ export const wantedComponent = obj('One component at one version.', {
           pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$',
           says: 'names joined by dots',
         }),
-        secret: secretRef('The Secret and its key.'),
+        secret: secretRef('The Secret, labelled kubenode.io/for-components=true, and its key.'),
       }),
       { keys: ['path'], max: 32 },
     ),
