@@ -8,7 +8,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import type { ControllerContext, ControllerModule, ControllersConfig } from '#controllers/module.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { createDefenderRole } from '#defender/role.ts'
-import { systemClock, timestamp } from '#lib/clock.ts'
+import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { type Logger, loggerTo } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -17,6 +17,7 @@ import { install } from '#local/install.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import type { HostEvent, Provider } from '#providers/port.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -143,6 +144,7 @@ export class RepairBench {
   async addNode(name: string, spec: object = {}): Promise<void> {
     const node = await this.admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     await this.setCondition(name, 'Ready', 'True')
+    await this.#beat(name)
     await this.create(machine, name, spec)
     const told = ['Ready', 'AgentReachable', 'InfrastructureReady'].map((type) => condition(type, 'True'))
     await this.setMachine(name, {
@@ -151,6 +153,14 @@ export class RepairBench {
       nodeRef: { name, uid: node.metadata.uid },
       conditions: told,
     })
+  }
+
+  /** Nobody renews it: it says that it was renewed later than any test ends. */
+  async #beat(name: string): Promise<void> {
+    const metadata = { name, namespace: 'kube-node-lease' }
+    const renewTime = microTimestamp(systemClock.now() + 3_600_000)
+    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime }
+    await this.admin.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec })
   }
 
   async setCondition(node: string, type: string, status: 'True' | 'False' | 'Unknown'): Promise<void> {

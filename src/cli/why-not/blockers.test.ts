@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
-import { machine } from '#api/kinds/machine.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -103,7 +103,17 @@ function world() {
         kind: 'DefenderPolicy',
         metadata: { name: 'p' },
         spec: {
-          budgets: [{ max: 1, of: 'concurrent' }],
+          budgets: [
+            { max: 1, of: 'concurrent' },
+            { max: 1, of: 'concurrent', per: 'rack' },
+          ],
+          rules: [
+            {
+              name: 'busy',
+              when: { all: [{ fact: 'cluster', path: '/silent', operator: 'equal', value: 0 }] },
+              reason: 'Busy',
+            },
+          ],
           rates: [{ window: '1h', max: 1 }],
           breaker: { failures: 1, of: 2, window: '1h', halfOpenAfter: '5m' },
           healthFloor: '99%',
@@ -131,6 +141,12 @@ function world() {
       waitingFor: { predicate, seen, since: ago(9), unblock: 'x' },
     })
   }
+  const frozen = (message: string) => {
+    const { status } = fake.peek(machine, { name: 'n0' }) as Machine
+    const told = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message, lastTransitionTime: ago(9) }
+    fake.poke(machine, { name: 'n0' }, { status: { conditions: [...(status?.conditions ?? []), told] } }, 'status')
+  }
+  const observed = () => fake.poke(machine, { name: 'n0' }, { spec: { channel: 'Observe' } })
   const bad = (n: number, type = 'KernelDeadlock') =>
     fake.poke(
       nodeType,
@@ -146,7 +162,7 @@ function world() {
       'status',
     )
   const found = async () => blockers(await look(client, 'n0', clock.now()))
-  return { fake, client, clock, rule, job, done, hold, waiting, bad, found }
+  return { fake, client, clock, rule, job, done, hold, waiting, bad, frozen, observed, found }
 }
 type World = ReturnType<typeof world>
 
@@ -175,6 +191,13 @@ async function carryOut({ client, clock }: World, command: string): Promise<void
 const lifted: readonly (readonly [id: string, make: (w: World) => void])[] = [
   ['Shadow', (w) => w.rule({ mode: 'Shadow' })],
   ['Share', (w) => w.rule({ share: 1 })],
+  [
+    'Observed',
+    (w) => {
+      w.rule()
+      w.observed()
+    },
+  ],
   [
     'DryRun',
     (w) => {
@@ -281,25 +304,81 @@ test.each(lifted)('%s is found, and gone after the command that is printed with 
   expect((await w.found()).map((b) => `${b.id} ${b.of}`)).not.toContain(`${id} ${blocker?.of}`)
 })
 
-const gates: readonly (readonly [gate: string, id: string, field: string])[] = [
-  ['HealthFloor', 'HealthFloor', 'healthFloor'],
-  ['Budget', 'Budget', 'budgets'],
-  ['Rate', 'Rate', 'rates'],
-  ['Breaker', 'Breaker', 'breaker'],
-  ['Approval', 'Approval', 'approvals'],
+const gates: readonly (readonly [id: string, verdict: Wild, spec: Wild])[] = [
+  [
+    'HealthFloor',
+    { gate: 'HealthFloor', seen: '7 of 9 would be left healthy', limit: 'at least 9' },
+    { healthFloor: 7 },
+  ],
+  [
+    'Budget',
+    { gate: 'Budget', seen: '3 concurrent in rack r-1', limit: '1 (1) per rack' },
+    {
+      budgets: [
+        { max: 1, of: 'concurrent', per: 'cluster' },
+        { max: 4, of: 'concurrent', per: 'rack' },
+      ],
+    },
+  ],
+  [
+    'Rate',
+    { gate: 'Rate', seen: '2 granted in 1h', limit: '1 in 1h per cluster' },
+    { rates: [{ window: '1h', max: 3, per: 'cluster' }] },
+  ],
+  ['Breaker', { gate: 'Breaker', seen: 'open since noon, 3 failures' }, {}],
+  ['PolicyRule', { gate: 'Rule', seen: 'busy: cannot be told' }, {}],
 ]
 test.each(gates)(
-  'gate %s of the Defender is named, and the command takes what binds out of its policy',
-  async (gate, id, field) => {
+  'gate %s is named, and the command raises the limit that was met by what is missing',
+  async (id, verdict, spec) => {
     const w = world()
     w.rule()
-    w.waiting('PermitRequested', 'x', { gate, policy: 'p' })
+    w.waiting('PermitRequested', 'x', { ...verdict, policy: 'p' })
     const blocker = (await w.found()).find((b) => b.id === id)
     await carryOut(w, blocker?.command ?? '')
     const policy = await w.client.get(defenderPolicy, { name: 'p' })
-    expect(policy?.spec[field as keyof typeof policy.spec]).toBeUndefined()
+    const changed = Object.keys(spec).length > 0 ? spec : { breaker: undefined }
+    if (id === 'PolicyRule') expect(policy?.spec.rules).toBeUndefined()
+    else for (const [field, value] of Object.entries(changed)) expect(policy?.spec[field as 'budgets']).toEqual(value)
+    // Everything else of the policy stays.
+    expect(policy?.spec.approvals).toHaveLength(1)
   },
 )
+
+test('a policy that changed since the verdict is not patched by guess', async () => {
+  const w = world()
+  w.rule()
+  w.waiting('PermitRequested', 'x', {
+    gate: 'Rate',
+    seen: '2 granted in 9m',
+    limit: '1 in 9m per cluster',
+    policy: 'p',
+  })
+  expect((await w.found()).find((b) => b.id === 'Rate')).not.toHaveProperty('command')
+})
+
+test('what waits for people is told with the command that approves it', async () => {
+  const w = world()
+  w.rule()
+  w.waiting('PermitRequested', 'x', { gate: 'Approval', seen: '0 approvals', limit: '1 of ada', policy: 'p' })
+  const blocker = (await w.found()).find((b) => b.id === 'Approval')
+  expect(blocker).toMatchObject({
+    command: 'kubenode approve operationpermit/j',
+    text: expect.stringContaining('1 of ada') as string,
+  })
+})
+
+test('S21 the file on a frozen node is named with its reason and the command that takes it away there', async () => {
+  const w = world()
+  w.rule()
+  w.frozen('by /srv/kn/frozen on the node: disks are being swapped (ada)')
+  const [blocker] = await w.found()
+  expect(blocker).toMatchObject({
+    id: 'FrozenByFile',
+    text: expect.stringContaining('disks are being swapped') as string,
+    command: 'kubenode thaw --node-folder /srv/kn',
+  })
+})
 
 test('a protected node is named with the hold that lifts it', async () => {
   const w = world()

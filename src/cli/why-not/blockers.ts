@@ -1,8 +1,8 @@
 // What holds back the repair of one node, and the command that lifts it. Pure; a row of the table for each reason that the controllers and the Defender give.
 import type { Reason } from '#api/catalogue.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
+import { type PolicyGate, type Verdict, policyPatch } from './policy-patch.ts'
 
 export interface Blocker {
   /** One word, the same for the same cause. */
@@ -52,6 +52,12 @@ const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
     command: patchRule(rule, { mode: 'Enforce' }),
     isDeclared: true,
   }),
+  ObservedOnly: ({ text, seen }) => ({
+    id: 'Observed',
+    text,
+    command: patch('machines', seen.machine ?? seen.node, { channel: 'Agent' }),
+    isDeclared: true,
+  }),
   HoldPause: ({ text, seen }) => heldBy(text, seen),
   HoldAbort: ({ text, seen }) => ({ id: 'Aborted', text, command: retry(seen.node) }),
   LadderExhausted: ({ text, seen }) => ({ id: 'LadderExhausted', text, command: retry(seen.node) }),
@@ -94,48 +100,61 @@ function heldBy(text: string, { holds }: RepairsSeen): Omit<Blocker, 'of'> {
   }
 }
 
-const rule = (policy: string | undefined, field: object): Pick<Blocker, 'command' | 'isDeclared'> =>
-  policy === undefined || policy.startsWith('(')
-    ? {}
-    : { command: patch('defenderpolicies', policy, field), isDeclared: true }
+/** The built-in policy has no name: it goes once a policy of somebody decides. */
+function raising(
+  gate: PolicyGate,
+  verdict: Verdict,
+  { policies }: RepairsSeen,
+): Pick<Blocker, 'command' | 'isDeclared'> {
+  const policy = policies.find((p) => p.metadata.name === verdict.policy)
+  const spec = policy && policyPatch(gate, verdict, policy)
+  return spec === undefined ? {} : { command: patch('defenderpolicies', verdict.policy ?? '', spec), isDeclared: true }
+}
 
-type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 type GateRow = (verdict: Verdict, seen: RepairsSeen) => Omit<Blocker, 'of'>
 
-const said = ({ gate, seen = 'waiting', limit: at }: Verdict): string =>
-  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}`
+const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): string =>
+  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
 
 /** Gates that the Defender names. */
 const OF_GATES: Readonly<Record<string, GateRow>> = {
-  Hold: (v, seen) => ({ ...heldBy(v.seen ?? '', seen), text: said(v) }),
+  Hold: (v, seen) =>
+    seen.frozen === undefined ? { ...heldBy(v.seen ?? '', seen), text: said(v) } : frozenByFile(seen),
   Protect: (v, seen) => ({
     id: 'Protected',
     text: said(v),
     command: `kubenode repair node/${seen.node} --unprotect --reason "looked at by a person"`,
   }),
-  Window: (v) => ({
+  Window: (v, seen) => ({
     id: 'Window',
-    text: `${said(v)}; it goes on when the window opens`,
-    ...rule(v.policy, { windows: null, blackouts: null }),
+    text: `${said(v)}; it goes on by itself when times allow it`,
+    ...raising('Window', v, seen),
   }),
-  HealthFloor: (v) => ({ id: 'HealthFloor', text: said(v), ...rule(v.policy, { healthFloor: null }) }),
-  Budget: (v) => ({
+  HealthFloor: (v, seen) =>
+    v.policy === undefined && v.seen?.includes('silent') === true
+      ? { id: 'MassSilence', text: `${said(v)}; it goes on when they are heard of again` }
+      : { id: 'HealthFloor', text: said(v), ...raising('HealthFloor', v, seen) },
+  Budget: (v, seen) => ({
     id: 'Budget',
     text: `${said(v)}; it goes on when others end`,
-    ...rule(v.policy, { budgets: null }),
+    ...raising('Budget', v, seen),
   }),
-  Rate: (v) => ({
+  Rate: (v, seen) => ({
     id: 'Rate',
     text: `${said(v)}; it goes on when the window has passed`,
-    ...rule(v.policy, { rates: null }),
+    ...raising('Rate', v, seen),
   }),
-  Breaker: (v) => ({
+  Breaker: (v, seen) => ({
     id: 'Breaker',
     text: `${said(v)}; it lets one through to see after its pause`,
-    ...rule(v.policy, { breaker: null }),
+    ...raising('Breaker', v, seen),
   }),
-  Approval: (v) => ({ id: 'Approval', text: said(v), ...rule(v.policy, { approvals: null }) }),
-  Rule: (v) => ({ id: 'PolicyRule', text: said(v), ...rule(v.policy, { rules: null }) }),
+  Approval: (v, seen) => ({
+    id: 'Approval',
+    text: said(v),
+    ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
+  }),
+  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
   Blame: (v) => ({ id: 'Blamed', text: `${said(v)}; go back to the version before, then it goes on` }),
   Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
   Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
@@ -155,8 +174,42 @@ export function blockers(seen: RepairsSeen): readonly Blocker[] {
             },
           ]
         : []
-  return [...general, ...rules.flatMap((r) => ofRule(r, seen)), ...(job === undefined ? [] : ofJob(job, seen))]
+  const frozen = seen.frozen === undefined ? [] : [{ of: `node/${seen.node}`, ...frozenByFile(seen) }]
+  const found = [
+    ...general,
+    ...frozen,
+    ...rules.flatMap((r) => ofRule(r, seen)),
+    ...(job === undefined ? ofDenial(seen) : ofJob(job, seen)),
+  ]
+  // A job and its rule, or a gate and the node, may wait for the same.
+  return [...new Map(found.map((b) => [`${b.id} ${b.command ?? b.of}`, b])).values()]
 }
+
+/** Only on the node itself, since it must work while no server does. */
+function frozenByFile({ frozen = '' }: RepairsSeen): Omit<Blocker, 'of'> {
+  const folder = /^by (\/.*)\/[^/]+ on the node/.exec(frozen)?.[1] ?? '/var/lib/kubenode'
+  return {
+    id: 'FrozenByFile',
+    text: `every disruption of the node is forbidden ${frozen}; whoever put the file there had a reason; run this on the node itself`,
+    command: `kubenode thaw --node-folder ${folder}`,
+  }
+}
+
+/** The last repair was refused for good. What was lifted since is no blocker any more. */
+function ofDenial(seen: RepairsSeen): readonly Blocker[] {
+  const verdict = seen.denied?.status?.verdicts?.find((v) => v.verdict === 'Denied')
+  const row = verdict && OF_GATES[verdict.gate]
+  if (verdict === undefined || row === undefined || (verdict.gate === 'Protect' && isUnprotected(seen))) return []
+  const blocker = row(verdict, seen)
+  if (verdict.gate !== 'Protect' && blocker.command === undefined && verdict.policy !== undefined) return []
+  return [{ of: `operationpermit/${seen.denied?.metadata.name}`, ...blocker }]
+}
+
+const isUnprotected = ({ holds, node, now }: RepairsSeen): boolean =>
+  holds.some(
+    ({ spec: { effect, target, until } }) =>
+      effect === 'Unprotect' && Date.parse(until) > now && (target.kind === 'Cluster' || target.name === node),
+  )
 
 function ofRule(one: RuleSeen, seen: RepairsSeen): readonly Blocker[] {
   const { remedier, fault, broken } = one
@@ -182,6 +235,8 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
   switch (predicate) {
     case 'HoldPause':
       return [{ of, ...heldBy(text, seen) }]
+    case 'HoldFreeze':
+      return [{ of, ...frozenByFile(seen) }]
     case 'PermitRequested':
       return [{ of, ...ofPermit(seen, text) }]
     case 'CohortBlamed':

@@ -1,5 +1,6 @@
 // Reads what decides about the repairs of one node, and has the controller's own plan say what it would do: what is told is never guessed a second time.
-import { machine as machineType } from '#api/kinds/machine.ts'
+import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
@@ -10,6 +11,7 @@ import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { findCondition } from '#kube/conditions.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
 import { type Standing, nodeView } from '#nodeops/rules/node-view.ts'
@@ -28,11 +30,18 @@ export interface RuleSeen {
 
 export interface RepairsSeen {
   readonly node: string
+  readonly machine: string | undefined
   readonly standing: Standing
   readonly rules: readonly RuleSeen[]
   readonly job: RemedyOperationJob | undefined
   readonly permit: OperationPermit | undefined
   readonly holds: readonly OperationalHold[]
+  readonly policies: readonly DefenderPolicy[]
+  /** What the agent says of the file on the node that forbids every disruption. */
+  readonly frozen: string | undefined
+  /** What was refused for good to the last repair of the node, which is over for that. */
+  readonly denied: OperationPermit | undefined
+  readonly now: number
 }
 
 const PAGE = 500
@@ -56,13 +65,14 @@ async function all<T extends KubeObject>(
 }
 
 export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen> {
-  const [nodes, machines, remediers, revisions, jobs, holds] = await Promise.all([
+  const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
     all(client, nodeType),
     all(client, machineType),
     all(client, nodeRemedier),
     all(client, controllerRevisionType, SYSTEM_NAMESPACE),
     all(client, remedyOperationJob),
     all(client, operationalHold),
+    all(client, defenderPolicy),
   ])
   const node = nodes.find((n) => n.metadata.name === name)
   if (node === undefined) throw new KubeNodeError('KN1350', `there is no node/${name} on this server`)
@@ -93,10 +103,12 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     isTimed: false,
   }
   const planned = plan(seen, now)
-  const job = (jobsOf.get(node.metadata.uid ?? '') ?? []).find((j) => j.status?.phase !== 'Done' && !j.spec.dryRun)
-  const permit = job && (await client.get(operationPermit, { name: job.status?.permitRef ?? job.metadata.name ?? '' }))
+  const own = (jobsOf.get(node.metadata.uid ?? '') ?? []).filter((j) => !j.spec.dryRun)
+  const job = own.find((j) => j.status?.phase !== 'Done')
+  const permit = job && (await permitOf(client, job))
   return {
     node: name,
+    machine: byNode.get(node.metadata.uid)?.metadata.name,
     standing: views.get(name)?.standing ?? { kind: 'Leaving', why: 'the Node is gone' },
     rules: planned.verdicts.map(({ reading, faults }) => ({
       remedier: reading.remedier,
@@ -107,5 +119,26 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     job,
     permit,
     holds,
+    policies,
+    frozen: frozenBy(byNode.get(node.metadata.uid)),
+    denied: job === undefined ? await deniedTo(client, own) : undefined,
+    now,
   }
+}
+
+const permitOf = (client: KubeClient, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>
+  client.get(operationPermit, { name: job.status?.permitRef ?? job.metadata.name ?? '' })
+
+function frozenBy(machine: Machine | undefined): string | undefined {
+  const frozen = findCondition(machine?.status?.conditions, 'Frozen')
+  return frozen?.status === 'True' ? frozen.message : undefined
+}
+
+/** A repair that never began because the Defender said no ends, and is tried again later: what was said tells more than that it waits. */
+async function deniedTo(client: KubeClient, jobs: readonly RemedyOperationJob[]): Promise<OperationPermit | undefined> {
+  const endOf = (j: RemedyOperationJob): string => j.status?.finishedAt ?? ''
+  const last = jobs.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1)).at(0)
+  if (last?.status?.outcome !== 'Transient' || last.status.startedAt !== undefined) return undefined
+  const permit = await permitOf(client, last)
+  return permit?.status?.verdicts?.some((v) => v.verdict === 'Denied') === true ? permit : undefined
 }

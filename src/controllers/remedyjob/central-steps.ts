@@ -7,8 +7,8 @@ import { isCordonedBy } from '#nodeops/cordon.ts'
 import { isFencedBy } from '#nodeops/fence.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import type { JobPlan } from './moves.ts'
-import { type Operation, operationName } from './operations.ts'
-import { type JobStep, type Seen, cordonOwner, targetOf } from './seen.ts'
+import { type Operation, knownOf, operationName } from './operations.ts'
+import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from './seen.ts'
 import { finish, isBegun } from './transitions.ts'
 import type { Turn } from './turn.ts'
 
@@ -29,6 +29,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   if (step === undefined || isTakenOver || !isBegun(step)) return beginning(seen, now, turn, name)
   if (isReplaced(seen, operation)) return ended(step, now, 'Succeeded', 'the machine is being deleted')
   if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
+  if (isForbidden(seen, operation) && !turn.isLate) return byFile(turn)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   if (turn.isLate || isOver(operation, step, now))
     return ended(step, now, 'Failed', `its time is over${step.output === undefined ? '' : `: ${step.output}`}`)
@@ -58,6 +59,7 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
         },
       },
     }
+  if (isForbidden(seen, operation) && !isLate) return byFile(turn)
   if (isLate && !isTakenOver) return finish(seen, now, 'Transient', `the time was over before step ${index} ${name}`)
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (permit.kind !== 'Granted' && isTakenOver) return waiting('the agent began to reboot and is silent', 'a permit')
@@ -87,6 +89,20 @@ const waiting = (text: string, unblock: string): JobPlan => ({
   requeueAfter: LOOK_AGAIN_MS,
 })
 
+/** The file on the node binds whoever would disrupt it without asking its agent. What was begun before goes no further; its time runs on. */
+const isForbidden = (seen: Seen, operation: Operation): boolean =>
+  isFrozen(seen) && (knownOf(operation)?.disruptions.length ?? 0) > 0
+
+const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
+  actions: [],
+  waiting: {
+    predicate: 'HoldFreeze',
+    seen: `the node is frozen by a file on it: step ${index} ${operationName(operation)} is not done`,
+    unblock: 'the file must be taken away',
+  },
+  requeueAfter: LOOK_AGAIN_MS,
+})
+
 /** A drain has a time of its own within that of the job. */
 function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): boolean {
   return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
@@ -111,6 +127,7 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   // What was taken over from an agent began late in the job's time, and has a time of its own.
   if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'no new boot was seen in time')
   if (!isOurs(seen, step)) return waiting('the machine has not booted anew', 'the provider reboots it')
+  if (isFrozen(seen)) return waiting('the node is frozen by a file on it', 'the file must be taken away')
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   return { actions: [{ kind: 'DoStep', reason: 'the agent is silent', step }], requeueAfter: LOOK_AGAIN_MS }
 }

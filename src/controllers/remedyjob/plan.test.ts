@@ -140,6 +140,11 @@ const silent = (operations: readonly Wild[], steps: readonly Wild[] = []): Seen 
       status: { bootID: 'b1', conditions: [{ type: 'AgentReachable', status: 'False' }] },
     },
   })
+const frozenMachine = {
+  metadata: { name: 'n', uid: 'm' },
+  spec: {},
+  status: { bootID: 'b1', conditions: [{ type: 'Frozen', status: 'True' }] },
+}
 const living = (operations: readonly Wild[], steps: readonly Wild[], startedAgo: number) =>
   seen({
     spec: { operations },
@@ -363,6 +368,12 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'ListJobs, waits: WaitingForOther',
   ],
   [
+    'S21 nor does any step of ours begin on it',
+    seen({ status: RUNNING, permit: granted, machine: frozenMachine }),
+    'waits: HoldFreeze',
+  ],
+  ['S21 nor go on', draining({ machine: frozenMachine }, { startedAt: ago(60) }), 'waits: HoldFreeze'],
+  [
     'nobody cuts the power of a machine once the permit ended',
     { ...rebooting({ startedAt: ago(61) }), permit: permit('Expired') },
     'waits: WaitingForOther',
@@ -481,6 +492,9 @@ const rows: readonly (readonly [string, Seen, string])[] = [
 describe('a repair', () => {
   test.each(rows)('%s', (_, world, expected) => expect(told(plan(world, NOW))).toBe(expected))
 })
+
+test('a frozen node may still be opened to pods again: that takes nothing from anybody', () =>
+  expect(told(plan(central('uncordon', { machine: frozenMachine }), NOW))).toBe('DoStep'))
 
 test('whatever is seen, a job moves along its table, closes on fresh sight only, and begins nothing without a permit', () => {
   const worlds = fc.constantFrom(...rows.map(([, world]) => world))
