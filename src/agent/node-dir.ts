@@ -27,7 +27,8 @@ export const frozenFile = (d: NodeDir): string => join(d.path, 'frozen')
 
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
 export const keyFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.key')
-export const certificateFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.crt')
+/** Private key and certificate, so that one rename changes both: for nobody's eyes but the agent's. */
+export const pairFile = (d: NodeDir): string => join(d.state, 'identity', 'agent.pem')
 export const requestFile = (d: NodeDir): string => join(d.state, 'identity', 'request.json')
 export const trustFile = (d: NodeDir): string => join(d.state, 'trust.json')
 /** The document that came with the join bundle; a candidate like one that is fetched. */

@@ -176,6 +176,7 @@ export function buildParts(o: PartsOptions): Parts {
       return found
     },
     onChange: () => nodeWriter.touch(),
+    onTurn: (problem) => detection.turned(problem),
   })
   const detection: Detection = new Detection({
     ...base,

@@ -19,7 +19,7 @@ afterAll(() => bench.stop())
 
 const certificate = (): X509Certificate =>
   new X509Certificate(
-    readFileSync(join(bench.nodeFolder, 'state/identity/agent.crt'), 'utf8').replace(/^[^]*?(?=-----BEGIN CERT)/, ''),
+    readFileSync(join(bench.nodeFolder, 'state/identity/agent.pem'), 'utf8').replace(/^[^]*?(?=-----BEGIN CERT)/, ''),
   )
 const requests = async () => (await bench.client.list(csrType)).items
 

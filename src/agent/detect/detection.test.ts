@@ -85,8 +85,15 @@ async function agent(
   })
   expect(problems).toEqual([])
   const components = () => new Map()
-  const board = new ProblemBoard({ ...base, sources: [], clearAfterMs: 10, components, onChange: () => undefined })
-  const detection = new Detection({
+  const board: ProblemBoard = new ProblemBoard({
+    ...base,
+    sources: [],
+    clearAfterMs: 10,
+    components,
+    onChange: () => undefined,
+    onTurn: (problem) => detection.turned(problem),
+  })
+  const detection: Detection = new Detection({
     ...base,
     client,
     node: 'n',
@@ -262,6 +269,26 @@ describe('our own detectors', () => {
     await second.stop()
     const third = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 0, hysteresisPercent: 0 } })
     await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: there are enough bytes')
+    // Each turn is told once: by the agent that saw it, not by those after it.
+    await until(() => [first, second, third].map((one) => one.events.length), [1, 0, 1])
+    expect(first.events[0]).toMatch(/^DiskSpaceLow: Node condition DiskSpaceLow is now: True, reason: DiskSpaceLow, /)
+    expect(third.events[0]).toMatch(/^EnoughRoom: Node condition DiskSpaceLow is now: False, reason: EnoughRoom, /)
+  })
+
+  test('a condition that turns again and again is told within its budget, and nothing else is hidden by it', async () => {
+    const one = await agent([], 'boot-1', undefined, { disk: { everyMs: '1h', paths: ['/var'], minFreePercent: 101 } })
+    await until(() => one.events.length, 1)
+    const find = (type: string, status: 'True' | 'False', message: string): void =>
+      one.board.find(type, { status, reason: 'Flapping', message, isKept: true })
+    for (let n = 0; n < 200; n++) {
+      find('ClockSkewed', 'True', `on ${n}`)
+      find('ClockSkewed', 'False', `off ${n}`)
+    }
+    await until(() => one.detection.events.lost > 300, true)
+    await systemClock.sleep(50)
+    expect(one.events.length).toBeLessThanOrEqual(1 + 25)
+    one.board.find('TasksHung', { status: 'True', reason: 'TasksHung', message: 'it hangs', isKept: true })
+    await until(() => one.events.at(-1)?.split(':')[0], 'TasksHung')
   })
 
   test('F16 a clock that is far from the server’s is a condition until it is not', async () => {
@@ -275,10 +302,10 @@ describe('our own detectors', () => {
   test('the agent’s own certificate is looked at', async () => {
     const { cert } = await newAuthority()
     mkdirSync(join(dir.state, 'identity'))
-    writeFileSync(join(dir.state, 'identity/agent.crt'), cert)
+    writeFileSync(join(dir.state, 'identity/agent.pem'), cert)
     const one = await agent([], 'boot-1', undefined, { certificates: { everyMs: '20ms', minLeftPercent: 101 } })
     await until(() => shown(one, 'CertificateExpiring')?.split(':')[0], 'true CertificateExpiring')
-    expect(shown(one, 'CertificateExpiring')).toContain('agent.crt ends 2')
+    expect(shown(one, 'CertificateExpiring')).toContain('agent.pem ends 2')
   })
 })
 
@@ -286,7 +313,8 @@ test('a file that cannot be used disables only itself and is a condition', async
   writeFileSync(join(dir.root, 'etc/bad.json'), '{')
   writeFileSync(log, line('warn 7'))
   const one = await agent(['/etc/bad.json', '/etc/missing.json', entry()])
-  await until(() => one.events, ['AppWarned: warn 7'])
+  await until(() => one.events.filter((e) => e.startsWith('AppWarned')), ['AppWarned: warn 7'])
+  expect(one.events.join('\n')).toMatch(/^MonitorNotUsed: Node condition DetectionIncomplete is now: True, /m)
   expect(shown(one, 'DetectionIncomplete')).toMatch(
     /^true MonitorNotUsed: \/etc\/bad.json: is no JSON; \/etc\/missing.json: ENOENT/,
   )

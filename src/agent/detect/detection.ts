@@ -3,6 +3,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
 import type { OperationName } from '#api/kinds/operations.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Files } from '../files/port.ts'
@@ -13,9 +14,11 @@ import type { ComponentProblem } from './component-problems.ts'
 import type { DetectConfig } from './detect-config.ts'
 import { foreignConditions } from './foreign-conditions.ts'
 import { NodeEvents } from './node-events.ts'
+import { changeEvent } from './npd/judge.ts'
 import { Monitors } from './npd/monitors.ts'
 import { ProblemMetrics } from './npd/problem-metrics.ts'
 import type { ProblemBoard } from './problem-board.ts'
+import type { Problem } from './problems.ts'
 
 export interface DetectionDeps {
   readonly files: Files
@@ -77,6 +80,14 @@ export class Detection {
     this.#timer?.cancel()
     this.detectors.close()
     await this.monitors.close()
+  }
+
+  /** Tells of a turn of a condition that no monitor tells of: those of components, of our own detectors, of lines of logs. */
+  turned({ type, isTrue, reason, message }: Problem): void {
+    // What is so of one component is told of that one.
+    if (type === COMPONENT_UNHEALTHY || this.monitors.tells(type)) return
+    const source = type.startsWith(componentConditionType('')) ? 'components' : 'detectors'
+    this.events.tell(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
   }
 
   /** A repair step succeeded here: what it is known to mend is over unless it was seen again since the step began. */

@@ -33,6 +33,8 @@ export interface BoardDeps {
   readonly clearAfterMs: number
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
   readonly onChange: () => void
+  /** A condition that is not what it was; not one that is fine from its beginning. */
+  readonly onTurn?: (problem: Problem) => void
 }
 
 /** Where logs were read to is written this often; after a crash the lines in between are seen twice, which changes nothing. */
@@ -168,9 +170,13 @@ export class ProblemBoard {
     this.#problems = next
     const isNew = next.size !== before.size || [...next].some(([type, p]) => !isSame(before.get(type), p))
     if (!isNew) return
-    for (const [type, p] of next)
-      if (before.get(type)?.isTrue !== p.isTrue)
+    for (const [type, p] of next) {
+      const old = before.get(type)
+      if (old?.isTrue !== p.isTrue)
         this.#deps.log.info('condition', { condition: type, status: p.isTrue, reason: p.reason })
+      const isOthers = this.#foreign !== 'Unknown' && this.#foreign.has(type)
+      if ((old?.isTrue ?? false) !== p.isTrue && !isOthers) this.#deps.onTurn?.(p)
+    }
     void this.#save()
     this.#deps.onChange()
     // A new problem may end by itself: its end must be waited for.

@@ -8,7 +8,7 @@ import type { TrustAnchor } from '#api/trust/trust-document.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { certificateFile, identityFile, type NodeDir } from '../node-dir.ts'
+import { pairFile, identityFile, type NodeDir } from '../node-dir.ts'
 
 export interface Identity {
   readonly format: 1
@@ -71,7 +71,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 
 /** Undefined when there is none, or when the two do not belong together. */
 export async function readPair({ files, dir }: IdentityDeps): Promise<Pair | undefined> {
-  const text = (await files.read(certificateFile(dir)))?.toString('utf8')
+  const text = (await files.read(pairFile(dir)))?.toString('utf8')
   const key = text === undefined ? undefined : KEY.exec(text)?.[0]
   const certificate = text?.match(CERTIFICATE)?.join('')
   return key === undefined || certificate === undefined || lifeOf(certificate) === undefined
@@ -80,7 +80,7 @@ export async function readPair({ files, dir }: IdentityDeps): Promise<Pair | und
 }
 
 export const writePair = ({ files, dir }: IdentityDeps, { key, certificate }: Pair): Promise<void> =>
-  writeDurably(files, certificateFile(dir), `${key.trimEnd()}\n${certificate}`, 0o600)
+  writeDurably(files, pairFile(dir), `${key.trimEnd()}\n${certificate}`, 0o600)
 
 export interface Life {
   readonly from: number

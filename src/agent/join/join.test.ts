@@ -10,9 +10,10 @@ import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { newAuthority } from '#test/support/tls.ts'
 import { realFiles } from '../files/real.ts'
-import { certificateFile, joinFile, keyFile, nodeDir, type NodeDir } from '../node-dir.ts'
+import { pairFile, joinFile, keyFile, nodeDir, type NodeDir } from '../node-dir.ts'
 import { newPublisher } from '../testing/release.ts'
 import { parseJoinBundle } from './bundle.ts'
+import { readPair, writePair } from './identity.ts'
 import { joinCluster, type JoinDeps } from './join.ts'
 import { takeNodeLock } from './lock.ts'
 import { csrType, newKey, requestName } from './request.ts'
@@ -110,11 +111,25 @@ describe('joining', () => {
     expect(statSync(keyFile(dir)).mode & 0o777).toBe(0o600)
   })
 
+  test('S2 key and certificate change together, in a file for nobody else', async () => {
+    const pairs = await Promise.all(
+      [1, 2].map(async () => {
+        const { cert, key } = await (await newAuthority()).client('kubenode:agent:m-1')
+        return { key, certificate: cert }
+      }),
+    )
+    for (const pair of pairs) {
+      await writePair(deps(), pair)
+      const { mode } = statSync(pairFile(dir))
+      expect([await readPair(deps()), mode & 0o777]).toEqual([pair, 0o600])
+    }
+  })
+
   test('S2 that is denied ends with what to check', async () => {
     const joining = joinCluster(deps()).catch(messageOf)
     await setStatus({ conditions: [{ type: 'Denied', status: 'True', message: 'unknown machine' }] })
     expect(await joining).toMatch(/^KN8006: .*unknown machine/)
-    expect(existsSync(certificateFile(dir))).toBe(false)
+    expect(existsSync(pairFile(dir))).toBe(false)
   })
 
   test('S2 with a certificate for another key is refused', async () => {

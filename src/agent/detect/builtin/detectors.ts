@@ -7,7 +7,7 @@ import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Files } from '../../files/port.ts'
 import { isNodeFrozen } from '../../frozen.ts'
-import { certificateFile, onNode, type NodeDir } from '../../node-dir.ts'
+import { pairFile, onNode, type NodeDir } from '../../node-dir.ts'
 import type { ComponentProblem } from '../component-problems.ts'
 import { HealthCheck, realHealthPorts } from '../npd/health-check.ts'
 import type { HealthComponent, HealthOptions } from '../npd/health-options.ts'
@@ -205,7 +205,7 @@ export class Detectors {
   async #certificates(): Promise<readonly Reading[]> {
     const { dir, clock, settings } = this.#deps
     const { paths, minLeftPercent } = settings.certificates
-    const files = [certificateFile(dir), ...paths.map((p) => onNode(dir, p))]
+    const files = [pairFile(dir), ...paths.map((p) => onNode(dir, p))]
     const lives = await Promise.all(
       files.map(async (path) => lifeOf(path, await readFile(path, 'utf8').catch(() => ''))),
     )

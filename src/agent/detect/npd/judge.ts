@@ -29,7 +29,8 @@ export interface Hit {
   readonly message: string
 }
 
-const changeEvent = (type: string, { status, reason, message }: ConditionNow): MonitorEvent => ({
+/** Says of a condition what it is now. */
+export const changeEvent = (type: string, { status, reason, message }: ConditionNow): MonitorEvent => ({
   type: status === 'True' ? 'Warning' : 'Normal',
   reason,
   message: `Node condition ${type} is now: ${status}, reason: ${reason}, message: ${goQuote(message)}`,

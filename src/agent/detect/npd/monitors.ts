@@ -81,6 +81,11 @@ export class Monitors {
     return [...this.#types, DETECTION_INCOMPLETE]
   }
 
+  /** Whether a file speaks for this condition and tells of its turns by itself. */
+  tells(type: string): boolean {
+    return this.#types.has(type)
+  }
+
   /** What cannot be used, by the name of its file. */
   get problems(): ReadonlyMap<string, readonly string[]> {
     return this.#problems
