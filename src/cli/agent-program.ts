@@ -7,6 +7,7 @@ import { systemClock } from '#lib/clock.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { loggerTo, type LogLevel, type Logger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { VERSION } from './version.ts'
 
 /** Asks whoever started us to restart the whole node, as after a reboot. */
 export const EXIT_REBOOT = 75
@@ -14,8 +15,7 @@ export const EXIT_REBOOT = 75
 export const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
-const VERSION = '0.0.0'
-const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--slot SLOT] [--stop]\n'
+const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--slot SLOT] [--stop] | --version\n'
 
 export interface AgentArguments {
   readonly root: string
@@ -47,6 +47,10 @@ const lineLogger = (): Logger =>
   })
 
 export async function main(argv: readonly string[]): Promise<number> {
+  if (argv.length === 1 && argv[0] === '--version') {
+    process.stdout.write(`${VERSION}\n`)
+    return 0
+  }
   const given = parseArguments(argv)
   if (given === undefined) {
     process.stderr.write(USAGE)

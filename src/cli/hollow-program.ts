@@ -8,8 +8,8 @@ import { messageOf } from '#lib/errors.ts'
 import { loggerTo } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { clientOf, connectionOf } from './run/connect.ts'
+import { VERSION } from './version.ts'
 
-const VERSION = '0.0.0'
 const EXIT_ERROR = 1
 const DEFAULT_LEASE = '10s'
 const USAGE = 'usage: hollow-main.ts --hosts FOLDER --kubeconfig FILE [--lease 10s]\n'

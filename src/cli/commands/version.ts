@@ -1,8 +1,8 @@
 // `kubenode version`: what runs here, for bug reports and skew checks.
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { VERSION } from '../version.ts'
 
 export interface VersionInfo {
   readonly kubenode: string
@@ -12,11 +12,8 @@ export interface VersionInfo {
   readonly oldestKubernetes: string
 }
 
-const manifest = (): { version: string } =>
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-
 export const versionInfo = (): VersionInfo => ({
-  kubenode: manifest().version,
+  kubenode: VERSION,
   node: process.versions.node,
   platform: `${process.platform}/${process.arch}`,
   apiVersion: 'kubenode.io/v1alpha1',
