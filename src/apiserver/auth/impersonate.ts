@@ -35,7 +35,7 @@ export function impersonated(
   if (typeof uid === 'string') check({ ...authentication, resource: 'uids', subresource: '', name: uid })
   const extra: Record<string, readonly string[]> = {}
   for (const header of extraKeys) {
-    const key = decodeURIComponent(header.slice(EXTRA.length))
+    const key = unescapedKey(header.slice(EXTRA.length))
     const values = distinct[header] ?? []
     for (const v of values) check({ ...authentication, resource: 'userextras', subresource: key, name: v })
     extra[key] = values
@@ -45,6 +45,16 @@ export function impersonated(
     groups: impersonatedGroups(name, groups, account?.[1]),
     ...(typeof uid === 'string' ? { uid } : {}),
     ...(extraKeys.length === 0 ? {} : { extra }),
+  }
+}
+
+/** What is not well escaped stands for itself. */
+function unescapedKey(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (e) {
+    if (e instanceof URIError) return text
+    throw e
   }
 }
 

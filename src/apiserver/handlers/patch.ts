@@ -1,6 +1,6 @@
 // PATCH in its four languages.
 import { assertNever } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { isDeeperThan, isObject } from '#lib/json.ts'
 import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { goText } from '#lib/go-text.ts'
@@ -101,6 +101,7 @@ export function readPatch({ kind, text }: PatchBody): ReadPatch {
     if (e instanceof SyntaxError) throw badRequest(`error decoding patch: ${goSyntaxError(text) ?? e.message}`)
     throw e
   }
+  if (isDeeperThan(value)) throw badRequest('error decoding patch: it is nested too deeply')
   if (kind !== 'json' && !isObject(value))
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,

@@ -173,6 +173,9 @@ async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
   return { value, duplicates }
 }
 
+/** Each alias counts for all that it stands for. */
+const MAX_ALIASES = 100
+
 export interface ParsedYaml extends ReadValue {
   readonly error: string | undefined
 }
@@ -203,7 +206,13 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
       error: `error converting YAML to JSON: yaml: line ${line}: did not find expected node content`,
     }
   }
-  // through JSON text, so that numbers and keys are exactly what JSON can say
-  const value: unknown = document.toJS({ maxAliasCount: 100 })
-  return { value: value === undefined ? null : value, duplicates: [], error: undefined }
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    if (isDeeperThan(value)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
+    return { value: value === undefined ? null : value, duplicates: [], error: undefined }
+  } catch (e) {
+    // a few bytes of aliases to aliases can stand for gigabytes
+    if (!(e instanceof ReferenceError)) throw e
+    return { value: null, duplicates: [], error: 'yaml: document contains excessive aliasing' }
+  }
 }

@@ -62,13 +62,22 @@ export function bornMetadata(meta: ObjectMeta, birth: Birth): ObjectMeta {
 
 /** Owners are a set by value; a repeated one is dropped. */
 function withoutRepeated(owners: readonly OwnerReference[]): readonly OwnerReference[] {
-  return owners.filter((o, i) => !owners.slice(0, i).some((before) => jsonEqual(before, o)))
+  const seen = new Map<string, OwnerReference[]>()
+  return owners.filter((o) => {
+    const alike = seen.get(o.uid)
+    if (alike === undefined) seen.set(o.uid, [o])
+    else if (alike.some((before) => jsonEqual(before, o))) return false
+    else alike.push(o)
+    return true
+  })
 }
 
 /** Uids that stand more than once among the owners. */
 export function repeatedOwners(owners: readonly OwnerReference[] | undefined): readonly string[] {
-  const uids = (owners ?? []).map((o) => o.uid)
-  return [...new Set(uids.filter((u, i) => uids.indexOf(u) !== i))]
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const { uid } of owners ?? []) (seen.has(uid) ? repeated : seen).add(uid)
+  return [...repeated]
 }
 
 /** Metadata of a changed object: server-made fields that the client left out or may not set come from the old one. */

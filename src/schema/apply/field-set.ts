@@ -53,7 +53,7 @@ export const fieldSetOfPaths = (paths: readonly (readonly string[])[]): FieldSet
   return set
 }
 
-/** For sets under construction only. */
+/** For sets under construction only, in which a member without anything below it is always LEAF: looking whether a large one is empty takes long. */
 export function insertPath(root: Building, path: readonly string[]): void {
   let node = root
   const last = path.length - 1
@@ -61,14 +61,14 @@ export function insertPath(root: Building, path: readonly string[]): void {
     const element = path[i] as string
     let child = node[element]
     if (child === undefined) child = node[element] = {}
-    else if (isEmptySet(child)) child = node[element] = { [SELF]: LEAF }
+    else if (child === LEAF) child = node[element] = { [SELF]: LEAF }
     node = child
   }
   const element = path[last]
   if (element === undefined) return
   const found: Building | undefined = node[element]
   if (found === undefined) node[element] = LEAF
-  else if (!isEmptySet(found)) found[SELF] = LEAF
+  else if (found !== LEAF) found[SELF] = LEAF
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
