@@ -81,7 +81,7 @@ export interface ApiServer {
 
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
-  const credentials = options.credentials ?? (await newCredentials(clock.now(), [host, ...(options.hosts ?? [])]))
+  const credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
   const store = new Store(options.storage ?? memoryStorage())
   const registry = new Registry([
     ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k))),

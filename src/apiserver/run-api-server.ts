@@ -42,7 +42,7 @@ export async function runApiServer({
     import('./storage/sqlite.ts'),
   ])
   const storage = sqliteStorage(join(data, 'objects.db'))
-  const credentials = await credentialsIn(join(data, 'pki'), systemClock.now(), [host])
+  const credentials = credentialsIn(join(data, 'pki'), systemClock.now(), [host])
   const server = await createApiServer({
     storage,
     credentials,

@@ -276,7 +276,7 @@ describe('as time goes by', () => {
   const clock = fastClock(FAST)
   beforeAll(async () => {
     // certificates are judged by the clock of whoever reads them
-    aged = await startEmbedded({ clock, credentials: await newCredentials(systemClock.now(), []) })
+    aged = await startEmbedded({ clock, credentials: newCredentials(systemClock.now(), []) })
     later = new Requests(aged)
   })
   afterAll(async () => {

@@ -41,7 +41,7 @@ function hasty(storage: StorageBackend): StorageBackend {
 }
 
 const storage = hasty(sqliteStorage(join(data, 'objects.db')))
-const credentials = await credentialsIn(join(data, 'pki'), Date.now(), ['127.0.0.1'])
+const credentials = credentialsIn(join(data, 'pki'), Date.now(), ['127.0.0.1'])
 const server = await createApiServer({ storage, credentials, port: Number(option('--port')), loops: 'none' })
 await server.listen()
 const file = join(data, 'admin.kubeconfig')

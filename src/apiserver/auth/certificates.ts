@@ -1,11 +1,23 @@
-// Makes certificates: our own authority, the serving certificate, client certificates, and answers to signing requests.
-// The library is loaded on first use only: a server that finds its files on disk never needs it.
-import { randomBytes } from 'node:crypto'
-import type * as Library from '@peculiar/x509'
+// Makes certificates: our own authority, the serving certificate, client certificates, and answers to signing requests. Written from
+// a few dozen DER values: the library that knows all of X.509 cost a first start a third of its time.
+import { createHash, createPrivateKey, generateKeyPairSync, randomBytes, sign as signed } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import {
+  bitString,
+  bytesOfPem,
+  der,
+  inside,
+  objectId,
+  octets,
+  pem,
+  readDer,
+  sequence,
+  TAG,
+  type DerValue,
+} from '#lib/der.ts'
+import { nameOf, type Subject } from './distinguished-name.ts'
+import { requestParts } from './signing-request.ts'
 
-type X509 = typeof Library
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000
 /** Clocks of clients may be behind ours. */
 const BACKDATED_MS = 5 * 60_000
@@ -16,80 +28,138 @@ export interface KeyAndCertificate {
   readonly certificate: string
 }
 
-export interface Subject {
-  readonly commonName: string
-  readonly organizations?: readonly string[]
-}
-
 export interface Validity {
   readonly now: number
   readonly days: number
 }
 
-let loaded: Promise<X509> | undefined
-const x509 = (): Promise<X509> => {
-  loaded ??= load()
-  return loaded
+const ECDSA_WITH_SHA256 = sequence(objectId('2a8648ce3d040302')) // 1.2.840.10045.4.3.2
+const RSA_WITH_SHA256 = sequence(objectId('2a864886f70d01010b'), der(0x05)) // 1.2.840.113549.1.1.11, NULL
+
+/** Explicit tags of a certificate: its version, its extensions. */
+const VERSION = 0xa0
+const EXTENSIONS = 0xa3
+const VERSION_3 = der(VERSION, der(TAG.integer, Buffer.from([2])))
+
+const TRUE = der(TAG.boolean, Buffer.from([0xff]))
+const SUBJECT_KEY = objectId('551d0e') // 2.5.29.14
+
+const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, octets(value))
+const critical = (id: Buffer, value: Buffer): Buffer => sequence(id, TRUE, octets(value))
+
+const basicConstraints = (isAuthority: boolean): Buffer =>
+  critical(objectId('551d13'), isAuthority ? sequence(TRUE) : sequence()) // 2.5.29.19
+const subjectKey = (id: Buffer): Buffer => extension(SUBJECT_KEY, octets(id))
+const authorityKey = (id: Buffer): Buffer => extension(objectId('551d23'), sequence(der(0x80, id))) // 2.5.29.35
+const extendedUsage = (ids: readonly Buffer[]): Buffer => extension(objectId('551d25'), sequence(...ids)) // 2.5.29.37
+const alternativeNames = (hosts: readonly string[]): Buffer =>
+  extension(objectId('551d11'), sequence(...hosts.map(generalName))) // 2.5.29.17
+
+/** Bits of KeyUsage, the first bit of the first byte being 0; all that is asked for here lies in one byte. */
+const KEY_USAGE = {
+  digitalSignature: 0,
+  contentCommitment: 1,
+  keyEncipherment: 2,
+  dataEncipherment: 3,
+  keyAgreement: 4,
+  keyCertSign: 5,
+  crlSign: 6,
+} as const
+
+/** As DER wants it: no zero bits at the end. */
+function keyUsage(bits: readonly number[]): Buffer {
+  const byte = bits.reduce((all, bit) => all | (0x80 >> bit), 0)
+  const unused = 7 - Math.max(...bits)
+  return critical(objectId('551d0f'), der(TAG.bitString, Buffer.from([unused, byte]))) // 2.5.29.15
 }
 
-async function load(): Promise<X509> {
-  // the library's container asks for this polyfill and does not bring it
-  await import('reflect-metadata')
-  const lib = await import('@peculiar/x509')
-  lib.cryptoProvider.set(globalThis.crypto)
-  return lib
+const CLIENT_AUTH = objectId('2b06010505070302') // 1.3.6.1.5.5.7.3.2
+const SERVER_AUTH = objectId('2b06010505070301') // 1.3.6.1.5.5.7.3.1
+
+const IPV4 = /^\d+\.\d+\.\d+\.\d+$/
+
+function generalName(host: string): Buffer {
+  if (IPV4.test(host)) return der(0x87, Buffer.from(host.split('.').map(Number)))
+  if (isIPv6(host)) return der(0x87, ipv6Bytes(host))
+  return der(0x82, Buffer.from(host, 'latin1'))
 }
 
-const nameOf = (s: Subject): Record<string, string[]>[] => [
-  ...(s.organizations ?? []).map((o) => ({ O: [o] })),
-  { CN: [s.commonName] },
-]
+/** The URL parser knows every way in which one is written, and writes it in one. */
+function ipv6Bytes(host: string): Buffer {
+  const [head = '', tail] = new URL(`http://[${host}]`).hostname.slice(1, -1).split('::', 2)
+  const groups = (text: string | undefined): string[] => (text === undefined || text === '' ? [] : text.split(':'))
+  const [before, after] = [groups(head), groups(tail)]
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0')
+  const bytes = Buffer.alloc(16)
+  for (const [i, group] of [...before, ...zeros, ...after].entries())
+    bytes.writeUInt16BE(Number.parseInt(group, 16), i * 2)
+  return bytes
+}
+
+/** Two digits of a year until 2049, four from then on. */
+function time(ms: number): Buffer {
+  const text = new Date(ms).toISOString().replace(/\.\d+|[-:T]/g, '')
+  return ms < Date.UTC(2050)
+    ? der(TAG.utcTime, Buffer.from(text.slice(2)))
+    : der(TAG.generalizedTime, Buffer.from(text))
+}
+
 /** Positive, and short of 20 octets. */
-const serialNumber = (): string => `01${randomBytes(15).toString('hex')}`
-const period = ({ now, days }: Validity) => ({
-  notBefore: new Date(now - BACKDATED_MS),
-  notAfter: new Date(now + days * DAY_MS),
-})
+const serialNumber = (): Buffer => der(TAG.integer, Buffer.from([1]), randomBytes(15))
 
-function pem(label: string, der: ArrayBuffer): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
+/** As most authorities name a key: by the SHA-1 of its bits. */
+function keyId(publicKey: Buffer): Buffer {
+  const bits = inside(readDer(publicKey)[0])[1]
+  return createHash('sha1')
+    .update(bits?.content.subarray(1) ?? '')
+    .digest()
 }
 
-async function newKeys(): Promise<{
-  readonly keys: { readonly publicKey: CryptoKey; readonly privateKey: CryptoKey }
-  readonly pem: string
-}> {
-  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  return { keys, pem: pem('PRIVATE KEY', await crypto.subtle.exportKey('pkcs8', keys.privateKey)) }
+interface Content {
+  /** Names, each as DER. */
+  readonly issuer: Buffer
+  readonly subject: Buffer
+  /** SubjectPublicKeyInfo. */
+  readonly publicKey: Buffer
+  readonly validity: Validity
+  readonly extensions: readonly Buffer[]
 }
 
-function derOf(pemText: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(pemText.replace(/-----[^-]+-----/g, ''), 'base64'))
+function certificate(key: string, { issuer, subject, publicKey, validity, extensions }: Content): string {
+  const privateKey = createPrivateKey(key)
+  const algorithm = privateKey.asymmetricKeyType === 'rsa' ? RSA_WITH_SHA256 : ECDSA_WITH_SHA256
+  const { now, days } = validity
+  const content = sequence(
+    VERSION_3,
+    serialNumber(),
+    algorithm,
+    issuer,
+    sequence(time(now - BACKDATED_MS), time(now + days * DAY_MS)),
+    subject,
+    publicKey,
+    der(EXTENSIONS, sequence(...extensions)),
+  )
+  return pem('CERTIFICATE', sequence(content, algorithm, bitString(signed('sha256', content, privateKey))))
 }
 
-export async function newAuthority(commonName: string, validity: Validity): Promise<KeyAndCertificate> {
-  const lib = await x509()
-  const { keys, pem: key } = await newKeys()
-  const certificate = await lib.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: nameOf({ commonName }),
-    ...period(validity),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new lib.BasicConstraintsExtension(true, undefined, true),
-      new lib.KeyUsagesExtension(
-        lib.KeyUsageFlags.keyCertSign | lib.KeyUsageFlags.cRLSign | lib.KeyUsageFlags.digitalSignature,
-        true,
-      ),
-      await lib.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  })
-  return { key, certificate: `${certificate.toString('pem')}\n` }
+function newKeys(): { readonly key: string; readonly publicKey: Buffer } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    publicKey: publicKey.export({ type: 'spki', format: 'der' }),
+  }
+}
+
+export function newAuthority(commonName: string, validity: Validity): KeyAndCertificate {
+  const { key, publicKey } = newKeys()
+  const name = nameOf({ commonName })
+  const { keyCertSign, crlSign, digitalSignature } = KEY_USAGE
+  const extensions = [
+    basicConstraints(true),
+    keyUsage([keyCertSign, crlSign, digitalSignature]),
+    subjectKey(keyId(publicKey)),
+  ]
+  return { key, certificate: certificate(key, { issuer: name, subject: name, publicKey, validity, extensions }) }
 }
 
 export interface Issue {
@@ -99,121 +169,84 @@ export interface Issue {
   readonly hosts?: readonly string[]
 }
 
-const IP = /^[\d.]+$|:/
-
 /** A new key with a certificate signed by the authority. */
-export async function issueCertificate(authority: KeyAndCertificate, issue: Issue): Promise<KeyAndCertificate> {
-  const lib = await x509()
-  const { keys, pem: key } = await newKeys()
-  const usage = issue.usage === 'client' ? lib.ExtendedKeyUsage.clientAuth : lib.ExtendedKeyUsage.serverAuth
-  const names = (issue.hosts ?? []).map((h) => ({ type: IP.test(h) ? ('ip' as const) : ('dns' as const), value: h }))
-  const certificate = await sign(authority, {
-    name: nameOf(issue.subject),
-    publicKey: keys.publicKey,
-    validity: issue.validity,
-    extensions: (l) => [
-      new l.KeyUsagesExtension(l.KeyUsageFlags.digitalSignature, true),
-      new l.ExtendedKeyUsageExtension([usage]),
-      ...(names.length === 0 ? [] : [new l.SubjectAlternativeNameExtension(names)]),
-    ],
-  })
-  return { key, certificate }
-}
-
-interface ToSign {
-  readonly name: Record<string, string[]>[] | string
-  readonly publicKey: CryptoKey
-  readonly validity: Validity
-  readonly extensions: (lib: X509) => readonly InstanceType<X509['Extension']>[]
-}
-
-async function sign(authority: KeyAndCertificate, { name, publicKey, validity, extensions }: ToSign): Promise<string> {
-  const lib = await x509()
-  const signingKey = await crypto.subtle.importKey('pkcs8', derOf(authority.key), ALGORITHM, false, ['sign'])
-  const issuer = new lib.X509Certificate(authority.certificate)
-  const certificate = await lib.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
-    subject: name,
-    issuer: issuer.subject,
-    ...period(validity),
-    signingAlgorithm: ALGORITHM,
+export function issueCertificate(authority: KeyAndCertificate, issue: Issue): KeyAndCertificate {
+  const { key, publicKey } = newKeys()
+  const { subject, validity, usage, hosts = [] } = issue
+  const issued = issuedBy(authority, {
+    subject: nameOf(subject),
     publicKey,
-    signingKey,
+    validity,
     extensions: [
-      new lib.BasicConstraintsExtension(false, undefined, true),
-      await lib.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
-      ...extensions(lib),
+      keyUsage([KEY_USAGE.digitalSignature]),
+      extendedUsage([usage === 'client' ? CLIENT_AUTH : SERVER_AUTH]),
+      ...(hosts.length === 0 ? [] : [alternativeNames(hosts)]),
     ],
   })
-  return `${certificate.toString('pem')}\n`
+  return { key, certificate: issued }
 }
 
-export interface SigningRequest {
-  readonly commonName: string
-  readonly organizations: readonly string[]
-  readonly dnsNames: readonly string[]
-  readonly ipAddresses: readonly string[]
-  readonly otherNames: boolean
-  readonly signatureValid: boolean
+/** What the authority's certificate says of itself goes into what it signs, as it stands. */
+function issuedBy(authority: KeyAndCertificate, content: Omit<Content, 'issuer'>): string {
+  const { name, key } = identityOf(authority.certificate)
+  const ofAuthority = key === undefined ? [] : [authorityKey(key)]
+  const extensions = [basicConstraints(false), ...ofAuthority, ...content.extensions]
+  return certificate(authority.key, { ...content, issuer: name, extensions })
 }
 
-type Pkcs10 = InstanceType<X509['Pkcs10CertificateRequest']>
+/** Fields of a certificate of version 3, in order: version, serial number, algorithm, issuer, validity, subject. */
+const SUBJECT_AT = 5
 
-function alternativeNames(lib: X509, request: Pkcs10): InstanceType<X509['SubjectAlternativeNameExtension']> | null {
-  const found = request.extensions.find((e) => e.type === '2.5.29.17')
-  return found === undefined ? null : new lib.SubjectAlternativeNameExtension(found.rawData)
-}
-
-export async function readSigningRequest(requestPem: string): Promise<SigningRequest> {
-  const lib = await x509()
-  const request = new lib.Pkcs10CertificateRequest(requestPem)
-  const names = alternativeNames(lib, request)?.names.items ?? []
-  return {
-    commonName: request.subjectName.getField('CN')[0] ?? '',
-    organizations: request.subjectName.getField('O'),
-    dnsNames: names.filter((n) => n.type === 'dns').map((n) => n.value),
-    ipAddresses: names.filter((n) => n.type === 'ip').map((n) => n.value),
-    otherNames: names.some((n) => n.type !== 'dns' && n.type !== 'ip'),
-    signatureValid: await request.verify(),
-  }
+function identityOf(certificatePem: string): { readonly name: Buffer; readonly key: Buffer | undefined } {
+  const [content] = inside(readDer(bytesOfPem(certificatePem, 'CERTIFICATE'))[0])
+  const all = inside(content)
+  const extensions = all.find((v) => v.tag === EXTENSIONS)
+  const name = all[SUBJECT_AT]
+  if (name === undefined) throw new SyntaxError('an authority without a name')
+  return { name: name.whole, key: extensions && subjectKeyIn(extensions) }
 }
 
-const KEY_USAGES: Readonly<Record<string, keyof X509['KeyUsageFlags'] | undefined>> = {
-  'digital signature': 'digitalSignature',
-  'content commitment': 'nonRepudiation',
-  'key encipherment': 'keyEncipherment',
-  'data encipherment': 'dataEncipherment',
-  'key agreement': 'keyAgreement',
+function subjectKeyIn(extensions: DerValue): Buffer | undefined {
+  const [list] = inside(extensions, EXTENSIONS)
+  const found = inside(list)
+    .map((e) => inside(e))
+    .find(([id]) => id?.whole.equals(SUBJECT_KEY))
+  const value = found?.at(-1)
+  return value === undefined ? undefined : readDer(value.content)[0]?.content
 }
-const EXTENDED_USAGES: Readonly<Record<string, string | undefined>> = {
-  'client auth': '1.3.6.1.5.5.7.3.2',
-  'server auth': '1.3.6.1.5.5.7.3.1',
-}
+
+const KEY_USAGES: ReadonlyMap<string, number> = new Map([
+  ['digital signature', KEY_USAGE.digitalSignature],
+  ['content commitment', KEY_USAGE.contentCommitment],
+  ['key encipherment', KEY_USAGE.keyEncipherment],
+  ['data encipherment', KEY_USAGE.dataEncipherment],
+  ['key agreement', KEY_USAGE.keyAgreement],
+])
+const EXTENDED_USAGES: ReadonlyMap<string, Buffer> = new Map([
+  ['client auth', CLIENT_AUTH],
+  ['server auth', SERVER_AUTH],
+])
+
+const known = <V>(table: ReadonlyMap<string, V>, names: readonly string[]): readonly V[] =>
+  names.map((n) => table.get(n)).filter((v) => v !== undefined)
 
 /** Signs what a request asks for, with the usages of its CertificateSigningRequest. */
-export async function signRequest(
+export function signRequest(
   authority: KeyAndCertificate,
   requestPem: string,
   { usages, validity }: { readonly usages: readonly string[]; readonly validity: Validity },
-): Promise<string> {
-  const lib = await x509()
-  const request = new lib.Pkcs10CertificateRequest(requestPem)
-  const flags = usages.reduce<Library.KeyUsageFlags | undefined>((all, u) => {
-    const name = KEY_USAGES[u]
-    if (name === undefined) return all
-    const flag = lib.KeyUsageFlags[name]
-    return all === undefined ? flag : all | flag
-  }, undefined)
-  const extended = usages.map((u) => EXTENDED_USAGES[u]).filter((u) => u !== undefined)
-  const san = alternativeNames(lib, request)
-  return sign(authority, {
-    name: request.subject,
-    publicKey: await request.publicKey.export(),
+): string {
+  const request = requestParts(requestPem)
+  const bits = known(KEY_USAGES, usages)
+  const extended = known(EXTENDED_USAGES, usages)
+  return issuedBy(authority, {
+    subject: request.subject.whole,
+    publicKey: request.publicKey.whole,
     validity,
-    extensions: (l) => [
-      ...(flags === undefined ? [] : [new l.KeyUsagesExtension(flags, true)]),
-      ...(extended.length === 0 ? [] : [new l.ExtendedKeyUsageExtension(extended)]),
-      ...(san === null ? [] : [san]),
+    extensions: [
+      ...(bits.length === 0 ? [] : [keyUsage(bits)]),
+      ...(extended.length === 0 ? [] : [extendedUsage(extended)]),
+      ...(request.alternativeNames === undefined ? [] : [request.alternativeNames.whole]),
     ],
   })
 }

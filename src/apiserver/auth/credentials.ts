@@ -26,22 +26,20 @@ export const defaultHosts: readonly string[] = [
   'kubernetes.default.svc.cluster.local',
 ]
 
-export async function newCredentials(now: number, hosts: readonly string[]): Promise<Credentials> {
-  const authority = await newAuthority('kubenode-ca', { now, days: AUTHORITY_DAYS })
+export function newCredentials(now: number, hosts: readonly string[]): Credentials {
+  const authority = newAuthority('kubenode-ca', { now, days: AUTHORITY_DAYS })
   const validity = { now, days: CERTIFICATE_DAYS }
-  const [server, admin] = await Promise.all([
-    issueCertificate(authority, {
-      subject: { commonName: 'kube-apiserver' },
-      validity,
-      usage: 'server',
-      hosts: [...new Set([...defaultHosts, ...hosts])],
-    }),
-    issueCertificate(authority, {
-      subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
-      validity,
-      usage: 'client',
-    }),
-  ])
+  const server = issueCertificate(authority, {
+    subject: { commonName: 'kube-apiserver' },
+    validity,
+    usage: 'server',
+    hosts: [...new Set([...defaultHosts, ...hosts])],
+  })
+  const admin = issueCertificate(authority, {
+    subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
+    validity,
+    usage: 'client',
+  })
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return { authority, server, admin, tokenKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
 }
@@ -49,7 +47,7 @@ export async function newCredentials(now: number, hosts: readonly string[]): Pro
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
 
 /** Files that are there are used as they are. Made as a whole or not at all: half a folder is damage, and is said so. */
-export async function credentialsIn(folder: string, now: number, hosts: readonly string[]): Promise<Credentials> {
+export function credentialsIn(folder: string, now: number, hosts: readonly string[]): Credentials {
   const missing = FILES.filter((f) => !existsSync(join(folder, f)))
   if (missing.length === 0) return readCredentials(folder)
   if (missing.length < FILES.length)
@@ -57,7 +55,7 @@ export async function credentialsIn(folder: string, now: number, hosts: readonly
       'KN6104',
       `cannot use the keys in ${folder}: ${missing.join(', ')} missing; put them back from a copy, or move the folder away to have all made anew (then every client needs a new kubeconfig)`,
     )
-  const made = await newCredentials(now, hosts)
+  const made = newCredentials(now, hosts)
   const fresh = `${folder}.new`
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { recursive: true, mode: 0o700 })

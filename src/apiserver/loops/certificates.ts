@@ -4,7 +4,8 @@ import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { readSigningRequest, signRequest, type SigningRequest } from '../auth/certificates.ts'
+import { signRequest } from '../auth/certificates.ts'
+import { readSigningRequest, type SigningRequest } from '../auth/signing-request.ts'
 import { hasCondition } from '../builtin/certificate-request.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
@@ -47,12 +48,12 @@ async function sign(parts: ServerParts, csr: KubeObject): Promise<void> {
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_DAYS * DAY_SECONDS
   let outcome: { readonly certificate: string } | { readonly problem: string }
   try {
-    const request = await readSigningRequest(pemOf(csr))
+    const request = readSigningRequest(pemOf(csr))
     const problem = requestProblem(signer, request, usages)
     outcome =
       problem === undefined
         ? {
-            certificate: await signRequest(credentials.authority, pemOf(csr), {
+            certificate: signRequest(credentials.authority, pemOf(csr), {
               usages,
               validity: { now: clock.now(), days: Math.min(seconds / DAY_SECONDS, DEFAULT_DAYS) },
             }),
@@ -106,7 +107,7 @@ async function approveKubelet(parts: ServerParts, csr: KubeObject): Promise<void
   if (spec['signerName'] !== KUBELET_CLIENT) return
   let request: SigningRequest
   try {
-    request = await readSigningRequest(pemOf(csr))
+    request = readSigningRequest(pemOf(csr))
   } catch (e) {
     // left for a person to judge
     if (e instanceof Error) return

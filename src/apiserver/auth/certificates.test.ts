@@ -1,0 +1,201 @@
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import fc from 'fast-check'
+import { generateKeyPairSync, X509Certificate, createPrivateKey, type webcrypto } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { issueCertificate, newAuthority, signRequest } from './certificates.ts'
+import { readSigningRequest } from './signing-request.ts'
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
+const validity = { now: NOW, days: 365 }
+const authority = newAuthority('kubenode-ca', validity)
+
+const extensionsOf = (pem: string) =>
+  Object.fromEntries(new x509.X509Certificate(pem).extensions.map((e) => [e.type, e.critical]))
+
+async function requestOf(
+  algorithm: webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams | { readonly name: 'Ed25519' },
+  signing: { readonly name: string; readonly hash?: string },
+  names: readonly x509.JsonGeneralName[] = [],
+): Promise<string> {
+  const keys = (await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: 'O=system:nodes, CN=system:node:n-1',
+    keys,
+    signingAlgorithm: signing as webcrypto.EcdsaParams,
+    extensions: names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension([...names])],
+  })
+  return request.toString('pem')
+}
+
+const EC = { name: 'ECDSA', namedCurve: 'P-256' } as const
+const EC_SIGNED = { name: 'ECDSA', hash: 'SHA-256' } as const
+
+describe('a certificate', () => {
+  test('of the authority is its own, and may sign', () => {
+    const read = new X509Certificate(authority.certificate)
+    expect([read.ca, read.subject, read.issuer]).toEqual([true, 'CN=kubenode-ca', 'CN=kubenode-ca'])
+    expect(read.verify(read.publicKey)).toBe(true)
+    expect(read.checkPrivateKey(createPrivateKey(authority.key))).toBe(true)
+    expect(extensionsOf(authority.certificate)).toEqual({ '2.5.29.19': true, '2.5.29.15': true, '2.5.29.14': false })
+  })
+
+  test('of a server names its hosts, in each way in which an address is written', () => {
+    const hosts = ['localhost', '127.0.0.1', '::1', 'fd00::a:1', '::ffff:10.0.0.1', 'kubernetes.default']
+    const { certificate } = issueCertificate(authority, {
+      subject: { commonName: 'kube-apiserver' },
+      validity,
+      usage: 'server',
+      hosts,
+    })
+    const read = new X509Certificate(certificate)
+    expect(read.checkIssued(new X509Certificate(authority.certificate))).toBe(true)
+    expect(read.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true)
+    expect(hosts.map((h) => read.checkHost(h) ?? read.checkIP(h))).toEqual(hosts)
+    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
+    expect([read.validFromDate.getTime(), read.validToDate.getTime()]).toEqual([
+      NOW - 5 * 60_000,
+      NOW + 365 * 86_400_000,
+    ])
+  })
+
+  test('of a client says who it is, also beyond ASCII and beyond 2050', () => {
+    const subject = { commonName: 'knoten-ä-机器', organizations: ['a', 'b'.repeat(300)] }
+    const { certificate, key } = issueCertificate(authority, {
+      subject,
+      validity: { now: Date.UTC(2049, 0, 1), days: 3_650 },
+      usage: 'client',
+    })
+    const read = new X509Certificate(certificate)
+    expect(read.toLegacyObject().subject).toEqual({ O: ['a', 'b'.repeat(300)], CN: 'knoten-ä-机器' })
+    expect(read.checkPrivateKey(createPrivateKey(key))).toBe(true)
+    expect(read.validToDate.getUTCFullYear()).toBe(2058)
+  })
+
+  test('is signed by an authority that somebody else made, with the name of its key', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const signingKey = await crypto.subtle.importKey(
+      'pkcs8',
+      privateKey.export({ type: 'pkcs8', format: 'der' }),
+      { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+      true,
+      ['sign'],
+    )
+    const jwk = await crypto.subtle.exportKey('jwk', signingKey)
+    const publicKey = await crypto.subtle.importKey(
+      'jwk',
+      { kty: jwk.kty ?? '', n: jwk.n ?? '', e: jwk.e ?? '' },
+      { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+      true,
+      ['verify'],
+    )
+    const made = await x509.X509CertificateGenerator.createSelfSigned({
+      name: 'C=CH, O=Somebody, CN=their-ca',
+      keys: { privateKey: signingKey, publicKey },
+      signingAlgorithm: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as webcrypto.EcdsaParams,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, undefined, true),
+        new x509.SubjectKeyIdentifierExtension('0102030405'),
+      ],
+    })
+    const theirs = { key, certificate: made.toString('pem') }
+    const { certificate } = issueCertificate(theirs, { subject: { commonName: 'x' }, validity, usage: 'client' })
+    const read = new X509Certificate(certificate)
+    expect(read.checkIssued(new X509Certificate(theirs.certificate))).toBe(true)
+    expect(read.verify(new X509Certificate(theirs.certificate).publicKey)).toBe(true)
+    expect(new x509.X509Certificate(certificate).getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId).toBe(
+      '0102030405',
+    )
+  })
+})
+
+describe('a signing request', () => {
+  test.each([
+    ['ECDSA P-256', EC, EC_SIGNED],
+    ['ECDSA P-384', { name: 'ECDSA', namedCurve: 'P-384' }, { name: 'ECDSA', hash: 'SHA-384' }],
+    [
+      'RSA',
+      { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2_048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
+      { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+    ],
+    ['Ed25519', { name: 'Ed25519' } as const, { name: 'Ed25519' }],
+  ])('of a key of %s is read, and its signature holds', async (_name, algorithm, signing) => {
+    const text = await requestOf(algorithm, signing, [
+      { type: 'dns', value: 'n-1.example.org' },
+      { type: 'ip', value: '10.0.0.1' },
+      { type: 'ip', value: 'fd00::1' },
+      { type: 'url', value: 'https://example.org' },
+    ])
+    expect(readSigningRequest(text)).toEqual({
+      commonName: 'system:node:n-1',
+      organizations: ['system:nodes'],
+      dnsNames: ['n-1.example.org'],
+      ipAddresses: ['10.0.0.1', 'fd00:0:0:0:0:0:0:1'],
+      otherNames: true,
+      signatureValid: true,
+    })
+  })
+
+  test('whose content was changed after it was signed does not hold', async () => {
+    const text = await signingRequest(await newPrivateKey(), { commonName: 'kubenode:sync' })
+    const bytes = Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
+    bytes[bytes.indexOf('kubenode:sync')] = 'K'.charCodeAt(0)
+    const changed = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
+    expect(readSigningRequest(changed)).toMatchObject({ commonName: 'Kubenode:sync', signatureValid: false })
+  })
+
+  test.each([
+    ['no request', 'x'],
+    ['another block', authority.certificate],
+    ['an end too soon', '-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n'],
+  ])('that is %s is refused', (_name, text) => {
+    expect(() => readSigningRequest(text)).toThrow(SyntaxError)
+  })
+
+  test('with a name that others read in another way is refused', async () => {
+    const text = await signingRequest(await newPrivateKey(), { commonName: 'system:admin\u0000.example.org' })
+    expect(() => readSigningRequest(text)).toThrow(/control characters/)
+  })
+
+  test('becomes a certificate with its name, key, alternative names and the usages asked for', async () => {
+    const text = await requestOf(EC, EC_SIGNED, [{ type: 'dns', value: 'n-1.example.org' }])
+    const usages = ['key encipherment', 'digital signature', 'server auth', 'any']
+    const certificate = signRequest(authority, text, { usages, validity })
+    const read = new X509Certificate(certificate)
+    expect(read.checkIssued(new X509Certificate(authority.certificate))).toBe(true)
+    expect(read.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true)
+    expect(read.toLegacyObject().subject).toEqual({ O: 'system:nodes', CN: 'system:node:n-1' })
+    expect(read.subjectAltName).toBe('DNS:n-1.example.org')
+    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
+    const usage = new x509.X509Certificate(certificate).getExtension(x509.KeyUsagesExtension)?.usages
+    expect(usage).toBe(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment)
+    const own = new x509.Pkcs10CertificateRequest(text).publicKey.rawData
+    expect(read.publicKey.export({ type: 'spki', format: 'der' }).equals(Buffer.from(own))).toBe(true)
+  })
+
+  test('with bytes changed at random is read or refused, and holds only when nothing was changed', async () => {
+    const text = await requestOf(EC, EC_SIGNED, [{ type: 'ip', value: '10.0.0.1' }])
+    const bytes = Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ at: fc.nat({ max: bytes.length - 1 }), to: fc.nat({ max: 255 }) }), { maxLength: 4 }),
+        fc.integer({ min: 0, max: bytes.length }),
+        (changes, length) => {
+          const copy = Buffer.from(bytes)
+          for (const { at, to } of changes) copy[at] = to
+          const cut = length % 3 === 0 ? copy.subarray(0, length) : copy
+          const block = `-----BEGIN CERTIFICATE REQUEST-----\n${cut.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
+          try {
+            const { signatureValid } = readSigningRequest(block)
+            if (signatureValid) expect(cut.equals(bytes)).toBe(true)
+          } catch (e) {
+            expect(e).toBeInstanceOf(SyntaxError)
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})

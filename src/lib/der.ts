@@ -1,0 +1,91 @@
+// DER, the encoding of keys, certificates and requests for them (X.690): written from tagged parts, read back strictly. Invariant: what
+// is read lies inside what holds it, and its length is written in the one way that DER allows.
+
+/** Tags of X.690; constructed ones have the bit 0x20. */
+export const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  objectId: 0x06,
+  utf8String: 0x0c,
+  printableString: 0x13,
+  ia5String: 0x16,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const
+
+/** A certificate is some 500 bytes, one with many names a few thousand; two bytes of length are enough. */
+const LONGEST = 0xff_ff
+
+export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts)
+  const { length } = content
+  if (length > LONGEST) throw new RangeError(`a value of ${length} bytes is too long to be written as DER`)
+  // Up to 127 the length is itself; beyond, the count of its bytes comes first.
+  const bytes = length < 0x80 ? [length] : length < 0x1_00 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  return Buffer.concat([Buffer.from([tag, ...bytes]), content])
+}
+
+export const sequence = (...parts: readonly Buffer[]): Buffer => der(TAG.sequence, ...parts)
+export const objectId = (hex: string): Buffer => der(TAG.objectId, Buffer.from(hex, 'hex'))
+export const octets = (...parts: readonly Buffer[]): Buffer => der(TAG.octetString, ...parts)
+/** Of whole bytes. */
+export const bitString = (bytes: Buffer): Buffer => der(TAG.bitString, Buffer.from([0]), bytes)
+
+export function pem(label: string, content: Buffer): string {
+  const lines = content.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
+}
+
+/** One value as it was read. */
+export interface DerValue {
+  readonly tag: number
+  /** Tag, length and content. */
+  readonly whole: Buffer
+  readonly content: Buffer
+}
+
+/** The values that fill these bytes, one after the other; throws a SyntaxError where they do not. */
+export function readDer(bytes: Buffer): readonly DerValue[] {
+  const values: DerValue[] = []
+  for (let at = 0; at < bytes.length;) {
+    const value = valueAt(bytes, at)
+    values.push(value)
+    at += value.whole.length
+  }
+  return values
+}
+
+const broken = (what: string): SyntaxError => new SyntaxError(`not DER: ${what}`)
+
+function valueAt(bytes: Buffer, at: number): DerValue {
+  const [tag = 0, first] = bytes.subarray(at, at + 2)
+  if (first === undefined) throw broken('it ends within a value')
+  if ((tag & 0x1f) === 0x1f) throw broken('a tag of several bytes')
+  const more = first < 0x80 ? 0 : first & 0x7f
+  if (first === 0x80 || more > 2) throw broken('a length of an unknown or too large size')
+  const start = at + 2 + more
+  if (start > bytes.length) throw broken('it ends within a length')
+  const length = more === 0 ? first : bytes.readUIntBE(at + 2, more)
+  if (more > 0 && length < (more === 1 ? 0x80 : 0x1_00)) throw broken('a length in more bytes than it needs')
+  if (start + length > bytes.length) throw broken('a value longer than what holds it')
+  return { tag, whole: bytes.subarray(at, start + length), content: bytes.subarray(start, start + length) }
+}
+
+/** The values inside a constructed one, which must have this tag. */
+export function inside(value: DerValue | undefined, tag: number = TAG.sequence): readonly DerValue[] {
+  if (value?.tag !== tag) throw broken(`tag ${value?.tag ?? 'none'} where ${tag} is wanted`)
+  return readDer(value.content)
+}
+
+/** The bytes of a PEM block with one of these labels; throws a SyntaxError when there is none. */
+export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
+  for (const label of labels) {
+    const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(text)
+    if (block !== null) return Buffer.from(block[1] ?? '', 'base64')
+  }
+  throw new SyntaxError(`no PEM block ${labels.join(' or ')}`)
+}
