@@ -4,10 +4,11 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
+import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
 import { type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import { holdOf, holdsOn } from './holds.ts'
+import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { type Outage, outageOf } from './outage.ts'
 import type { Problem } from '#nodeops/problem.ts'
@@ -175,9 +176,12 @@ export const isAtWork = ({ phase }: Wave): boolean => AT_WORK.has(phase)
 const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
 export const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
 
-/** Machines of slices that wait or switch and have no result yet: each counts in the budget, whatever it looks like. */
+/** Machines that have a slot, or wait for one, and no result yet: each counts in the budget, whatever it looks like, also when its slice went on without it. */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
+  for (const permit of permits.values())
+    if (!isPermitEnded(permit))
+      for (const { uid, name } of permit.spec.targets) if (permit.spec.results?.[uid] === undefined) reserved.add(name)
   for (const wave of set.status?.waves ?? []) {
     if (!isAtWork(wave)) continue
     const { targets = [], results = {} } = permits.get(wave.permit ?? '')?.spec ?? {}

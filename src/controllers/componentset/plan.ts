@@ -274,10 +274,11 @@ function opens(
   return [...out, ...opened.waves]
 }
 
-/** Permits of ours that no slice names: their requester died in between, or the slice was given up. */
+/** Permits of ours that no slice works with: their requester died in between, the slice was given up, or it went on without those that fell silent. */
 function orphaned(context: Context, waves: readonly Wave[]): readonly SetAction[] {
   const { seen } = context
-  const named = new Set([...waves, ...(seen.set.status?.waves ?? [])].map((w) => w.permit))
+  const inUse = [...waves, ...(seen.set.status?.waves ?? [])].filter((w) => w.phase === 'Planned' || isAtWork(w))
+  const named = new Set(inUse.map((w) => w.permit))
   const around = surroundings(context)
   return [...seen.permits.values()].flatMap((permit) => {
     const { name = '' } = permit.metadata
