@@ -3,10 +3,13 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodeops/component-problems.ts'
 import { compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
 import type { Problem } from '#nodeops/problem.ts'
+import { readSelector } from '#nodeops/selecting.ts'
 import type { Seen, Wanted } from './seen.ts'
 
 /** What keeps the canary from every machine. */
 export function problemOf({ canary, components, apiServer, missingSecret }: Seen): Problem | undefined {
+  const selector = readSelector(canary.spec.selector)
+  if (selector.kind === 'Unreadable') return { reason: 'InvalidSpec', message: selector.why }
   const found = specsNamed(canary.spec.components, components)
   if (found.kind === 'Problem') return found.problem
   if (missingSecret !== undefined)

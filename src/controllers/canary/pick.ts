@@ -1,6 +1,6 @@
 // Chooses the machines of a canary, once: exactly those named, or so many spread over hardware classes and zones.
 import type { Machine } from '#api/kinds/machine.ts'
-import { matchesLabels } from '#kube/selector.ts'
+import { selects } from '#nodeops/selecting.ts'
 import { pickSpread } from '#nodeops/spread.ts'
 import type { Fit } from './fit.ts'
 import type { Seen } from './seen.ts'
@@ -19,7 +19,7 @@ export interface Picked {
 
 export function pickMachines({ canary, machines, nodes }: Seen, { everAll }: Fit): Picked {
   const { selector, pick } = canary.spec
-  const matching = machines.filter((m) => m.spec.channel !== 'Observe' && matchesLabels(selector, m.metadata.labels))
+  const matching = machines.filter((m) => m.spec.channel !== 'Observe' && selects(selector, m.metadata.labels))
   const well = matching.filter((m) => isSound(m, nodes))
   if (pick.machines !== undefined) return named(pick.machines, { matching, well, everAll })
   const fitting = well.filter((m) => everAll(m) === undefined)

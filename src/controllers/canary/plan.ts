@@ -9,7 +9,8 @@ import { type ComponentConfigInput, configObject, renderedConfig } from '#api/ki
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { matchesLabels } from '#kube/selector.ts'
+import { holdOf, holdsOn } from '#nodeops/holds.ts'
+import { selects } from '#nodeops/selecting.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
@@ -50,7 +51,7 @@ const AFTER_MS = 50
 export function plan(seen: Seen, now: number): CanaryPlan {
   const { canary } = seen
   const before = canary.status?.phase ?? 'Pending'
-  const holds = activeHolds(seen, now)
+  const holds = holdsOn(seen.holds, canary, now)
   const fit = fitOf(seen)
   const problem = problemOf(seen)
   const picked =
@@ -84,18 +85,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
 
-function activeHolds({ canary, holds }: Seen, now: number): readonly OperationalHold[] {
-  return holds.filter(({ spec: { target, until } }) => {
-    if (target.kind !== 'ComponentCanary' || !(Date.parse(until) > now)) return false
-    if (target.name !== undefined) return target.name === canary.metadata.name
-    return target.selector !== undefined && matchesLabels(target.selector, canary.metadata.labels)
-  })
-}
-
-const holdWith = (holds: readonly OperationalHold[], ...effects: readonly string[]): OperationalHold | undefined =>
-  holds.find((h) => effects.includes(h.spec.effect))
-
-const isHeld = (holds: readonly OperationalHold[]): boolean => holdWith(holds, 'Pause', 'Freeze') !== undefined
+const isHeld = (holds: readonly OperationalHold[]): boolean => holdOf(holds, 'Pause', 'Freeze') !== undefined
 
 /** A machine that is gone is no longer tried on; it is neither healthy nor failed. */
 function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readonly Trial[] {
@@ -142,7 +132,7 @@ function nextPhase(seen: Seen, before: CanaryPhase, { picked, trials, holds, now
     durationOver: now >= until,
     setDeclares: promotedBy !== undefined,
     promotionOverdue: now >= until + parseDuration(spec.promoteWithin),
-    abortWanted: spec.abort || holdWith(holds, 'Abort') !== undefined,
+    abortWanted: spec.abort || holdOf(holds, 'Abort') !== undefined,
   }
   for (const event of EVENTS) {
     const step = nextCanaryPhase(before, event, facts)
@@ -180,7 +170,7 @@ function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
 function declaringSet({ sets }: Seen, trials: readonly Trial[]): string | undefined {
   const declares = ({ machine, wanted }: Trial) =>
     sets
-      .filter((s) => matchesLabels(s.spec.selector, machine.metadata.labels))
+      .filter((s) => selects(s.spec.selector, machine.metadata.labels))
       .find((s) => s.spec.components.some((c) => isSameAs(c, wanted)))?.metadata.name
   const found = trials.map(declares)
   return found.includes(undefined) ? undefined : found[0]
@@ -333,7 +323,7 @@ function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
 }
 
 function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, problem, fit }: Look): Wait | undefined {
-  const pause = holdWith(holds, 'Pause', 'Freeze')
+  const pause = holdOf(holds, 'Pause', 'Freeze')
   switch (phase) {
     case 'Pending':
     case 'Rolling':

@@ -1,7 +1,8 @@
 // Which machines a set speaks for, and for which of their components another set speaks instead.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import { type Selector, matchesSelector } from '#kube/selector.ts'
+import { readSelector } from '#nodeops/selecting.ts'
 import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#nodeops/spread.ts'
@@ -24,10 +25,16 @@ export function rivalsOf(
     if (nameOf(other) === nameOf(set) || other.metadata.deletionTimestamp !== undefined) continue
     if (other.spec.priority < set.spec.priority) continue
     const shared = other.spec.components.filter((c) => set.spec.components.some((d) => d.name === c.name))
-    for (const { name } of shared)
-      rivals.set(name, [...(rivals.get(name) ?? []), { set: other, selector: selectorOf(other.spec.selector) }])
+    const [rival] = selecting(other)
+    if (rival !== undefined) for (const { name } of shared) rivals.set(name, [...(rivals.get(name) ?? []), rival])
   }
   return rivals
+}
+
+/** One whose selector cannot be read speaks for no machine. */
+function selecting(set: MachineComponentSet): readonly Rival[] {
+  const read = readSelector(set.spec.selector)
+  return read.kind === 'Selector' ? [{ set, selector: read.selector }] : []
 }
 
 interface AmongSets {
@@ -40,7 +47,7 @@ export const declarersOf = (component: string, { set, sets }: AmongSets): readon
   sets
     .filter((s) => nameOf(s) !== nameOf(set) && s.metadata.deletionTimestamp === undefined)
     .filter((s) => s.spec.components.some((c) => c.name === component))
-    .map((s) => ({ set: s, selector: selectorOf(s.spec.selector) }))
+    .flatMap(selecting)
 
 /**
  * The set that decides about the component on this machine instead of ours. The higher priority wins; among equals the one that
@@ -111,7 +118,9 @@ export function readMembers(
   indexOf: ReadonlyMap<string, number>,
   memo: ReadingMemo = new ReadingMemo(),
 ): readonly Reading[] {
-  const selector = selectorOf(set.spec.selector)
+  const [own] = selecting(set)
+  if (own === undefined) return []
+  const { selector } = own
   const known = memo.forComponents(indexOf)
   const members: Reading[] = []
   for (const m of machines) if (isMember(selector, m)) members.push(known.read(m, nodeOf(nodes, m), indexOf))

@@ -2,7 +2,7 @@
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { isAtWork, isOpen } from './context.ts'
 import type { Context } from './context.ts'
-import { firstEnd } from './holds.ts'
+import { firstEnd } from '#nodeops/holds.ts'
 import { isRemote } from './inspections.ts'
 import { Looker } from './looker.ts'
 import { LEASE_SECONDS } from './open.ts'

@@ -249,6 +249,41 @@ describe('a rollout', () => {
     expect(sizes.filter((n) => n === 1)).toHaveLength(1)
   })
 
+  test('F21 goes on beside a set and a hold whose selectors cannot be read', () => {
+    const model = fleet(6)
+    const unreadable = { matchLabels: { 'no key!': 'x' } }
+    model.others = [componentSet({ beacon: '2.0.0' }, {}, { name: 'poison', priority: 10, selector: unreadable })]
+    model.holds = [
+      {
+        apiVersion: 'kubenode.io/v1alpha1',
+        kind: 'OperationalHold',
+        metadata: { name: 'poison' },
+        spec: {
+          target: { kind: 'MachineComponentSet', selector: unreadable },
+          effect: 'Retry',
+          author: 'somebody',
+          reason: '',
+          until: '2030-01-01T00:00:00Z',
+        },
+      },
+    ]
+    model.declare({ beacon: '1.1.0' })
+    model.settle()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 6 })
+  })
+
+  test('F21 whose own selector cannot be read says so, and touches nothing', () => {
+    const model = fleet(6)
+    // The story holds every set to its schema, which this one breaks.
+    model.onPlan = () => undefined
+    model.set = { ...model.set, spec: { ...model.set.spec, selector: { matchLabels: { 'no key!': 'x' } } } }
+    model.round()
+    expect(model.permits.size).toBe(0)
+    expect(model.set.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'InvalidSpec' }),
+    )
+  })
+
   test('stays done when machines that have everything fall silent', () => {
     const model = fleet(40)
     const before = model.set.status?.phase

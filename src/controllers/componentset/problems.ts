@@ -1,10 +1,11 @@
 // What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import { matchesSelector } from '#kube/selector.ts'
 import { isInRange } from '#nodeops/compatibility.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodeops/component-problems.ts'
 import type { Problem } from '#nodeops/problem.ts'
+import { readSelector } from '#nodeops/selecting.ts'
 import { unsupportedInspection } from './inspect.ts'
 import type { Reading } from './reading.ts'
 import type { WantedComponent } from './revisions.ts'
@@ -16,6 +17,8 @@ export function problemOf(
   members: readonly Reading[],
 ): Problem | undefined {
   const { set, components } = seen
+  const read = readSelector(set.spec.selector)
+  if (read.kind === 'Unreadable') return { reason: 'InvalidSpec', message: read.why }
   const unsupported = unsupportedInspection(set.spec.rollout, seen.canInspect)
   if (unsupported !== undefined) return unsupported
   const found = specsNamed(wanted, components)
@@ -41,8 +44,9 @@ function offersOf({ set, sets }: Seen, members: readonly Reading[]): readonly Wa
 }
 
 function sharesMachines({ spec }: MachineComponentSet, members: readonly Reading[]): boolean {
-  const selector = selectorOf(spec.selector)
-  return members.some((m) => matchesSelector(selector, m.machine.metadata.labels))
+  const read = readSelector(spec.selector)
+  if (read.kind === 'Unreadable') return false
+  return members.some((m) => matchesSelector(read.selector, m.machine.metadata.labels))
 }
 
 function unmetRequirement(

@@ -5,8 +5,9 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
-import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import { matchesSelector } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { type ReadSelector, readSelector } from '#nodeops/selecting.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
@@ -134,21 +135,22 @@ function verdictAfter(
 }
 
 function wakeOn(caches: Caches, controller: Controller): void {
-  const selectors = new WeakMap<MachineComponentSet, Selector>()
-  const selectorFor = (set: MachineComponentSet): Selector => {
-    const known = selectors.get(set)
-    if (known !== undefined) return known
-    const selector = selectorOf(set.spec.selector)
-    selectors.set(set, selector)
-    return selector
+  const selectors = new WeakMap<MachineComponentSet, ReadSelector>()
+  const selectorFor = (set: MachineComponentSet): ReadSelector => {
+    const known = selectors.get(set) ?? readSelector(set.spec.selector)
+    selectors.set(set, known)
+    return known
+  }
+  const isSelected = (set: MachineComponentSet, m: Machine): boolean => {
+    const read = selectorFor(set)
+    return read.kind === 'Selector' && matchesSelector(read.selector, m.metadata.labels)
   }
   const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
   const wakeSoon = (set: MachineComponentSet) => controller.enqueueAfter(set.metadata.name ?? '', GATHER_MS)
   const wakeAll = () => caches.sets.list().forEach(wakeSoon)
   const speaksFor = (set: MachineComponentSet, m: Machine | undefined): boolean =>
     m !== undefined &&
-    (matchesSelector(selectorFor(set), m.metadata.labels) ||
-      (set.status?.waves ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
+    (isSelected(set, m) || (set.status?.waves ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
     wake((now ?? before)?.metadata.name)

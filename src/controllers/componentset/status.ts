@@ -116,7 +116,7 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
 
 /** There is always an answer while the set is not done. */
 function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, counts: Counts): Wait {
-  if (context.members.length === 0)
+  if (context.members.length === 0 && context.problem === undefined)
     return {
       predicate: 'NoMachines',
       seen: 'the selector matches no machine',

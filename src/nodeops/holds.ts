@@ -1,18 +1,25 @@
-// What OperationalHolds in effect say about a set and about machines.
+// What OperationalHolds in effect say about an object.
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
-import { matchesLabels } from '#kube/selector.ts'
+import { matchesSelector } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { readSelector } from './selecting.ts'
+
+const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze'])
 
 export function holdsOn(
   holds: readonly OperationalHold[],
   object: KubeObject,
   now: number,
 ): readonly OperationalHold[] {
-  return holds.filter(({ spec: { target, until }, metadata }) => {
+  return holds.filter(({ spec: { target, until, effect }, metadata }) => {
     if (metadata.deletionTimestamp !== undefined || !(Date.parse(until) > now) || target.kind !== object.kind)
       return false
     if (target.name !== undefined) return target.name === object.metadata.name
-    return target.selector !== undefined && matchesLabels(target.selector, object.metadata.labels)
+    if (target.selector === undefined) return false
+    const read = readSelector(target.selector)
+    // Unknown blocks: what stops may be meant for this one, what sets in motion is not.
+    if (read.kind === 'Unreadable') return STOPS.has(effect)
+    return matchesSelector(read.selector, object.metadata.labels)
   })
 }
 
