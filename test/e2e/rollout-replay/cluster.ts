@@ -28,6 +28,7 @@ export class ProcessCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-rollout-'))
   readonly hollowDir = join(this.folder, 'hollow')
   readonly #roles = new Map<string, ChildProcess>()
+  readonly #others: ChildProcess[] = []
   readonly #lease: string
   #server: ServerProcess | undefined
   #client: HttpKubeClient | undefined
@@ -77,6 +78,14 @@ export class ProcessCluster {
     return child.pid ?? 0
   }
 
+  /** Another process of the role beside the one that runs: it leads when that one does not any more. */
+  runBeside(role: 'controllers' | 'defender'): number {
+    const first = this.#roles.get(role)
+    if (first !== undefined) this.#others.push(first)
+    this.#roles.delete(role)
+    return this.run(role)
+  }
+
   /** SIGKILL: the next one finds everything at the server. */
   async kill(role: 'controllers' | 'defender'): Promise<void> {
     const child = this.#roles.get(role)
@@ -97,6 +106,7 @@ export class ProcessCluster {
 
   async stop(): Promise<void> {
     for (const role of ['controllers', 'defender'] as const) await this.kill(role)
+    for (const child of this.#others) child.kill('SIGKILL')
     await endAll(agentsLayout(this.hollowDir), undefined, systemClock)
     this.#client?.close()
     await this.#server?.end('SIGTERM')
