@@ -25,6 +25,7 @@ import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
 import { frozenCondition, FrozenWatch, isNodeFrozen } from './frozen.ts'
 import { frozenFile, rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
+import { KnownFields } from './known-fields.ts'
 import { AgentMetrics } from './metrics/agent-metrics.ts'
 import { MetricsServer } from './metrics/server.ts'
 import { loopbackAddress } from './node/address.ts'
@@ -188,6 +189,7 @@ export function buildParts(o: PartsOptions): Parts {
     board,
     components: () => problemsOf(components, supervisor),
   })
+  const known = new KnownFields(log)
   const frozen = new FrozenWatch({
     ...base,
     watchFolder,
@@ -211,7 +213,7 @@ export function buildParts(o: PartsOptions): Parts {
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     write: async (object) => {
       const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
-      await client.apply(machineType, object, options)
+      await known.apply(client, machineType, object, options)
       await supervisor.reported()
     },
   })
@@ -233,6 +235,7 @@ export function buildParts(o: PartsOptions): Parts {
   const jobs = new JobWatches({
     ...base,
     client,
+    known,
     machine,
     targets,
     bootId: facts.bootId,

@@ -8,6 +8,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { MemoryFiles, type CrashMode } from '../files/memory.ts'
+import { KnownFields } from '../known-fields.ts'
 import { frozenFile, nodeDir } from '../node-dir.ts'
 import type { StepPorts } from './steps.ts'
 import { JobWorker } from './worker.ts'
@@ -87,6 +88,7 @@ async function runAgent(world: World, files: MemoryFiles, clock = new VirtualClo
     {
       files,
       dir,
+      known: new KnownFields(silentLogger),
       client: world.client,
       clock,
       log: silentLogger,

@@ -14,6 +14,7 @@ import type { PermitReading } from '../components/plan.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { readFrozen } from '../frozen.ts'
+import type { KnownFields } from '../known-fields.ts'
 import { jobFile, type NodeDir } from '../node-dir.ts'
 import { readPermit } from '../permits.ts'
 import { AGENT_OPERATIONS, operationName, planJob, type JobAction, type JobOperation } from './plan.ts'
@@ -24,6 +25,7 @@ export interface JobDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly client: KubeClient
+  readonly known: KnownFields
   readonly clock: Clock
   readonly log: Logger
   readonly machine: string
@@ -255,7 +257,7 @@ export class JobWorker {
       status: { steps: record.steps.map(stepStatus) },
     }
     const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
-    await this.#deps.client.apply(remedyOperationJob, object, options)
+    await this.#deps.known.apply(this.#deps.client, remedyOperationJob, object, options)
     this.#reported = record
   }
 

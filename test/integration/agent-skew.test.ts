@@ -1,0 +1,240 @@
+// Agents two minors older and two minors newer than everything else install, upgrade and repair under today's controllers and today's kinds: bundled agents as
+// real processes, whose programs say less, or more, than today's do.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execPath } from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { newPublisher, release } from '#agent/testing/release.ts'
+import { bundleAgent } from '#cli/agent/bundle.ts'
+import { VERSION } from '#cli/version.ts'
+import { componentSetModule } from '#controllers/componentset/reconcile.ts'
+import { machineModule } from '#controllers/machine/reconcile.ts'
+import { remedyModule } from '#controllers/remedy/reconcile.ts'
+import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import { systemClock } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import { definitions } from '#local/install.ts'
+import { MemoryProvider, type MemoryHost } from '#providers/memory.ts'
+import { unwellComponent } from '../../rules/component/unwell-component.ts'
+import { RepairBench } from '../support/repair-bench.ts'
+import { eventually } from './agent-bench.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const POOL = { 'kubenode.io/pool': 'workers' }
+const PATIENCE_MS = 60_000
+
+/** What the program of an agent of that age says instead of what today's says. Each pattern has to be there. */
+type Changes = readonly (readonly [what: RegExp, instead: string])[]
+
+const AGES: Readonly<Record<string, { readonly version: string; readonly changes: Changes }>> = {
+  older: {
+    version: '0.0.1',
+    changes: [
+      [/platform: \{\s*os: facts\.os,\s*arch: facts\.arch,\s*kernel: facts\.kernel\s*\},?/, ''],
+      [/\.\.\.publicKey === void 0 \? \{\} : \{ publicKey \}/, ''],
+      [/\.\.\.current === void 0 \? \{\} : \{ digest: current\.digest \},?/, ''],
+      [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\}/, ''],
+    ],
+  },
+  newer: {
+    version: '0.3.0',
+    changes: [
+      [/bootID: facts\.bootId,\s*agent: \{/, '$&channel: "fast",'],
+      [/platform: \{\s*os: facts\.os,/, 'load: { one: 1 }, health: [{ name: "x" }], $&'],
+      [/name: component,\s*state,/, '$& hint: "new", tries: 3,'],
+      [/executor: "Agent",/, '$& exitCode: 0,'],
+    ],
+  },
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'kubenode-skew-'))
+const publisher = newPublisher()
+const hosts = new Map<string, MemoryHost>()
+const provider = new MemoryProvider({ clock: systemClock, name: 'skew', hosts })
+const stop = new AbortController()
+const agents: ChildProcess[] = []
+let bench: RepairBench
+
+const nodeFolder = (machine: string): string => join(folder, 'nodes', machine)
+const sick = (machine: string): string => join(nodeFolder(machine), 'sick')
+
+const beacon = (version: string) =>
+  release(publisher, {
+    version,
+    entries: [
+      {
+        name: 'bin/beacon',
+        mode: 0o755,
+        content: `#!/usr/bin/env node
+const fs = require('node:fs')
+const sick = process.env.KUBENODE_ROOT + '/../sick'
+fs.rmSync(sick, { force: true })
+require('node:http').createServer((q, r) => { r.statusCode = fs.existsSync(sick) ? 500 : 200; r.end('${version}') }).listen(18080, process.env.KUBENODE_ADDRESS)
+`,
+      },
+    ],
+    spec: {
+      service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' },
+      probes: [
+        {
+          name: 'http',
+          http: { port: 18080, path: '/', tls: false },
+          interval: '500ms',
+          timeout: '1s',
+          settle: '300ms',
+        },
+      ],
+    },
+  })
+
+/** The bundle of today, changed into one of another age. */
+function programOf(age: string, bundle: string): string {
+  const { version, changes } = AGES[age] ?? { version: VERSION, changes: [] }
+  const own: Changes = [[new RegExp(`"${VERSION.replaceAll('.', '\\.')}"`), JSON.stringify(version)], ...changes]
+  return own.reduce((text, [what, instead]) => {
+    if (!what.test(text)) throw new Error(`the bundle has nothing like ${String(what)}: the test has to follow it`)
+    return text.replace(what, instead)
+  }, bundle)
+}
+
+function startAgent(machine: string, bundle: string): void {
+  const request = [...hosts.values()].find((h) => h.machine === machine)?.request
+  if (request === undefined) throw new Error(`there is no host for ${machine}`)
+  const artifactBase = pathToFileURL(join(folder, 'artifacts')).href
+  mkdirSync(nodeFolder(machine), { recursive: true })
+  const given = { ...request.join, artifactBase, trust: publisher.anchor }
+  writeFileSync(join(nodeFolder(machine), 'join.json'), JSON.stringify(given), { mode: 0o600 })
+  writeFileSync(
+    join(nodeFolder(machine), 'agent.json'),
+    JSON.stringify({ metrics: false, lease: '2s', clearAfter: '1s' }),
+  )
+  const program = join(folder, `${machine}.mjs`)
+  writeFileSync(program, programOf(machine, bundle))
+  agents.push(spawn(execPath, [program, '--root', nodeFolder(machine)], { stdio: ['ignore', 'ignore', 'pipe'] }))
+  let log = ''
+  agents.at(-1)?.stderr?.on('data', (d: Buffer) => writeFileSync(join(folder, `${machine}.log`), (log += d.toString())))
+}
+
+/** A server of tomorrow: it has a field that no agent of today knows, and controllers that fill it. */
+async function addFutureField(): Promise<void> {
+  const name = 'machines.kubenode.io'
+  const found = await bench.admin.get(definitions, { name })
+  const spec = structuredClone(found?.['spec']) as { versions: { schema: { openAPIV3Schema: unknown } }[] }
+  for (const { schema } of spec.versions) {
+    const root = schema.openAPIV3Schema
+    const inner = isObject(root) && isObject(root['properties']) ? root['properties']['spec'] : undefined
+    if (!isObject(inner) || !isObject(inner['properties'])) throw new Error('the definition of Machines has no spec')
+    inner['properties']['urgency'] = { type: 'string', maxLength: 20 }
+  }
+  await bench.admin.patch(definitions, { name }, { type: 'merge', value: { spec } as never })
+}
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'artifacts'), { recursive: true })
+  writeFileSync(join(folder, 'artifacts/trust.json'), JSON.stringify(publisher.trust()))
+  await bundleAgent({ root: ROOT, out: join(folder, 'agent'), prefix: '/opt/kubenode' })
+  const bundle = readFileSync(join(folder, 'agent/agent.mjs'), 'utf8')
+  bench = await RepairBench.start()
+  await addFutureField()
+  for (const version of ['1.0.0', '1.1.0']) {
+    const one = beacon(version)
+    writeFileSync(join(folder, 'artifacts', one.url), one.artifact)
+    await bench.admin.create(machineComponent, one.object)
+  }
+  void provider.events(({ machine, kind }) => {
+    if (kind === 'Started') startAgent(machine, bundle)
+  }, stop.signal)
+  await bench.startDefender()
+  await bench.startControllers([machineModule, componentSetModule, remedyModule, remedyJobModule], {
+    providers: { skew: provider },
+  })
+  await bench.create(machineComponentSet, 'base', {
+    selector: { matchLabels: POOL },
+    components: [{ name: 'beacon', version: '1.0.0' }],
+    rollout: { steps: [1, 5], maxUnavailable: 2, soak: '0s' },
+  })
+  for (const name of Object.keys(AGES))
+    await bench.admin.create(machineType, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Machine',
+      metadata: { name, labels: POOL },
+      spec: { provider: { name: 'skew' }, pool: 'workers', urgency: 'High' },
+    } as never)
+}, 120_000)
+
+afterAll(async () => {
+  stop.abort()
+  for (const agent of agents) {
+    agent.kill('SIGKILL')
+    if (agent.exitCode === null && agent.signalCode === null) await once(agent, 'exit')
+  }
+  for (const machine of Object.keys(AGES)) {
+    const args = [join(ROOT, 'src/cli/agent-main.ts'), '--root', nodeFolder(machine), '--stop']
+    await once(spawn(execPath, args, { stdio: 'ignore' }), 'exit')
+  }
+  await bench.close()
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+const statusOf = async (name: string) => (await bench.admin.get(machineType, { name }))?.status
+
+async function reaches(name: string, version: string): Promise<void> {
+  try {
+    await eventually(
+      `${version} on ${name}`,
+      () => statusOf(name),
+      (s) => s?.phase === 'Ready' && s.components?.[0]?.state === 'Healthy' && s.components[0].version === version,
+      PATIENCE_MS,
+    )
+  } catch (e) {
+    throw new Error(readFileSync(join(folder, `${name}.log`), 'utf8').slice(-4_000), { cause: e })
+  }
+}
+
+test('both join, install and say of which age they are', async () => {
+  for (const [name, { version }] of Object.entries(AGES)) {
+    await reaches(name, '1.0.0')
+    expect((await statusOf(name))?.agent?.version).toBe(version)
+  }
+  // The older one says less, and what the newer one says beside is not taken, nor does it keep the rest from being taken.
+  const [older, newer] = [await statusOf('older'), await statusOf('newer')]
+  expect([older?.platform, older?.components?.[0]?.digest, newer?.platform?.os]).toEqual([
+    undefined,
+    undefined,
+    'linux',
+  ])
+  expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|channel)"/)
+  expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field unknown to this server is left out')
+  expect((await bench.admin.get(machineType, { name: 'older' }))?.spec).toMatchObject({ urgency: 'High' })
+}, 150_000)
+
+test('both are upgraded under the permits of a rollout', async () => {
+  const value = { spec: { components: [{ name: 'beacon', version: '1.1.0' }] } }
+  await bench.admin.patch(machineComponentSet, { name: 'base' }, { type: 'merge', value })
+  for (const name of Object.keys(AGES)) await reaches(name, '1.1.0')
+}, 150_000)
+
+test('both are repaired by a rule, under a permit', async () => {
+  await bench.rule('unwell-beacon', unwellComponent('beacon'))
+  for (const name of Object.keys(AGES)) {
+    writeFileSync(sick(name), '')
+    const job = await eventually(
+      `a repair of ${name}`,
+      async () => (await bench.admin.list(remedyOperationJob)).items.find((j) => j.spec.machine === name),
+      (j) => j?.status?.outcome !== undefined,
+      PATIENCE_MS,
+    )
+    expect([job?.status?.outcome, job?.status?.steps?.[0]?.outcome]).toEqual(['Succeeded', 'Succeeded'])
+    await reaches(name, '1.1.0')
+  }
+  expect(bench.forbidden()).toEqual([])
+}, 150_000)
