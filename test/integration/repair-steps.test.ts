@@ -3,12 +3,14 @@ import { type IncomingHttpHeaders, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { agentLeaseName } from '#api/names.ts'
 import { type NodeConditionType, conditionIs } from '#api/node-leaves.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
-import { systemClock } from '#lib/clock.ts'
+import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { hasTaint } from '#nodeops/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { RepairBench } from '#test/support/repair-bench.ts'
@@ -186,6 +188,39 @@ test('a node is marked out of service only after its provider says that the mach
     () => bench.node('n-5'),
     (n) => !hasTaint(n, OUT_OF_SERVICE),
   )
+}, 60_000)
+
+test('a component that was healthy all along proves nothing: its agent must be heard of after the repair', async () => {
+  const name = { name: agentLeaseName('n-6'), namespace: 'kubenode-system' }
+  const since = timestamp(systemClock.now())
+  const beacon = { name: 'beacon', version: '1.0.0', desired: '1.0.0', state: 'Healthy', since }
+  await bench.setMachine('n-6', { components: [beacon] })
+  await bench.setCondition('n-6', 'KernelDeadlock', 'True')
+  await bench.rule('probed', {
+    when: { all: [conditionIs('KernelDeadlock', 'True')] },
+    ladder: [{ operations: [{ cordon: {} }], verify: { ...verify, probe: { component: 'beacon' } } }],
+    ...limits,
+  })
+  await bench.until(
+    () => bench.jobOf('n-6'),
+    (j) => j?.status?.phase === 'Verifying',
+  )
+  await bench.setCondition('n-6', 'KernelDeadlock', 'False')
+  await bench.until(
+    () => bench.jobOf('n-6'),
+    (j) => j?.status?.waitingFor?.seen === 'component beacon was not probed since the repair',
+  )
+  await bench.admin.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: name, spec: {} })
+  for (let beat = 1; ; beat++) {
+    const spec = { renewTime: microTimestamp(systemClock.now()) }
+    await bench.admin.patch(leaseType, name, { type: 'merge', value: { spec } })
+    // Something that the job looks at.
+    await bench.setCondition('n-6', 'NTPProblem', beat % 2 === 0 ? 'True' : 'False')
+    const { phase } = (await bench.jobOf('n-6'))?.status ?? {}
+    if (phase === 'Done' || beat > 60) break
+    await systemClock.sleep(500)
+  }
+  expect((await doneOf('n-6'))?.status?.outcome).toBe('Succeeded')
 }, 60_000)
 
 test('nothing of this was refused to the controllers or the Defender', () => expect(bench.forbidden()).toEqual([]))

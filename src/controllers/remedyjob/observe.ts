@@ -20,6 +20,7 @@ import type { CompiledRule } from '#policy/rule.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './moves.ts'
+import { Beats } from './beats.ts'
 import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { type Operation, operationName } from './operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
@@ -56,6 +57,7 @@ export class Observer {
   /** By the selector of the rules that ask. */
   readonly #samples = new Map<string, Sample>()
   readonly #peers: PeerBook
+  readonly #beats: Beats
 
   constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
     this.#caches = caches
@@ -63,6 +65,7 @@ export class Observer {
     this.#clock = clock
     this.#random = random
     this.#peers = new PeerBook(caches, (node) => this.#view(node))
+    this.#beats = new Beats(client)
   }
 
   async observe(name: string): Promise<Seen | undefined> {
@@ -70,13 +73,15 @@ export class Observer {
     requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds])
     const job = jobs.get(name)
     if (job === undefined) return undefined
+    const remedier = remediers.get(job.spec.remedierRef.name)
     return this.#seen(job, {
       permit: permits.get(job.status?.permitRef ?? name),
       node: nodes.get(job.spec.node.name),
       machine: job.spec.machine === undefined ? undefined : machines.get(job.spec.machine),
-      remedier: remediers.get(job.spec.remedierRef.name),
+      remedier,
       isFresh: false,
       asked: NOBODY_ASKED,
+      isHeard: await this.#isHeard(job, remedier),
     })
   }
 
@@ -101,7 +106,8 @@ export class Observer {
     const operation = next === undefined ? undefined : job.spec.operations[next]
     const [machine, remedier] = await this.#readOthers(job, operation, signal)
     const asked = phaseOf(job) === 'AwaitingPermit' ? await this.#ask(job, remedier, signal) : NOBODY_ASKED
-    const seen = this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked })
+    const isHeard = await this.#isHeard(job, remedier)
+    const seen = this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked, isHeard })
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }
 
@@ -137,6 +143,14 @@ export class Observer {
     const isNext =
       result?.went.outcome === 'Succeeded' && seen.job.spec.operations[result.step.index + 1]?.drain !== undefined
     return isNext ? { ...seen, hasPods: await this.hasPods(seen, signal) } : seen
+  }
+
+  /** Where a probe decides it must be one of after the repair. */
+  async #isHeard(job: RemedyOperationJob, remedier: NodeRemedier | undefined): Promise<boolean> {
+    if (phaseOf(job) !== 'Verifying') return true
+    const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
+    const wantsProbe = active?.spec.ladder[job.spec.rung]?.verify.probe !== undefined
+    return !wantsProbe || this.#beats.isHeard(job)
   }
 
   /** What cannot be read counts as there. */
@@ -201,7 +215,10 @@ export class Observer {
 
   #seen(
     job: RemedyOperationJob,
-    read: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'>,
+    {
+      isHeard,
+      ...read
+    }: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'> & { readonly isHeard: boolean },
   ): Seen {
     const { jobs, revisions, holds } = this.#caches
     const { node, machine, remedier } = read
@@ -219,7 +236,8 @@ export class Observer {
       ...read,
       standing: view?.standing ?? { kind: 'Leaving', why: 'the Node is gone' },
       fault,
-      cleared: view === undefined || active === undefined ? fault : clearedReading(job, view, active, fault, now),
+      cleared:
+        view === undefined || active === undefined ? fault : clearedReading({ job, view, active, fault, isHeard }, now),
       holds: holds.list(),
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
       isRipe: this.#isRipe(job),
@@ -233,6 +251,7 @@ export class Observer {
     if (phaseOf(job) === 'Done') {
       this.#firstSeen.delete(uid)
       this.#begun.delete(uid)
+      this.#beats.forget(job)
       return true
     }
     const now = this.#clock.monotonic()
@@ -277,13 +296,7 @@ export class Observer {
 }
 
 /** What the rung says must be seen: a condition gone, or the rule false; and a component healthy, where it names one. */
-function clearedReading(
-  job: RemedyOperationJob,
-  view: NodeView,
-  active: ActiveRule,
-  fault: FaultReading,
-  now: number,
-): FaultReading {
+function clearedReading({ job, view, active, fault, isHeard }: Looked, now: number): FaultReading {
   const verify = active.spec.ladder[job.spec.rung]?.verify
   const type = verify?.conditionCleared
   const byCondition =
@@ -292,7 +305,16 @@ function clearedReading(
   if (byCondition.kind !== 'Absent' || component === undefined) return byCondition
   const status = view.machine?.status?.components?.find((c) => c.name === component)
   if (status === undefined) return { kind: 'Unknown', why: `component ${component} is not reported` }
-  return status.state === 'Healthy' ? byCondition : { kind: 'Present' }
+  if (status.state !== 'Healthy') return { kind: 'Present' }
+  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} was not probed since the repair` }
+}
+
+interface Looked {
+  readonly job: RemedyOperationJob
+  readonly view: NodeView
+  readonly active: ActiveRule
+  readonly fault: FaultReading
+  readonly isHeard: boolean
 }
 
 function conditionReading(view: NodeView, type: string, now: number): FaultReading {

@@ -140,6 +140,7 @@ const silent = (operations: readonly Wild[], steps: readonly Wild[] = []): Seen 
       status: { bootID: 'b1', conditions: [{ type: 'AgentReachable', status: 'False' }] },
     },
   })
+const observed = { metadata: { name: 'n', uid: 'm' }, spec: { channel: 'Observe' }, status: {} }
 const frozenMachine = {
   metadata: { name: 'n', uid: 'm' },
   spec: {},
@@ -197,6 +198,22 @@ const fenced = (more: Wild) =>
 
 const rows: readonly (readonly [string, Seen, string])[] = [
   ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit, waits: Progressing'],
+  [
+    'a machine that is only observed is let alone',
+    seen({ status: AWAITING, permit: granted, machine: observed }),
+    'Done, Cancelled',
+  ],
+  [
+    'also in the middle of a repair, between two steps',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, machine: observed }),
+    'Done, Cancelled',
+  ],
+  [
+    'but a step that is being done has to end',
+    seen({ status: { ...RUNNING, steps: [cordoned, agentStep] }, permit: granted, machine: observed }),
+    'ListJobs, waits: WaitingForOther',
+  ],
+  ['nor is it verified any longer', seen({ status: VERIFYING, permit: granted, machine: observed }), 'Done, Cancelled'],
   ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
   ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
   [

@@ -12,7 +12,7 @@ import { planEnd } from './plan-end.ts'
 import { planSteps } from './plan-steps.ts'
 import { planVerify } from './plan-verify.ts'
 import { type Seen, phaseOf, targetOf } from './seen.ts'
-import { finish, move, wait } from './transitions.ts'
+import { finish, isBegun, move, wait } from './transitions.ts'
 
 /** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
 const MOST_WAITING_MS = 86_400_000
@@ -33,9 +33,8 @@ export function plan(seen: Seen, now: number): JobPlan {
     case 'AwaitingPermit':
       return planBeginning(seen, now)
     case 'Running':
-      return withRenewal(seen, now, planSteps(seen, now))
     case 'Verifying':
-      return withRenewal(seen, now, planVerify(seen, now))
+      return givenUp(seen, now) ?? withRenewal(seen, now, (phase === 'Running' ? planSteps : planVerify)(seen, now))
     case 'Done':
       return planEnd(seen, now)
     default:
@@ -87,6 +86,15 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   return { actions: [], change }
 }
 
+/** Somebody decided that the machine is not ours to touch: what has begun ends, and nothing follows. */
+function givenUp(seen: Seen, now: number): JobPlan | undefined {
+  const isAtWork = seen.job.status?.steps?.some(isBegun) === true
+  return isObserved(seen) && !isAtWork ? finish(seen, now, 'Cancelled', ONLY_OBSERVED) : undefined
+}
+
+const ONLY_OBSERVED = 'the machine is only observed now'
+const isObserved = ({ machine }: Seen): boolean => machine?.spec.channel === 'Observe'
+
 /** Reasons to close the job before anything was done. */
 function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const { job, node, fault } = seen
@@ -94,6 +102,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const abort = holdOver(seen.holds, ['Abort'], touched(seen), now)
   if (abort !== undefined) return finish(seen, now, 'Cancelled', `hold ${abort.metadata.name}: ${abort.spec.reason}`)
   if (job.metadata.deletionTimestamp !== undefined) return finish(seen, now, 'Cancelled', 'the job was deleted')
+  if (isObserved(seen)) return finish(seen, now, 'Cancelled', ONLY_OBSERVED)
   if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} is gone`)
   if (node.metadata.uid !== job.spec.node.uid)
     return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was made anew`)
