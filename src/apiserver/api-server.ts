@@ -119,8 +119,9 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     credentials,
   }
   const authenticate = authenticationChain([
-    byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
+    // who has shown a certificate is not asked for a token
     byCertificate(),
+    byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
   ])
   const { authority, server: serving } = credentials
   const http = createHttpServer({
