@@ -1,13 +1,23 @@
-// The agent: what it costs at rest and in a storm, how soon it starts, switches and finds. `rest=0` or `detection=0` leaves out one half.
+// The agent: what it costs at rest and in a storm, how soon it starts, switches and finds. `rest=0`, `detection=0` or `npd=0` leaves out a part.
 import { conditionFigures, detectionCpu } from './agent/detection.ts'
+import { compareWithNpd, npdProgram } from './agent/npd.ts'
 import { restFigures } from './agent/rest.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wants = (part: string): boolean => options.numbers[part] !== 0
+  const program = wants('npd') ? npdProgram(process.env) : undefined
   const figures = {
     ...(wants('rest') ? await restFigures(options) : {}),
     ...(wants('detection') ? { ...detectionCpu(), ...(await conditionFigures()) } : {}),
   }
-  return { figures, peer: null, ratio: {} }
+  if (program === undefined) return { figures, peer: null, ratio: {} }
+  const { ours, peer, ratio, version } = await compareWithNpd(program)
+  return {
+    figures: { ...figures, ...ours },
+    peer: { name: 'node-problem-detector', figures: peer },
+    // Processor time of ours over theirs: at most 1 is the mark.
+    ratio: { npd: ratio },
+    versions: { npd: version },
+  }
 }

@@ -16,7 +16,7 @@ import { median, type Figures } from '../result.ts'
 
 const LINES = 100_000
 /** One line in a hundred is one that a rule knows. */
-const MATCHING = 0.01
+export const MATCHING = 0.01
 const ROUNDS = 3
 
 /** Like those that ship with node-problem-detector for the kernel: as many, of the same kinds. */
@@ -49,7 +49,7 @@ const UNKNOWN = Array.from(
   (_, n) => `audit: type=1400 audit(1600000000.${n}:${n}): apparmor="ALLOWED" operation="open" pid=${n} comm="bash"`,
 )
 
-const kernelConfig = (): unknown => ({
+export const kernelConfig = (): unknown => ({
   plugin: 'filelog',
   pluginConfig: { timestamp: '^.{15}', message: 'kernel: \\[.*\\] (.*)', timestampFormat: 'Jan _2 15:04:05' },
   logPath: '/var/log/kern.log',
@@ -86,7 +86,8 @@ function startedMonitor(config: LogMonitorConfig): LogMonitor {
   return monitor
 }
 
-const messages = Array.from({ length: LINES }, (_, n) =>
+/** Of a busy kernel; `MATCHING` of them are known to a rule. */
+export const messages = Array.from({ length: LINES }, (_, n) =>
   n % Math.round(1 / MATCHING) === 0 ? (KNOWN[(n / 100) % KNOWN.length] ?? '') : (UNKNOWN[n % UNKNOWN.length] ?? ''),
 )
 
@@ -214,7 +215,7 @@ async function stormMb(pid: number, path: string): Promise<number> {
   return most
 }
 
-function familyMb(pid: number): number {
+export function familyMb(pid: number): number {
   const children = new Map<number, number[]>()
   for (const name of readdirSync('/proc').filter((p) => /^\d+$/.test(p))) {
     const stat = existsSync(`/proc/${name}/stat`) ? readText(`/proc/${name}/stat`) : ''

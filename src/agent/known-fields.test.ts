@@ -50,13 +50,12 @@ function olderServer() {
 }
 
 const status = { bootID: 'b', agent: { version: '0.3.0' }, components: [{ name: 'c', state: 'Healthy' }] }
-const object = (more: object = {}): KubeObject =>
-  ({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'Machine',
-    metadata: { name: 'm' },
-    status: { ...status, ...more },
-  }) as unknown as KubeObject
+const object = (more: object = {}): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name: 'm' },
+  status: { ...status, ...more },
+})
 const options = { fieldManager: 'kubenode-agent', force: true }
 
 test('what an older server does not know is left out, and not said again', async () => {
