@@ -39,6 +39,8 @@ export interface WatchOptions extends CallOptions {
   readonly sendInitialEvents?: boolean
   /** The server ends the watch after this long; the reflector adds jitter. */
   readonly timeoutSeconds?: number
+  /** Called once the server has accepted the watch: whatever changed since its resourceVersion follows. */
+  readonly onOpen?: () => void
 }
 
 /** Bookmarks are always asked for. An ERROR event is thrown as an ApiError and ends the iteration. */

@@ -368,6 +368,33 @@ describe('F9 half-open connections', () => {
     expect(cached(informer)).toEqual(truth(fake))
   })
 
+  it('F9 a new stream is left alone until its second bookmark is overdue, and is found soon after', async () => {
+    const { start, inject, clock, notices, count } = world()
+    inject({ event: () => (clock.monotonic() < 119_000 ? { kind: 'drop' } : undefined) })
+    const informer = start()
+    await clock.advance(130_000)
+    expect([count('watch'), notices.some((n) => n.kind === 'Silent')]).toEqual([1, false])
+    expect(informer.silentForMs()).toBe(10_000)
+    inject({ event: () => ({ kind: 'drop' }) })
+    const silent = () => notices.filter((n) => n.kind === 'Silent').map((n) => n.forMs)
+    await clock.advance(100_000)
+    expect(silent()).toEqual([105_000])
+    await clock.advance(150_000)
+    expect(silent()).toEqual([105_000, 150_000])
+  })
+
+  it('F9 a server that accepts a watch was heard, unless it was silent before', async () => {
+    const { fake, start, inject, clock } = world()
+    inject({ event: () => ({ kind: 'drop' }) })
+    const informer = start()
+    await clock.advance(59_000)
+    fake.closeWatches()
+    await clock.advance(110_000)
+    expect(informer.silentForMs()).toBeLessThan(111_000)
+    await clock.advance(200_000)
+    expect(informer.silentForMs()).toBeGreaterThan(300_000)
+  })
+
   it('F9 a quiet but healthy stream is left alone', async () => {
     const { start, clock, notices, count } = world()
     const informer = start()

@@ -53,6 +53,8 @@ export interface ReflectorOptions<T extends KubeObject> {
 const BOOKMARK_PERIOD_MS = 60_000
 /** Less than two bookmark periods, and more than the 1.25 by which a server may be late. */
 const SILENT_PERIODS = 1.75
+/** A kube-apiserver may pass over a new watch when it first sends bookmarks: one in five hears nothing for two periods. */
+const FIRST_SILENT_PERIODS = 2.5
 /** As client-go: servers end watches after five to ten minutes, each at another time. */
 const WATCH_SECONDS = { least: 300, most: 600 } as const
 /** A watch that lived this long was a healthy one. */
@@ -70,12 +72,19 @@ interface NextPage {
   readonly resourceVersion: string
 }
 
-class Silence extends Error {}
+class Silence extends Error {
+  readonly forMs: number
+
+  constructor(forMs: number) {
+    super(`nothing heard for ${forMs} ms`)
+    this.forMs = forMs
+  }
+}
 
 export class Reflector<T extends KubeObject> {
   readonly #o: ReflectorOptions<T>
   readonly #replica: Replica<T>
-  readonly #silentMs: number
+  readonly #periodMs: number
   #failures = 0
   #expiredPages = 0
   /** Lists since a watch last brought anything. */
@@ -85,6 +94,10 @@ export class Reflector<T extends KubeObject> {
   #heardAt: number
   /** Since when the open watch is quiet. */
   #quietSince = 0
+  /** Whether the open watch has brought anything. */
+  #hasSpoken = false
+  /** The last watch was given up for its silence: a server that only accepts the next one has proved nothing. */
+  #isSuspect = false
   #listedAt: number | undefined
   #connected = false
   #holding = false
@@ -92,11 +105,11 @@ export class Reflector<T extends KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     this.#o = options
     this.#replica = new Replica(options.store, options.transform ?? withoutManagedFields)
-    this.#silentMs = (options.bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS) * SILENT_PERIODS
+    this.#periodMs = options.bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS
     this.#heardAt = options.clock.monotonic()
   }
 
-  /** Time since the server said anything to us: a list page, an event, a bookmark. */
+  /** Time since the server said anything to us: a list page, an event, a bookmark, that it accepts a watch. */
   silentForMs(): number {
     return this.#o.clock.monotonic() - this.#heardAt
   }
@@ -133,7 +146,8 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       if (signal.aborted) return 0
       if (error instanceof Silence) {
-        this.#notice({ kind: 'Silent', forMs: this.#silentMs })
+        this.#isSuspect = true
+        this.#notice({ kind: 'Silent', forMs: error.forMs })
         return 0
       }
       return this.#afterFailure(error)
@@ -247,12 +261,14 @@ export class Reflector<T extends KubeObject> {
     signal.addEventListener('abort', onAbort, { once: true })
     const startedAt = clock.monotonic()
     this.#quietSince = startedAt
+    this.#hasSpoken = false
     const dog = this.#watchdog(stop)
     let events = 0
     this.#notice({ kind: 'Watching', resourceVersion })
     try {
       for await (const event of client.watch(type, this.#watchOptions(resourceVersion, stop.signal))) {
         this.#heard()
+        this.#hasSpoken = true
         this.#connected = true
         this.#failures = 0
         this.#fruitlessLists = 0
@@ -296,19 +312,24 @@ export class Reflector<T extends KubeObject> {
   #watchOptions(resourceVersion: string, signal: AbortSignal): WatchOptions {
     const spread = WATCH_SECONDS.most - WATCH_SECONDS.least
     const timeoutSeconds = WATCH_SECONDS.least + this.#o.random.below(spread)
-    return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal }
+    const onOpen = () => {
+      if (!this.#isSuspect) this.#heard()
+    }
+    return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal, onOpen }
   }
 
   /** Ends the watch when the server has said nothing for too long: the connection may be half open. */
   #watchdog(stop: AbortController): { cancel(): void } {
     const { clock } = this.#o
     let timer = { cancel: (): void => undefined }
+    const laterMs = this.#periodMs * SILENT_PERIODS
     const look = (): void => {
-      const left = this.#holding ? this.#silentMs : this.#silentMs - (clock.monotonic() - this.#quietSince)
-      if (left <= 0) stop.abort(new Silence(`nothing heard for ${this.#silentMs} ms`))
-      else timer = clock.after(left, look)
+      const boundMs = this.#hasSpoken ? laterMs : this.#periodMs * FIRST_SILENT_PERIODS
+      const left = this.#holding ? boundMs : boundMs - (clock.monotonic() - this.#quietSince)
+      if (left <= 0) stop.abort(new Silence(boundMs))
+      else timer = clock.after(Math.min(left, laterMs), look)
     }
-    timer = clock.after(this.#silentMs, look)
+    timer = clock.after(laterMs, look)
     return { cancel: () => timer.cancel() }
   }
 
@@ -322,6 +343,7 @@ export class Reflector<T extends KubeObject> {
   #heard(): void {
     this.#heardAt = this.#o.clock.monotonic()
     this.#quietSince = this.#heardAt
+    this.#isSuspect = false
   }
 
   #notice(notice: ReflectorNotice): void {

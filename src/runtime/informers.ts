@@ -178,7 +178,7 @@ function tell(log: Logger, notice: InformerNotice): void {
   log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache troubled' : 'cache', { reason: notice.kind, ...notice })
 }
 
-/** A server sends a bookmark each minute; a reflector gives a silent watch up after 1.75 of them and needs time to come back. */
+/** A server sends a bookmark each minute; a reflector gives a silent watch up after at most 2.5 of them and needs time to come back. */
 export const STALE_AFTER_MS = 180_000
 
 /** Throws unless each cache is complete and was heard of lately. Whoever may disrupt calls it first: unknown blocks. */

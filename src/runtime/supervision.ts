@@ -16,7 +16,7 @@ export interface CachedKind {
   silentForMs(): number
 }
 
-/** Bookmarks come each minute; a reflector gives a silent connection up after 1.75 of them and needs time to come back. */
+/** Bookmarks come each minute; a reflector gives a silent connection up after at most 2.5 of them and needs time to come back. */
 const WATCH_BOUND_MS = 180_000
 /** Longer than any reconcile may take with its grace. */
 const LOOP_BOUND_MS = 120_000

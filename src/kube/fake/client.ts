@@ -173,6 +173,7 @@ export class FakeClient implements KubeClient {
     // Aborted while the watch was being opened: no event will tell.
     if (signal?.aborted === true) onAbort()
     try {
+      options.onOpen?.()
       for (;;) {
         const item = await watch.next()
         if (this.#crashed) await never()

@@ -226,6 +226,7 @@ export class HttpKubeClient implements KubeClient {
     const request = this.#wire(call)
     const response = await this.#open(request, call)
     try {
+      options.onOpen?.()
       for await (const line of linesOf(response.body as AsyncIterable<Buffer>))
         yield eventOf<T>(type, line, { action: 'watch', target: call.target, requestId: response.requestId })
     } catch (e) {
