@@ -1,5 +1,7 @@
 // A provider that keeps its hosts in memory: the reference of the port's meaning, and what tests and simulations use for a cloud.
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { HostEvents } from './host-events.ts'
+import { takenName } from './machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from './port.ts'
 
 export interface MemoryProviderOptions {
@@ -18,10 +20,11 @@ export class MemoryProvider implements Provider {
   readonly name: string
   readonly #clock: Pick<Clock, 'now'>
   readonly #hosts: Map<string, MemoryHost>
-  readonly #listeners = new Set<(event: HostEvent) => void>()
+  readonly #events: HostEvents
 
   constructor({ clock, name = 'memory', hosts = new Map() }: MemoryProviderOptions) {
     this.name = name
+    this.#events = new HostEvents(`${name}://`)
     this.#clock = clock
     this.#hosts = hosts
   }
@@ -30,8 +33,8 @@ export class MemoryProvider implements Provider {
     const { clientToken, machine } = request
     const providerID = `${this.name}://${machine}`
     const known = this.#hosts.get(providerID)
-    if (known !== undefined && known.clientToken !== clientToken)
-      return { kind: 'Refused', reason: `${providerID} belongs to another machine of this name` }
+    const taken = takenName(known, clientToken, providerID)
+    if (taken !== undefined) return taken
     const host: MemoryHost = known ?? {
       providerID,
       clientToken,
@@ -43,7 +46,7 @@ export class MemoryProvider implements Provider {
       request,
     }
     this.#hosts.set(providerID, { ...host, request })
-    if (known === undefined) this.#tell(host, 'Started')
+    if (known === undefined) this.#events.tell(host.machine, 'Started', 'Started')
     return { kind: 'Host', host: plain(host) }
   }
 
@@ -60,7 +63,7 @@ export class MemoryProvider implements Provider {
     const host = this.#hosts.get(providerID)
     if (host === undefined) return 'Gone'
     this.#hosts.delete(providerID)
-    this.#tell(host, 'Deleted')
+    this.#events.tell(host.machine, 'Deleted', 'Deleted')
     return 'Deleted'
   }
 
@@ -69,18 +72,12 @@ export class MemoryProvider implements Provider {
     if (host === undefined) return 'Gone'
     const boots = host.boots + 1
     this.#hosts.set(providerID, { ...host, boots, bootID: `${host.machine}-boot-${boots}` })
-    this.#tell(host, 'Rebooted')
+    this.#events.tell(host.machine, 'Rebooted', 'Rebooted')
     return 'Ordered'
   }
 
-  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    this.#listeners.add(heard)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    this.#listeners.delete(heard)
-  }
-
-  #tell({ providerID, machine }: Host, kind: HostEvent['kind']): void {
-    for (const heard of this.#listeners) heard({ providerID, machine, kind, message: kind })
+  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(heard, signal)
   }
 }
 

@@ -1,7 +1,7 @@
 // The folder between the provider and the process of its hollow agents: one small file a host, whole or not there. Its presence is the host.
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
-import { isMachineName } from '../process/layout.ts'
+import { isMachineName } from '../machine-name.ts'
 import { readText } from '../process/record.ts'
 
 export interface HollowHost {

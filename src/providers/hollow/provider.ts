@@ -5,11 +5,14 @@ import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { HostEvents } from '../host-events.ts'
+import { badName, machineIn, takenName } from '../machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import { Turns } from '../turns.ts'
 import { findAgent, startAgent } from '../process/agent-process.ts'
 import { endAll } from '../process/end.ts'
 import { type Crashes, needOf } from '../process/keeper.ts'
-import { type NodeLayout, isMachineName, nodeLayout } from '../process/layout.ts'
+import { type NodeLayout, nodeLayout } from '../process/layout.ts'
 import type { ProcessId } from '../process/proc.ts'
 import { writeWhole } from '../process/record.ts'
 import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost } from './hosts.ts'
@@ -48,9 +51,8 @@ class HollowProvider implements Provider {
   readonly name = 'hollow'
   readonly #options: HollowProviderOptions
   readonly #hosts: Map<string, HollowHost>
-  readonly #listeners = new Set<(event: HostEvent) => void>()
-  /** One thing at a time for each host. */
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #events = new HostEvents(HOLLOW_SCHEME)
+  readonly #turns = new Turns()
   #agents: ProcessId | undefined
   #crashes: Crashes = { inARow: 0 }
 
@@ -60,17 +62,18 @@ class HollowProvider implements Provider {
   }
 
   async create({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
-    if (!isMachineName(machine)) return refused(`${JSON.stringify(machine)} cannot be the name of a host`)
+    const bad = badName(machine)
+    if (bad !== undefined) return bad
     const parsed = parseParams(params)
-    if (parsed.kind === 'Refused') return refused(parsed.reason)
-    return this.#inTurn(machine, async (): Promise<CreateResult> => {
+    if (parsed.kind === 'Refused') return parsed
+    return this.#turns.run(machine, async (): Promise<CreateResult> => {
       const known = this.#hosts.get(machine)
-      if (known !== undefined && known.clientToken !== clientToken)
-        return refused(`${HOLLOW_SCHEME}${machine} belongs to another machine of this name; it has to be deleted first`)
+      const taken = takenName(known, clientToken, HOLLOW_SCHEME + machine)
+      if (taken !== undefined) return taken
       if (known !== undefined) return { kind: 'Host', host: plain(known) }
       const createdAt = timestamp(this.#options.clock.now())
       const host = await this.#write({ clientToken, machine, createdAt, bootId: this.#newBootId(), params })
-      this.#tell(machine, 'Started')
+      this.#events.tell(machine, 'Started', 'Started')
       return { kind: 'Host', host: plain(host) }
     })
   }
@@ -86,30 +89,28 @@ class HollowProvider implements Provider {
 
   delete(providerID: string): Promise<DeleteResult> {
     const machine = machineOf(providerID)
-    return this.#inTurn(machine, async (): Promise<DeleteResult> => {
+    return this.#turns.run(machine, async (): Promise<DeleteResult> => {
       if (!this.#hosts.has(machine)) return 'Gone'
       await rm(hostFile(this.#options.dir, machine), { force: true })
       this.#hosts.delete(machine)
-      this.#tell(machine, 'Deleted')
+      this.#events.tell(machine, 'Deleted', 'Deleted')
       return 'Deleted'
     })
   }
 
   reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
     const machine = machineOf(providerID)
-    return this.#inTurn(machine, async (): Promise<'Ordered' | 'Gone'> => {
+    return this.#turns.run(machine, async (): Promise<'Ordered' | 'Gone'> => {
       const host = this.#hosts.get(machine)
       if (host === undefined) return 'Gone'
       await this.#write({ ...host, bootId: this.#newBootId() })
-      this.#tell(machine, 'Rebooted')
+      this.#events.tell(machine, 'Rebooted', 'Rebooted')
       return 'Ordered'
     })
   }
 
-  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    this.#listeners.add(heard)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    this.#listeners.delete(heard)
+  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(heard, signal)
   }
 
   /** Keeps the process of the agents alive while there are hosts; it outlives us, as agents do. */
@@ -156,27 +157,9 @@ class HollowProvider implements Provider {
   #newBootId(): string {
     return this.#options.newBootId?.() ?? randomUUID()
   }
-
-  #tell(machine: string, kind: HostEvent['kind']): void {
-    const event: HostEvent = { providerID: HOLLOW_SCHEME + machine, machine, kind, message: kind }
-    for (const heard of this.#listeners) heard(event)
-  }
-
-  #inTurn<T>(machine: string, work: () => Promise<T>): Promise<T> {
-    const mine = (this.#turns.get(machine) ?? Promise.resolve()).then(work, work)
-    this.#turns.set(machine, mine)
-    const forget = () => {
-      if (this.#turns.get(machine) === mine) this.#turns.delete(machine)
-    }
-    mine.then(forget, forget)
-    return mine
-  }
 }
 
-const refused = (reason: string): CreateResult => ({ kind: 'Refused', reason })
-
-const machineOf = (providerID: string): string =>
-  providerID.startsWith(HOLLOW_SCHEME) ? providerID.slice(HOLLOW_SCHEME.length) : ''
+const machineOf = (providerID: string): string => machineIn(HOLLOW_SCHEME, providerID) ?? ''
 
 const plain = ({ machine, clientToken, createdAt, bootId }: HollowHost): Host => ({
   providerID: HOLLOW_SCHEME + machine,

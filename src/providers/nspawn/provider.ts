@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { HostEvents } from '../host-events.ts'
+import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
-import { isMachineName } from '../process/layout.ts'
+import { Turns } from '../turns.ts'
 import { type ProcessId, isAlive } from '../process/proc.ts'
 import { type NodeRecord, readRecord, readText, writeRecord, writeWhole } from '../process/record.ts'
 import { AGENT_DIR, type MachineLayout, machineLayout } from './layout.ts'
@@ -62,8 +64,8 @@ export async function createNspawnProvider(options: NspawnProviderOptions): Prom
 class Nspawn implements NspawnProvider {
   readonly name = 'nspawn'
   readonly #options: NspawnProviderOptions
-  readonly #turns = new Map<string, Promise<unknown>>()
-  readonly #listeners = new Set<(event: HostEvent) => void>()
+  readonly #turns = new Turns()
+  readonly #events = new HostEvents(NSPAWN_SCHEME)
   /** Boot ids that were told of, to notice reboots from inside. */
   readonly #boots = new Map<string, string>()
 
@@ -73,16 +75,12 @@ class Nspawn implements NspawnProvider {
 
   async create(request: HostRequest): Promise<CreateResult> {
     const { machine, clientToken } = request
-    if (!isMachineName(machine))
-      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a machine` }
+    const bad = badName(machine)
+    if (bad !== undefined) return bad
     return this.#inTurn(machine, async (at): Promise<CreateResult> => {
       const known = await readRecord(at)
-      if (known !== undefined && known.clientToken !== clientToken)
-        return {
-          kind: 'Refused',
-          reason: `${at.dir} belongs to another machine of this name; it has to be deleted first`,
-        }
-      if (known?.state === 'Deleting') return { kind: 'Refused', reason: `${at.dir} is being deleted` }
+      const taken = takenName(known, clientToken, at.dir)
+      if (taken !== undefined) return taken
       const record = known ?? (await this.#make(at, request))
       await this.#refreshJoin(at, request)
       return { kind: 'Host', host: await this.#host(at, await this.#ensureUp(at, record, request.params)) }
@@ -131,10 +129,8 @@ class Nspawn implements NspawnProvider {
     return runIn(leader, argv)
   }
 
-  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    this.#listeners.add(heard)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    this.#listeners.delete(heard)
+  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(heard, signal)
   }
 
   /** Finishes what a crash of ours cut off, and tells of machines that rebooted by themselves. */
@@ -144,7 +140,7 @@ class Nspawn implements NspawnProvider {
       try {
         for (const machine of await this.#machines()) {
           this.#keep(machine)
-          await this.#turns.get(machine)
+          await this.#turns.of(machine).catch(() => undefined)
         }
       } catch (error) {
         log.warn('cannot look at the machines', { error })
@@ -294,29 +290,18 @@ class Nspawn implements NspawnProvider {
 
   #tell(machine: string, kind: HostEvent['kind'], message: string): void {
     this.#options.log.info('machine changed', { machine, reason: kind })
-    for (const heard of this.#listeners) heard({ providerID: NSPAWN_SCHEME + machine, machine, kind, message })
+    this.#events.tell(machine, kind, message)
   }
 
   #inTurn<T>(machine: string, work: (at: MachineLayout) => Promise<T>): Promise<T> {
-    const before = this.#turns.get(machine) ?? Promise.resolve()
-    const start = () => work(machineLayout(this.#options.dir, machine))
-    const mine = before.then(start, start)
-    const settled = mine.catch(() => undefined)
-    this.#turns.set(machine, settled)
-    void settled.then(() => {
-      if (this.#turns.get(machine) === settled) this.#turns.delete(machine)
-    })
-    return mine
+    return this.#turns.run(machine, () => work(machineLayout(this.#options.dir, machine)))
   }
 }
 
 const PRIVILEGED = 'privileged'
 const isPrivileged = (params: HostRequest['params']): boolean => params['privileged'] === 'true'
 
-function machineOf(providerID: string): string | undefined {
-  const machine = providerID.slice(NSPAWN_SCHEME.length)
-  return providerID.startsWith(NSPAWN_SCHEME) && isMachineName(machine) ? machine : undefined
-}
+const machineOf = (providerID: string): string | undefined => machineIn(NSPAWN_SCHEME, providerID)
 
 const notUp = (at: MachineLayout): KubeNodeError =>
   new KubeNodeError('KN3097', `the machine in ${at.dir} is not up; see ${at.console}`, { retry: 'later' })

@@ -37,10 +37,3 @@ export function nodeLayout(base: string, machine: string): NodeLayout {
     agentLog: join(dir, 'logs', 'agent.log'),
   }
 }
-
-const MACHINE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
-/** A file name holds 255 bytes at most. */
-const LONGEST_MACHINE = 253
-
-/** Only such names become folders: no slash, no leading dot. */
-export const isMachineName = (name: string): boolean => name.length <= LONGEST_MACHINE && MACHINE.test(name)

@@ -4,11 +4,14 @@ import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { HostEvents } from '../host-events.ts'
+import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
+import { Turns } from '../turns.ts'
 import { type AgentCommand, findAgent, startAgent } from './agent-process.ts'
 import { endAll } from './end.ts'
 import { type Crashes, needOf } from './keeper.ts'
-import { type NodeLayout, isMachineName, nodeLayout } from './layout.ts'
+import { type NodeLayout, nodeLayout } from './layout.ts'
 import { signalExactly } from './proc.ts'
 import { type NodeRecord, isAbsent, readRecord, readText, writeRecord, writeWhole } from './record.ts'
 
@@ -39,9 +42,8 @@ class ProcessProvider implements Provider {
   readonly name = 'process'
   readonly #options: ProcessProviderOptions
   readonly #crashes = new Map<string, Crashes>()
-  /** One thing at a time for each node. */
-  readonly #turns = new Map<string, Promise<unknown>>()
-  readonly #listeners = new Set<(event: HostEvent) => void>()
+  readonly #turns = new Turns()
+  readonly #events = new HostEvents(PROCESS_SCHEME)
 
   constructor(options: ProcessProviderOptions) {
     this.#options = options
@@ -49,16 +51,12 @@ class ProcessProvider implements Provider {
 
   async create(request: HostRequest): Promise<CreateResult> {
     const { machine, clientToken } = request
-    if (!isMachineName(machine))
-      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a node` }
+    const bad = badName(machine)
+    if (bad !== undefined) return bad
     return this.#inTurn(machine, async (node): Promise<CreateResult> => {
       const known = await readRecord(node)
-      if (known !== undefined && known.clientToken !== clientToken)
-        return {
-          kind: 'Refused',
-          reason: `${node.dir} belongs to another machine of this name; it has to be deleted first`,
-        }
-      if (known?.state === 'Deleting') return { kind: 'Refused', reason: `${node.dir} is being deleted` }
+      const taken = takenName(known, clientToken, node.dir)
+      if (taken !== undefined) return taken
       const record =
         known === undefined ? await this.#make(node, request) : await this.#refreshJoin(node, known, request)
       return { kind: 'Host', host: await this.#host(node, await this.#ensureAgent(node, record)) }
@@ -77,9 +75,8 @@ class ProcessProvider implements Provider {
   }
 
   async delete(providerID: string): Promise<DeleteResult> {
-    const node = this.#nodeOf(providerID)
-    if (node === undefined) return 'Gone'
-    return this.#inTurn(machineOf(providerID), async () => this.#remove(node, machineOf(providerID)))
+    const machine = machineIn(PROCESS_SCHEME, providerID)
+    return machine === undefined ? 'Gone' : this.#inTurn(machine, (node) => this.#remove(node, machine))
   }
 
   async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
@@ -89,10 +86,8 @@ class ProcessProvider implements Provider {
     return 'Ordered'
   }
 
-  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    this.#listeners.add(heard)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    this.#listeners.delete(heard)
+  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(heard, signal)
   }
 
   /** Keeps agents alive and carries out what nodes asked for, until the signal aborts. */
@@ -233,33 +228,19 @@ class ProcessProvider implements Provider {
   }
 
   #nodeOf(providerID: string): NodeLayout | undefined {
-    const machine = machineOf(providerID)
-    const isOurs = providerID.startsWith(PROCESS_SCHEME) && isMachineName(machine)
-    return isOurs ? nodeLayout(this.#options.dir, machine) : undefined
+    const machine = machineIn(PROCESS_SCHEME, providerID)
+    return machine === undefined ? undefined : nodeLayout(this.#options.dir, machine)
   }
 
   #tell(machine: string, kind: HostEvent['kind'], message: string): void {
-    const event: HostEvent = { providerID: PROCESS_SCHEME + machine, machine, kind, message }
     this.#options.log.info('node changed', { machine, reason: kind })
-    for (const heard of this.#listeners) heard(event)
+    this.#events.tell(machine, kind, message)
   }
 
   #inTurn<T>(machine: string, work: (node: NodeLayout) => Promise<T>): Promise<T> {
-    const before = this.#turns.get(machine) ?? Promise.resolve()
-    const mine = before.then(
-      () => work(nodeLayout(this.#options.dir, machine)),
-      () => work(nodeLayout(this.#options.dir, machine)),
-    )
-    this.#turns.set(machine, mine)
-    const forget = () => {
-      if (this.#turns.get(machine) === mine) this.#turns.delete(machine)
-    }
-    mine.then(forget, forget)
-    return mine
+    return this.#turns.run(machine, () => work(nodeLayout(this.#options.dir, machine)))
   }
 }
-
-const machineOf = (providerID: string): string => providerID.slice(PROCESS_SCHEME.length)
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(

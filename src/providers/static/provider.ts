@@ -6,7 +6,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { CreateResult, DeleteResult, Host, HostRequest, Provider } from '../port.ts'
-import { isMachineName } from '../process/layout.ts'
+import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import { readText, writeWhole } from '../process/record.ts'
 
 export const STATIC_SCHEME = 'static://'
@@ -121,11 +121,11 @@ export class StaticProvider implements Provider {
   }
 
   async #take({ machine, clientToken, params }: HostRequest): Promise<CreateResult> {
-    if (!isMachineName(machine))
-      return { kind: 'Refused', reason: `${JSON.stringify(machine)} cannot be the name of a node` }
+    const bad = badName(machine)
+    if (bad !== undefined) return bad
     const known = await this.#note(machine)
-    if (known !== undefined && known.clientToken !== clientToken)
-      return { kind: 'Refused', reason: `the host of ${machine} belongs to another machine of this name` }
+    const taken = takenName(known, clientToken, STATIC_SCHEME + machine)
+    if (taken !== undefined) return taken
     if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
     const { address } = params
     const createdAt = timestamp(this.#clock.now())
@@ -146,10 +146,7 @@ export class StaticProvider implements Provider {
   }
 }
 
-function machineOf(providerID: string): string | undefined {
-  const machine = providerID.slice(STATIC_SCHEME.length)
-  return providerID.startsWith(STATIC_SCHEME) && isMachineName(machine) ? machine : undefined
-}
+const machineOf = (providerID: string): string | undefined => machineIn(STATIC_SCHEME, providerID)
 
 const hostOf = ({ machine, clientToken, createdAt, address }: Note): Host => ({
   providerID: STATIC_SCHEME + machine,
