@@ -1,6 +1,6 @@
 // Acting as somebody else: reads the headers and asks whether the real user may.
 import type { IncomingHttpHeaders } from 'node:http'
-import { forbidden, internal } from '../status/refusal.ts'
+import { badRequest, forbidden } from '../status/refusal.ts'
 import { refusalText, type Attributes, type Authorizer } from './authorizer.ts'
 import { anonymous, AUTHENTICATED, serviceAccountGroups, UNAUTHENTICATED, type RequestUser } from './user.ts'
 
@@ -18,7 +18,7 @@ export function impersonated(
   const extraKeys = Object.keys(distinct).filter((k) => k.startsWith(EXTRA))
   if (name === undefined || Array.isArray(name) || name === '') {
     if (groups.length > 0 || extraKeys.length > 0 || uid !== undefined)
-      throw internal('requested impersonation without impersonating a user')
+      throw badRequest('requested impersonation without impersonating a user name')
     return user
   }
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name)

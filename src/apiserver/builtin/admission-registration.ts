@@ -164,7 +164,7 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
     out.push(required('spec.validations', 'validations or auditAnnotations must be set'))
     out.push(required('spec.auditAnnotations', 'validations or auditAnnotations must be set'))
   }
-  out.push(...constraintProblems(spec))
+  out.push(...constraintProblems(spec), ...variableProblems(spec))
   listAt(spec, 'validations').forEach((v, i) => {
     if (text(v['expression']).trim() === '')
       out.push(required(`spec.validations[${i}].expression`, 'expression is not specified'))
@@ -181,6 +181,42 @@ export function constraintProblems(spec: Fields): FieldProblem[] {
   return rules.flatMap((r, i) => ruleProblems(r, `spec.matchConstraints.resourceRules[${i}]`))
 }
 
+/** A pattern beside which others say nothing new stands alone. */
+function resourcesProblem(resources: readonly string[]): string | undefined {
+  if (resources.length > 1 && resources.includes('*/*')) return "if '*/*' is present, must not specify other resources"
+  const plain = resources.filter((r) => !r.includes('/'))
+  if (plain.length > 1 && plain.includes('*'))
+    return "if '*' is present, must not specify other resources without subresources"
+  const whole = new Set(resources.filter((r) => r.endsWith('/*')).map((r) => r.slice(0, -2)))
+  const parts = new Set(resources.filter((r) => r.startsWith('*/')).map((r) => r.slice(2)))
+  for (const r of resources) {
+    const [resource = '', sub] = r.split('/')
+    if (sub === undefined || resource === '*' || sub === '*') continue
+    if (whole.has(resource)) return `if '${resource}/*' is present, must not specify ${r}`
+    if (parts.has(sub)) return `if '*/${sub}' is present, must not specify ${r}`
+  }
+  return undefined
+}
+
+const RESERVED: ReadonlySet<string> = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+)
+
+/** Expressions read variables by their names. */
+export const variableProblems = (spec: Fields): FieldProblem[] =>
+  listAt(spec, 'variables').flatMap((v, i) => {
+    const at = `spec.variables[${i}]`
+    const name = text(v['name'])
+    const out: FieldProblem[] = []
+    if (name === '') out.push(required(`${at}.name`, 'name is not specified'))
+    else if (!/^[_a-zA-Z]\w*$/.test(name) || RESERVED.has(name))
+      out.push(invalid(`${at}.name`, name, 'must be a valid CEL identifier'))
+    if (text(v['expression']).trim() === '') out.push(required(`${at}.expression`, 'expression is not specified'))
+    return out
+  })
+
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
 
 function ruleProblems(r: Fields, at: string): FieldProblem[] {
@@ -188,6 +224,8 @@ function ruleProblems(r: Fields, at: string): FieldProblem[] {
   for (const field of ['operations', 'apiGroups', 'apiVersions', 'resources']) {
     if (textsAt(r, field).length === 0) out.push(required(`${at}.${field}`))
   }
+  const resources = resourcesProblem(textsAt(r, 'resources'))
+  if (resources !== undefined) out.push(invalid(`${at}.resources`, textsAt(r, 'resources'), resources))
   textsAt(r, 'operations').forEach((op, i) => {
     if (!OPERATIONS.includes(op)) out.push(notSupported(`${at}.operations[${i}]`, op, OPERATIONS))
   })

@@ -57,12 +57,14 @@ function state(o: KubeObject): string {
   return more.join(',')
 }
 
+const LEGACY = 'kubernetes.io/legacy-unknown'
+
 function specProblems(o: KubeObject): FieldProblem[] {
   const spec = at(o, 'spec')
   const out: FieldProblem[] = []
   const request = typeof spec['request'] === 'string' ? Buffer.from(spec['request'], 'base64').toString('utf8') : ''
   if (!/-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(request))
-    out.push(invalid('spec.request', request, 'unable to parse request: PEM block type must be CERTIFICATE REQUEST'))
+    out.push(invalid('spec.request', spec['request'] ?? '', 'PEM block type must be CERTIFICATE REQUEST'))
   const signer = String(spec['signerName'] ?? '')
   if (signer === '') out.push(required('spec.signerName'))
   else if (!/^[a-z0-9.-]+\/[^/]+(\/[^/]+)*$/.test(signer) || !signer.split('/')[0]?.includes('.'))
@@ -73,6 +75,8 @@ function specProblems(o: KubeObject): FieldProblem[] {
         "must be a fully qualified domain and path of the form 'example.com/signer-name'",
       ),
     )
+  if (signer === LEGACY)
+    out.push(invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'))
   const usages = Array.isArray(spec['usages']) ? spec['usages'].map(String) : []
   if (usages.length === 0) out.push(required('spec.usages'))
   for (const [i, u] of usages.entries()) {
@@ -107,7 +111,7 @@ export function conditionProblems(o: KubeObject, old: KubeObject, approval: bool
   const types = now.map((c) => c['type'])
   if (types.includes('Approved') && types.includes('Denied')) {
     const i = Math.max(types.indexOf('Approved'), types.indexOf('Denied'))
-    out.push(invalid(`status.conditions[${i}].type`, types[i], 'Approved and Denied conditions are mutually exclusive'))
+    out.push(invalid('status.conditions', types[i], 'Approved and Denied conditions are mutually exclusive'))
   }
   for (const c of before) {
     const kept = now.some((n) => n['type'] === c['type'])
@@ -123,6 +127,9 @@ export function conditionProblems(o: KubeObject, old: KubeObject, approval: bool
   }
   return out
 }
+
+const hasCertificate = (v: unknown): boolean =>
+  typeof v === 'string' && Buffer.from(v, 'base64').toString('latin1').includes('-----BEGIN CERTIFICATE-----')
 
 export const certificateSigningRequest: BuiltinKind = {
   type: {
@@ -196,6 +203,9 @@ export const certificateSigningRequest: BuiltinKind = {
   ],
   validateStatus: (o, old) => [
     ...conditionProblems(o, old, false),
+    ...(at(o, 'status')['certificate'] === undefined || hasCertificate(at(o, 'status')['certificate'])
+      ? []
+      : [invalid('status.certificate', '<certificate data>', 'must contain at least one CERTIFICATE PEM block')]),
     ...(at(old, 'status')['certificate'] !== undefined &&
     at(o, 'status')['certificate'] !== at(old, 'status')['certificate']
       ? [invalid('status.certificate', at(o, 'status')['certificate'] ?? '', 'updates may not change certificate')]

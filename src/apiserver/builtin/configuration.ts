@@ -63,7 +63,7 @@ export const configMap: BuiltinKind = {
       ...dataProblems(o, 'data'),
       ...twice.map((k) => invalid(`data[${k}]`, k, 'duplicate of key present in binaryData')),
       ...dataProblems(o, 'binaryData'),
-      ...(size(data) + size(binary) > MAX_BYTES ? [tooLong('', MAX_BYTES)] : []),
+      ...(size(data) + size(binary) > MAX_BYTES ? [tooLong('[]', MAX_BYTES)] : []),
       ...frozenProblems(o, old, ['data', 'binaryData']),
     ]
   },

@@ -2,6 +2,7 @@
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { ageText } from '../table/age.ts'
+import { qualifiedNameProblems } from '../meta/names.ts'
 import { text } from './core-columns.ts'
 import { immutable, invalid, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'
@@ -85,13 +86,30 @@ function namespaceProblems(o: KubeObject, involved: Fields): FieldProblem[] {
   return namespace === own ? [] : [invalid('involvedObject.namespace', namespace, 'does not match event.namespace')]
 }
 
+const MAX_WORD = 128
+const MAX_MESSAGE = 1024
+
+const wordProblems = (field: string, value: string): FieldProblem[] => {
+  if (value === '') return [required(field)]
+  return value.length > MAX_WORD ? [invalid(field, '', `can have at most ${MAX_WORD} characters`)] : []
+}
+
+/** What an event with a time of its own must say, in either form. */
+function timedProblems(o: KubeObject, [controller, message]: readonly [string, string]): FieldProblem[] {
+  if ((o['eventTime'] ?? null) === null) return []
+  const by = word(o[controller])
+  const out: FieldProblem[] = by === '' ? [required(controller)] : []
+  if (by !== '') out.push(...qualifiedNameProblems(by).map((p) => invalid(controller, by, p)))
+  for (const field of ['reportingInstance', 'action', 'reason']) out.push(...wordProblems(field, word(o[field])))
+  if (word(o[message]).length > MAX_MESSAGE)
+    out.push(invalid('message', '', `can have at most ${MAX_MESSAGE} characters`))
+  return out
+}
+
 /** What only events of the new form must say. */
 function newFormProblems(o: KubeObject): FieldProblem[] {
   const out: FieldProblem[] = []
-  if (word(o['reportingController']) === '') out.push(required('reportingController'))
-  if (word(o['reportingInstance']) === '') out.push(required('reportingInstance'))
-  if (word(o['action']) === '') out.push(required('action'))
-  if (word(o['reason']) === '') out.push(required('reason'))
+  if ((o['eventTime'] ?? null) === null) out.push(required('eventTime'))
   if (!['Normal', 'Warning'].includes(word(o['type'])))
     out.push(invalid('type', '', `has invalid value: ${word(o['type'])}`))
   return out
@@ -187,7 +205,10 @@ export const coreEvent: BuiltinKind = {
     source: (o) => word(at(o, 'source')['component']) || word(o['reportingComponent']),
     type: (o) => word(o['type']),
   },
-  validate: (o) => namespaceProblems(o, at(o, 'involvedObject')),
+  validate: (o, old) => [
+    ...namespaceProblems(o, at(o, 'involvedObject')),
+    ...(old === undefined ? timedProblems(o, ['reportingComponent', 'message']) : []),
+  ],
 }
 
 export const newEvent: BuiltinKind = {
@@ -222,8 +243,10 @@ export const newEvent: BuiltinKind = {
   },
   storedAs: { group: '', plural: 'events', toStored: toCore, fromStored: fromCore },
   validate: (o, old) => [
-    ...(old === undefined ? newFormProblems(o) : frozenProblems(o, old)),
     ...namespaceProblems(o, at(o, 'regarding')),
+    ...(old === undefined
+      ? [...timedProblems(o, ['reportingController', 'note']), ...newFormProblems(o)]
+      : frozenProblems(o, old)),
   ],
 }
 

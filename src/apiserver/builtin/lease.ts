@@ -1,7 +1,7 @@
 // Leases: who holds something, and since when.
 import { isObject } from '#lib/json.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
-import { invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
+import { invalid, notSupported, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind } from './kind.ts'
 import { always, int32, microTime, pointer, str, struct } from './shape.ts'
 
@@ -41,8 +41,6 @@ export const lease: BuiltinKind = {
     const strategy = spec['strategy']
     if (strategy !== undefined && !STRATEGIES.includes(String(strategy)) && !String(strategy).includes('/'))
       out.push(notSupported('spec.strategy', strategy, STRATEGIES))
-    if (spec['preferredHolder'] !== undefined && spec['preferredHolder'] !== '' && (strategy ?? '') === '')
-      out.push(required('spec.strategy', 'may only be specified if `preferredHolder` is defined'))
     return out
   },
 }

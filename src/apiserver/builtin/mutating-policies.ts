@@ -10,6 +10,7 @@ import {
   paramKindColumn,
   paramRef,
   paramRefProblems,
+  variableProblems,
   variables,
 } from './admission-registration.ts'
 import { invalid, notSupported, required } from './field-problem.ts'
@@ -59,6 +60,7 @@ function policyProblems(o: KubeObject): readonly FieldProblem[] {
   const failure = text(spec['failurePolicy'])
   if (!FAILURE_POLICIES.includes(failure)) out.push(notSupported('spec.failurePolicy', failure, FAILURE_POLICIES))
   out.push(...constraintProblems(spec), ...operationProblems(spec['matchConstraints'], 'spec.matchConstraints'))
+  out.push(...variableProblems(spec))
   const mutations = listAt(spec, 'mutations')
   if (mutations.length === 0) out.push(required('spec.mutations', 'mutations must contain at least one item'))
   mutations.forEach((m, i) => out.push(...mutationProblems(m, `spec.mutations[${i}]`)))

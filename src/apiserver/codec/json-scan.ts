@@ -112,6 +112,9 @@ export function scanDuplicates(text: string, parse: (text: string) => unknown): 
 
 const isMap = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v)
 
+/** Far more than any object may have, and less than the stack holds. */
+const MAX_DEPTH = 1_000
+
 /** The first syntax error, in the words of Go's encoding/json; undefined when there is none. */
 export function goSyntaxError(text: string): string | undefined {
   let at = 0
@@ -179,7 +182,7 @@ export function goSyntaxError(text: string): string | undefined {
   const value = (depth: number): string | undefined => {
     space()
     const c = text[at]
-    if (depth > 10_000) return 'exceeded max depth'
+    if (depth > MAX_DEPTH) return bad('exceeded max depth')
     if (c === '{') {
       at++
       space()

@@ -29,6 +29,12 @@ export function readContinue(token: string): Continue {
       'invalid continue token: continue key is not valid: server does not recognize this encoded version',
     )
   const { rv, start } = value
+  if (rv !== undefined && (typeof rv !== 'number' || !Number.isSafeInteger(rv)))
+    throw badRequest(
+      `invalid continue token: continue key is not valid: json: cannot unmarshal ${typeof rv === 'number' ? `number ${rv}` : typeof rv} into Go struct field continueToken.rv of type int64`,
+    )
+  if (typeof start === 'string' && start.split('/').some((part) => part === '..' || part === '.'))
+    throw badRequest(`invalid continue token: continue key is not valid: ${start}`)
   if (typeof rv !== 'number' || typeof start !== 'string' || start === '')
     throw badRequest('invalid continue token: continue key is not valid: incorrect encoded start resourceVersion')
   return { revision: rv, after: start.endsWith('\u0000') ? start.slice(0, -1) : start }

@@ -85,7 +85,6 @@ const stripped = (object: Draft): Draft =>
       'uid',
       'resourceVersion',
       'creationTimestamp',
-      'generation',
     ]),
   )
 

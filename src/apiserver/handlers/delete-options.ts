@@ -1,4 +1,5 @@
 // The options of a deletion, from its body or else its query, checked in the words of a kube-apiserver.
+import { goJsonKind } from '#lib/go-text.ts'
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, notSupported, type FieldError } from '#schema/field-error.ts'
 import { formatJson } from '../codec/json.ts'
@@ -52,12 +53,23 @@ function fromQuery(query: URLSearchParams): RawOptions {
   }
 }
 
+const TYPED = [
+  ['gracePeriodSeconds', 'number', 'int64'],
+  ['orphanDependents', 'boolean', 'bool'],
+  ['propagationPolicy', 'string', 'v1.DeletionPropagation'],
+] as const
+
 function fromBody(body: { readonly [field: string]: unknown }): RawOptions {
   const { kind, apiVersion } = body
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions')
     throw badRequest(
       `no kind ${formatJson(kind)} is registered for version ${formatJson(apiVersion ?? '')} in scheme ${JSON.stringify(OPTIONS_SCHEME)}`,
     )
+  for (const [field, type, go] of TYPED)
+    if (body[field] !== undefined && body[field] !== null && typeof body[field] !== type)
+      throw badRequest(
+        `json: cannot unmarshal ${goJsonKind(body[field])} into Go struct field DeleteOptions.${field} of type ${go}`,
+      )
   const preconditions = isObject(body['preconditions']) ? body['preconditions'] : {}
   const dryRun = body['dryRun']
   return {

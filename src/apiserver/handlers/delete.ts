@@ -128,17 +128,19 @@ const withVersion = (o: Draft, stored: Stored): Draft =>
 
 function checkPreconditions(served: Served, at: Place, { uid, resourceVersion }: DeleteOptions, stored: Stored): void {
   const meta = stored.value.metadata
+  // told by the name of the kind, where all else is told by that of the resource
+  const ofKind = { group: served.type.group, plural: served.type.kind }
   if (uid !== undefined && uid !== meta.uid)
     throw conflict(
-      groupResource(served),
+      ofKind,
       at.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${meta.uid}`,
+      `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`,
     )
   if (resourceVersion !== undefined && resourceVersion !== String(stored.revision))
     throw conflict(
-      groupResource(served),
+      ofKind,
       at.name,
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${stored.revision}`,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${stored.revision}). The object might have been modified`,
     )
 }
 

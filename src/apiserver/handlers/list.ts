@@ -4,7 +4,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { formatJson } from '../codec/json.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
 import type { ListOptions } from '../http/query.ts'
-import { listOptions } from '../http/query.ts'
+import { listOptions, versionProblem } from '../http/query.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
 import type { Served } from '../registry/served.ts'
@@ -22,10 +22,8 @@ const FUTURE_WAIT_MS = 3_000
 export async function handleGet(call: Call): Promise<Answer> {
   const { served, path, parts, query } = call
   const asked = query.get('resourceVersion') ?? ''
-  if (asked !== '' && !/^\d+$/.test(asked))
-    throw internal(
-      `resourceVersion: Invalid value: ${JSON.stringify(asked)}: strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`,
-    )
+  const problem = asked === '' ? undefined : versionProblem(asked)
+  if (problem !== undefined) throw internal(`resourceVersion: Invalid value: ${JSON.stringify(asked)}: ${problem}`)
   if (asked !== '') await reached(call, Number(asked))
   const stored = parts.store.get(placeOf(served, path.namespace, path.name))
   if (stored === undefined) throw notFound(groupResource(served), path.name)
@@ -55,10 +53,9 @@ export async function handleList(call: Call): Promise<Answer> {
   checkForm(call)
   const at = options.resourceVersion
   if (at !== '') {
-    if (!/^\d+$/.test(at))
-      throw badRequest(
-        `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(at)}: strconv.ParseUint: parsing ${JSON.stringify(at)}: invalid syntax`,
-      )
+    const problem = versionProblem(at)
+    if (problem !== undefined)
+      throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(at)}: ${problem}`)
     await reached(call, Number(at))
   }
   await convertSelectable(call, options)

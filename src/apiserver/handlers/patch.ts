@@ -3,6 +3,7 @@ import { assertNever } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#schema/resource.ts'
 import { goText } from '#lib/go-text.ts'
 import { refusalText } from '../auth/authorizer.ts'
 import type { Draft } from '../builtin/kind.ts'
@@ -102,6 +103,9 @@ export function readPatch({ kind, text }: PatchBody): ReadPatch {
     throw e
   }
   if (isDeeperThan(value)) throw badRequest('error decoding patch: it is nested too deeply')
+  // nothing at all changes nothing
+  if (value === null && kind !== 'merge') return { value: kind === 'json' ? [] : {}, duplicates: [] }
+  if (value === null) throw badRequest('Invalid JSON Patch')
   if (kind !== 'json' && !isObject(value))
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
@@ -161,6 +165,8 @@ function patchedObject(call: Call, options: WriteOptions, { body, patched, old }
   const shown = () => (body.kind === 'strategic' ? goText(patched.value) : formatJson(value))
   const refuse = (detail: string) => invalid({ group: '', kind: '' }, '', [invalidField('patch', shown(), detail)])
   if (!isObject(value)) throw refuse('json: cannot unmarshal non-object')
+  const stranger = body.kind === 'strategic' || served.custom ? undefined : strangerOf(call, value)
+  if (stranger !== undefined) throw refuse(stranger)
   try {
     const { object, unknownFields } = served.behaviour.decode(value)
     const problems = fieldProblems(patched.duplicates, unknownFields)
@@ -175,11 +181,29 @@ function patchedObject(call: Call, options: WriteOptions, { body, patched, old }
   }
 }
 
+const SCHEME = 'pkg/runtime/scheme.go:111'
+
+/** A patch makes no other kind of an object. What is wrong with it, when it would. */
+function strangerOf({ served, parts }: Call, value: Readonly<Record<string, unknown>>): string | undefined {
+  const { type } = served
+  const kind = String(value['kind'] ?? '') || type.kind
+  const apiVersion = String(value['apiVersion'] ?? '') || apiVersionOf(type)
+  if (kind === type.kind && apiVersion === apiVersionOf(type)) return undefined
+  const known = parts.registry.findKind(apiVersion, kind)
+  return known === undefined
+    ? `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(SCHEME)}`
+    : `converting (${apiVersion}.${kind}) to (${apiVersionOf(type)}.${type.kind}): unknown conversion`
+}
+
 async function apply(call: Call, options: WriteOptions, text: string): Promise<Written> {
   const { served, path } = call
   const { value, duplicates, error } = await parseYaml(text)
-  if (error !== undefined) throw badRequest(`error decoding YAML: ${error}`)
-  const applied = isObject(value) ? value : {}
+  if (error !== undefined) throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error}`)
+  if (value !== null && !isObject(value))
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
+    )
+  const applied = value ?? {}
   if (duplicates.length > 0 && options.fieldValidation === 'Strict')
     throw badRequest(
       `error strict decoding YAML: ${duplicates.map((d) => `duplicate field ${JSON.stringify(d)}`).join(', ')}`,
@@ -190,11 +214,17 @@ async function apply(call: Call, options: WriteOptions, text: string): Promise<W
     tracking: 'applied',
     managing: who,
     subresource: path.subresource,
-    next: (old) => appliedObject(call, options, { applied, live: old }),
+    next: (old) => appliedObject(call, options, { applied: named(applied, path), live: old }),
   })
   if (changed !== undefined) return changed
   if (path.subresource !== '') throw notFound(groupResource(served), path.name)
   return createApplied(call, options, applied)
+}
+
+/** A configuration without a name is that of the object it is applied to, where there is one. */
+function named(applied: Record<string, unknown>, { name }: Call['path']): Record<string, unknown> {
+  const metadata = isObject(applied['metadata']) ? applied['metadata'] : {}
+  return (metadata['name'] ?? '') === '' ? { ...applied, metadata: { ...metadata, name } } : applied
 }
 
 /** An apply that makes an object needs the right to create it too. */

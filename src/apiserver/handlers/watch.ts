@@ -3,7 +3,7 @@
 // when it reads again, and when the history no longer reaches back it is told so (410). So a slow reader costs a bounded piece of
 // memory, and never misses a change without knowing.
 import type { Timer } from '#lib/clock.ts'
-import { listOptions, type ListOptions } from '../http/query.ts'
+import { listOptions, type ListOptions, versionProblem } from '../http/query.ts'
 import { warningHeader } from '../http/warning-header.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
@@ -116,10 +116,9 @@ class Watcher {
   #from(): number | undefined {
     const { resourceVersion } = this.#options
     if (resourceVersion === '') return undefined
-    if (!/^\d+$/.test(resourceVersion))
-      throw internal(
-        `resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`,
-      )
+    const problem = versionProblem(resourceVersion)
+    if (problem !== undefined)
+      throw internal(`resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: ${problem}`)
     return Number(resourceVersion)
   }
 

@@ -1,5 +1,5 @@
 // In which form and encoding the client wants its answer.
-import { notAcceptable } from '../status/refusal.ts'
+import { MEDIA_TYPES, notAcceptable } from '../status/refusal.ts'
 
 export interface AcceptedForm {
   readonly encoding: 'json' | 'yaml'
@@ -18,7 +18,11 @@ export function acceptedForm(header: string | undefined): AcceptedForm {
     const form = formOf(clause)
     if (form !== undefined) return form
   }
-  throw notAcceptable()
+  // a form that nobody has is one thing, an encoding that nobody writes another
+  const isWritable = header
+    .split(',')
+    .some((clause) => encodingOf((clause.split(';', 1)[0] ?? '').trim().toLowerCase()))
+  throw isWritable ? notAcceptable() : notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${MEDIA_TYPES}`)
 }
 
 function formOf(clause: string): AcceptedForm | undefined {

@@ -84,8 +84,15 @@ export interface ReadValue {
   readonly duplicates: readonly string[]
 }
 
-export const mediaType = (request: IncomingMessage): string =>
-  (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+const PARAMETERS = /^\s*(?:;\s*[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/
+
+/** Without its parameters, which must be readable all the same; what is not is no type that anybody knows. */
+export function mediaType(request: IncomingMessage): string {
+  const header = request.headers['content-type'] ?? ''
+  const end = header.indexOf(';')
+  if (end < 0) return header.trim().toLowerCase()
+  return PARAMETERS.test(header.slice(end)) ? header.slice(0, end).trim().toLowerCase() : header
+}
 
 /** A value from a body of JSON or YAML. `typeName` is for the message. */
 export async function readObject(
@@ -168,7 +175,8 @@ async function fromProtobuf(body: Buffer): Promise<ReadObject> {
 
 async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
   const { value, duplicates, error } = await parseYaml(text)
-  if (error !== undefined) throw badRequest(error)
+  if (error !== undefined)
+    throw badRequest(`the object provided is unrecognized (must be of type ${typeName}): ${error}`)
   if (value !== null && !isObject(value)) throw unrecognized(typeName, 'not an object', text)
   return { value, duplicates }
 }
@@ -197,13 +205,14 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   if (json !== undefined) return { value: json, duplicates: [], error: undefined }
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { uniqueKeys: false, strict: false, version: '1.1', merge: true })
-  const problem = document.errors[0]
+  // of several documents the first is taken
+  const problem = document.errors.find((e) => e.code !== 'MULTIPLE_DOCS')
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line ?? 1
     return {
       value: null,
       duplicates: [],
-      error: `error converting YAML to JSON: yaml: line ${line}: did not find expected node content`,
+      error: `yaml: line ${line}: did not find expected node content`,
     }
   }
   try {

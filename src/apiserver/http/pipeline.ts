@@ -11,7 +11,7 @@ import { nameAskedFor } from '../selectors/field-selector.ts'
 import { badRequest, nothingServed } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
 import { receiveBody } from './body.ts'
-import { isTrue } from './query.ts'
+import { checkTimeout, isTrue, parseQuery } from './query.ts'
 import { isHealth, otherPath, PAGE_NOT_FOUND } from './other-paths.ts'
 import { parsePath, type ResourcePath } from './request-path.ts'
 
@@ -37,12 +37,13 @@ export async function answerOf(
   const url = request.url ?? '/'
   const mark = url.indexOf('?')
   const rawPath = mark < 0 ? url : url.slice(0, mark)
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
+  const query = parseQuery(mark < 0 ? '' : url.slice(mark + 1))
   const caller = authenticate(request)
   const user = actingUser(parts, caller, request)
   const parsed = parsePath(rawPath)
   if (parsed === undefined) throw badRequest('the path is not well escaped')
   const isGone = () => response.destroyed
+  checkTimeout(query)
   if (parsed.kind === 'other') {
     const other = { parts, request, query, user, path: parsed.path }
     if (isHealth(parsed.path)) return otherPath(other)
@@ -67,6 +68,7 @@ export async function answerOf(
   }
   const scopeFits = served.type.namespaced || path.namespace === '' || path.plural === 'namespaces'
   if (!scopeFits) throw nothingServed()
+  checkSegments(path)
   if (served.deprecation !== undefined) warnings.add(served.deprecation)
   const accept = acceptedForm(request.headers.accept)
   const call: Call = { parts, request, response, user, path, query, served, warnings, accept }
@@ -81,6 +83,19 @@ export async function answerOf(
     leave()
   }
 }
+
+/** Names that cannot be anybody's, since they would mean another path. */
+function checkSegments({ name, namespace }: ResourcePath): void {
+  if (isOdd(name)) throw oddSegment('Name', name)
+  if (isOdd(namespace)) throw oddSegment('Namespace', namespace)
+}
+
+const isOdd = (segment: string): boolean => segment === '.' || segment === '..' || segment.includes('%')
+
+const oddSegment = (what: string, segment: string): Error =>
+  badRequest(
+    `${what} parameter invalid: ${JSON.stringify(segment)}: ${segment.includes('%') ? "may not contain '%'" : `may not be '${segment}'`}`,
+  )
 
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const hasBody = ({ method }: IncomingMessage): boolean => !BODILESS.has(method ?? 'GET')

@@ -57,13 +57,39 @@ function managerProblems(manager: string): readonly FieldError[] {
           `invalid character U+${(c.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')} (at position ${i})`,
         ),
       )
-      break
     }
   return out
 }
 
 function dryRunProblems(dryRun: readonly string[]): readonly FieldError[] {
   return dryRun.every((d) => d === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])]
+}
+
+/** As Go reads a query: pairs that are badly escaped, or hold a semicolon, are left out. */
+export function parseQuery(text: string): URLSearchParams {
+  const isPlain = !text.includes('%') && !text.includes(';')
+  return new URLSearchParams(isPlain ? text : text.split('&').filter(isReadable).join('&'))
+}
+
+const isReadable = (pair: string): boolean => !pair.includes(';') && !/%(?![0-9a-f]{2})/i.test(pair)
+
+const DURATION = /^[+-]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
+
+/** How long the client will wait. Requests are short here, so that it need not be kept; what is no duration is refused. */
+export function checkTimeout(query: URLSearchParams): void {
+  const timeout = query.get('timeout') ?? ''
+  if (timeout !== '' && !DURATION.test(timeout))
+    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(timeout)}`)
+}
+
+const MAX_UINT64 = 2n ** 64n - 1n
+
+/** What Go's ParseUint says of a version; undefined when it is one. */
+export function versionProblem(text: string): string | undefined {
+  if (!/^\d+$/.test(text)) return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
+  return BigInt(text) > MAX_UINT64
+    ? `strconv.ParseUint: parsing ${JSON.stringify(text)}: value out of range`
+    : undefined
 }
 
 export interface ListOptions {
@@ -134,7 +160,9 @@ const INTEGER = /^[+-]?\d+$/
 
 function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
-  if (text === null || text === '') return undefined
+  if (text === null) return undefined
   if (!INTEGER.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`)
   return Number(text)
 }

@@ -18,17 +18,17 @@ export type ParsedPath =
   /** Inside /api or /apis, but nothing that could be a resource. */
   | { readonly kind: 'malformed'; readonly group: string; readonly version: string }
 
-/** Undefined when an escape is broken. */
-export function parsePath(path: string): ParsedPath | undefined {
-  const raw = path.split('/')
-  if (raw.at(-1) === '') raw.pop()
-  let parts: string[]
+/** Undefined when an escape is broken. An escaped slash is a slash: the same path for those who ask and those who allow. */
+export function parsePath(raw: string): ParsedPath | undefined {
+  let path: string
   try {
-    parts = path.includes('%') ? raw.map(decodeURIComponent) : raw
+    path = raw.includes('%') ? decodeURIComponent(raw) : raw
   } catch (e) {
     if (e instanceof URIError) return undefined
     throw e
   }
+  const parts = path.split('/')
+  if (parts.at(-1) === '') parts.pop()
   const core = parts[1] === 'api'
   const groupAt = 2
   const versionAt = core ? 2 : 3

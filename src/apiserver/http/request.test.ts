@@ -20,7 +20,7 @@ describe('paths', () => {
     ['/api/v1/watch/namespaces/x/pods', { ...core, watch: true, namespace: 'x', plural: 'pods', name: '' }],
     [
       '/apis/a.io/v2/things/a%2Fb',
-      { ...core, group: 'a.io', version: 'v2', namespace: '', plural: 'things', name: 'a/b' },
+      { ...core, group: 'a.io', version: 'v2', namespace: '', plural: 'things', name: 'a', subresource: 'b' },
     ],
   ])('%s', (path, want) => expect(parsePath(path)).toEqual({ kind: 'resource', path: want }))
 
@@ -86,5 +86,11 @@ describe('forms of answers', () => {
   })
 
   test('a form that nobody writes is refused', () =>
-    expect(refusal(() => acceptedForm('application/cbor'))).toMatch(/^406 only the following media types/))
+    expect([
+      refusal(() => acceptedForm('application/cbor')),
+      refusal(() => acceptedForm('application/json;as=Frob;v=v1;g=meta.k8s.io')),
+    ]).toEqual([
+      expect.stringMatching(/^406 406: Not Acceptable/),
+      expect.stringMatching(/^406 only the following media types/),
+    ]))
 })

@@ -33,7 +33,7 @@ export interface Birth {
   readonly generation: boolean
 }
 
-/** Metadata of a new object; what a client said about server-made fields is forgotten. */
+/** Metadata of a new object; what a client said about server-made fields is forgotten. Where nobody counts generations, they are not server-made. */
 export function bornMetadata(meta: ObjectMeta, birth: Birth): ObjectMeta {
   const {
     name: _n,
@@ -44,13 +44,14 @@ export function bornMetadata(meta: ObjectMeta, birth: Birth): ObjectMeta {
     ownerReferences,
     finalizers,
     managedFields,
+    generation,
   } = meta
   return {
     name: birth.name,
     ...(generateName === undefined ? {} : { generateName }),
     ...(birth.namespace === '' ? {} : { namespace: birth.namespace }),
     uid: birth.uid,
-    ...(birth.generation ? { generation: 1 } : {}),
+    ...(birth.generation ? { generation: 1 } : generation === undefined ? {} : { generation }),
     creationTimestamp: timestamp(birth.now),
     ...(labels === undefined ? {} : { labels }),
     ...(annotations === undefined ? {} : { annotations }),

@@ -8,6 +8,7 @@ import type { RequestUser } from '../builtin/kind.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
 import { decodeObject } from '../handlers/decode.ts'
 import { encoded } from '../handlers/encode.ts'
+import { managing, tracked } from '../handlers/managed.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
 import { badRequest, invalid } from '../status/refusal.ts'
@@ -21,7 +22,8 @@ async function asked(call: Call): Promise<KubeObject> {
   const { served, parts, warnings } = call
   const options = writeOptions(call.query, { options: 'CreateOptions', apply: false })
   const body = await readValue(await readBody(call.request), mediaType(call.request), served.type.kind)
-  return decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
+  const review = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
+  return tracked(call, undefined, review, managing(call, options, ''))
 }
 
 const answer = (call: Call, review: KubeObject, status: unknown): Promise<Answer> =>

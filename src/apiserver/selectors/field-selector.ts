@@ -97,4 +97,9 @@ function parseTerm(text: string): Term {
   return { field: (m[1] ?? '').trim(), equal: m[2] !== '!=', value: unescaped(m[3] ?? '') }
 }
 
-const unescaped = (text: string): string => text.replace(/\\([\\,=])/g, '$1')
+/** A backslash stands before itself, a comma or an equals sign. */
+const unescaped = (text: string): string =>
+  text.replace(/\\([^]?)/g, (escape, char: string) => {
+    if (char === '\\' || char === ',' || char === '=') return char
+    throw badRequest(`invalid field selector: invalid escape sequence: ${escape}`)
+  })

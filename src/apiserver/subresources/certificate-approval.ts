@@ -29,8 +29,8 @@ function approved(o: Draft, old: KubeObject, now: number): Draft {
       lastTransitionTime: c['lastTransitionTime'] ?? kept,
     }
   })
-  const { status } = old
-  return { ...o, status: { ...fields(status), ...(conditions.length === 0 ? {} : { conditions }) } }
+  const { conditions: _, ...rest } = fields(old['status'])
+  return { ...o, status: { ...rest, ...(conditions.length === 0 ? {} : { conditions }) } }
 }
 
 function mayApprove(call: Call, signer: string): boolean {

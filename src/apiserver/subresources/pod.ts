@@ -1,6 +1,7 @@
 // What pods are asked beside themselves: to go (eviction, within their budgets), to a node (binding), and for logs.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { notSupported } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { deleteObject } from '../handlers/delete.ts'
@@ -10,7 +11,7 @@ import { encoded } from '../handlers/encode.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
-import { badRequest, conflict, forbidden, internal, notFound, tooManyRequests } from '../status/refusal.ts'
+import { badRequest, conflict, forbidden, internal, invalid, notFound, tooManyRequests } from '../status/refusal.ts'
 import { storeObject } from '../storage/internal-write.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -27,6 +28,11 @@ async function evict(call: Call): Promise<Answer> {
   const { served, path, parts } = call
   const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Eviction')
   const eviction = value ?? {}
+  const kind = String(eviction['kind'] ?? 'Eviction')
+  if (kind !== 'Eviction')
+    throw badRequest(
+      `${kind} in version "v1" cannot be handled as a Eviction: no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(eviction['apiVersion'] ?? '')} in scheme "pkg/runtime/scheme.go:111"`,
+    )
   const name = fields(eviction['metadata'])['name'] ?? ''
   const at = placeOf(served, path.namespace, path.name)
   if (name !== path.name) throw badRequest('name in URL does not match name in Eviction object')
@@ -45,6 +51,8 @@ async function evict(call: Call): Promise<Answer> {
 function evictionOptions(raw: Fields, query: URLSearchParams): DeleteOptions {
   const preconditions = fields(raw['preconditions'])
   const dryRun = Array.isArray(raw['dryRun']) ? raw['dryRun'] : []
+  if (!dryRun.every((d) => d === 'All'))
+    throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [notSupported('dryRun', dryRun, ['All'])])
   return {
     gracePeriodSeconds: typeof raw['gracePeriodSeconds'] === 'number' ? raw['gracePeriodSeconds'] : undefined,
     propagation: undefined,
@@ -188,12 +196,30 @@ function boundPod(pod: KubeObject, { node, annotations, now }: BindingFacts): Dr
   })
 }
 
+/** Logs are of one container, which must be said where there are several. */
+function checkContainer(pod: KubeObject, asked: string): void {
+  const name = pod.metadata.name ?? ''
+  const names = (list: string) => {
+    const found = fields(pod['spec'])[list]
+    return Array.isArray(found) ? found.filter(isObject).map((c) => String(c['name'])) : []
+  }
+  const [main, initial, ephemeral] = [names('containers'), names('initContainers'), names('ephemeralContainers')]
+  if (asked === '') {
+    if (main.length <= 1) return
+    const others = initial.length === 0 ? '' : ` or one of the init containers: [${initial.join(' ')}]`
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${main.join(' ')}]${others}`)
+  }
+  if (![...main, ...initial, ...ephemeral].includes(asked))
+    throw badRequest(`container ${asked} is not valid for pod ${name}`)
+}
+
 /** Nodes are not asked for logs: there is no way from here to a kubelet. */
 async function log(call: Call): Promise<Answer> {
   const { served, path, parts } = call
   const pod = parts.store.get(placeOf(served, path.namespace, path.name))?.value
   if (pod === undefined) throw notFound(groupResource(served), path.name)
   const node = fields(pod['spec'])['nodeName']
+  checkContainer(pod, call.query.get('container') ?? '')
   if (node === undefined) return { code: 204, body: undefined }
   throw internal(
     `cannot reach node ${JSON.stringify(node)} for the logs of pod ${JSON.stringify(path.name)}: this server does not speak to kubelets`,

@@ -12,8 +12,9 @@ import { managing } from '../handlers/managed.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions, type WriteOptions } from '../http/query.ts'
+import { conflictCauses, conflictMessage, hasPath, type FieldSet } from '../machinery.ts'
 import { selectorText } from '../selectors/label-selector.ts'
-import { badRequest, conflict, internal, invalid, MODIFIED, notFound } from '../status/refusal.ts'
+import { badRequest, conflict, internal, invalid, MODIFIED, notFound, Refusal } from '../status/refusal.ts'
 
 interface Scale {
   readonly kind: 'Scale'
@@ -67,16 +68,61 @@ async function patch(call: Call): Promise<Answer> {
   const text = (await readBody(call.request)).toString('utf8')
   const language = kind === 'apply' ? 'merge' : kind
   const read = readPatch({ kind: language, text })
-  return change(call, options, (old) => {
+  if (kind === 'apply') checkApplied(read.value)
+  return change(call, options, (old, object) => {
+    if (kind === 'apply' && !options.force)
+      refuseConflicts(call, options.fieldManager, { old, object, applied: read.value })
     const next = patchedValue({ schema: {} }, language, old, read.value)
     return isObject(next) ? next : {}
   })
 }
 
+/** What is applied must say that it is a scale. */
+function checkApplied(value: unknown): void {
+  const applied = isObject(value) ? value : {}
+  const [apiVersion, kind] = [String(applied['apiVersion'] ?? ''), String(applied['kind'] ?? '')]
+  if (apiVersion !== 'autoscaling/v1' || kind !== 'Scale')
+    throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`)
+}
+
+interface AppliedScale {
+  readonly old: Scale
+  readonly object: KubeObject
+  readonly applied: unknown
+}
+
+/** Another count is not taken from who set it. */
+function refuseConflicts(call: Call, manager: string, { old, object, applied }: AppliedScale): void {
+  const spec = isObject(applied) && isObject(applied['spec']) ? applied['spec'] : {}
+  if (spec['replicas'] === undefined || spec['replicas'] === (old.spec.replicas ?? 0)) return
+  const path = ['f:spec', 'f:replicas']
+  const stored = pathsOf(call)
+    .specReplicasPath.split('.')
+    .filter((s) => s !== '')
+    .map((s) => `f:${s}`)
+  const conflicts = (object.metadata.managedFields ?? [])
+    .filter((m) => m.manager !== manager && hasPath(m.fieldsV1 as FieldSet, stored))
+    .map((m) => ({
+      manager: m.manager ?? '',
+      operation: m.operation === 'Apply' ? ('Apply' as const) : ('Update' as const),
+      apiVersion: 'autoscaling/v1',
+      subresource: m.subresource ?? '',
+      path,
+      field: '.spec.replicas',
+    }))
+  if (conflicts.length > 0)
+    throw new Refusal({
+      message: conflictMessage(conflicts),
+      reason: 'Conflict',
+      details: { causes: conflictCauses(conflicts) },
+      code: 409,
+    })
+}
+
 async function change(
   call: Call,
   options: WriteOptions,
-  next: (old: Scale) => Readonly<Record<string, unknown>>,
+  next: (old: Scale, object: KubeObject) => Readonly<Record<string, unknown>>,
 ): Promise<Answer> {
   const { served, path } = call
   const paths = pathsOf(call)
@@ -85,7 +131,7 @@ async function change(
     tracking: 'plain',
     managing: managing(call, options, 'scale'),
     subresource: 'scale',
-    next: (old) => withReplicas(call, old, next(scaleOf(old, paths, false))),
+    next: (old) => withReplicas(call, old, next(scaleOf(old, paths, false), old)),
   })
   if (changed === undefined) throw notFound(groupResource(served), path.name)
   return encoded(call, 200, scaleOf(await convertedView(served, changed.stored), paths, served.custom))

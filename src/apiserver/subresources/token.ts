@@ -1,7 +1,7 @@
 // Tokens for service accounts, asked for one by one: with an end, for an audience, bound to an object that must live.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { forbidden as forbiddenField, invalid as invalidField, type FieldError } from '#schema/field-error.ts'
+import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
 import type { NewToken } from '../auth/tokens.ts'
 import { tokenRequest } from '../builtin/reviews.ts'
 import { builtinServed } from '../registry/builtin-served.ts'
@@ -51,7 +51,12 @@ async function create(call: Call): Promise<Answer> {
   })
   return encoded(call, 201, {
     ...request,
-    metadata: { name: path.name, namespace: path.namespace, creationTimestamp: timestamp(parts.clock.now()) },
+    metadata: {
+      name: path.name,
+      namespace: path.namespace,
+      uid: parts.uid(),
+      creationTimestamp: timestamp(parts.clock.now()),
+    },
     spec: {
       ...spec,
       audiences: audiences.length === 0 ? parts.signer.defaultAudiences : audiences,
@@ -76,6 +81,9 @@ function refuseBadTimes(seconds: number): void {
   if (problems.length > 0) throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', problems)
 }
 
+/** `/v1`: the core group is written as nothing before the slash. */
+const goKind = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion : `/${apiVersion}`)
+
 /** What the token ends with; a pod that runs brings its node along. */
 function boundObject(call: Call, ref: Fields): Pick<NewToken, 'bound' | 'node'> {
   const kind = String(ref['kind'] ?? '')
@@ -83,12 +91,7 @@ function boundObject(call: Call, ref: Fields): Pick<NewToken, 'bound' | 'node'> 
   const name = String(ref['name'] ?? '')
   const resource = BINDABLE[kind]
   if (resource === undefined)
-    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', [
-      forbiddenField(
-        'spec.boundObjectRef',
-        `cannot bind token to object of type ${String(ref['apiVersion'] ?? '')}, Kind=${kind}`,
-      ),
-    ])
+    throw badRequest(`cannot bind token to object of type ${goKind(String(ref['apiVersion'] ?? ''))}, Kind=${kind}`)
   const plural = resource.slice(1)
   const { store } = call.parts
   const found = store.get({ resource, namespace: kind === 'Node' ? '' : call.path.namespace, name })?.value
