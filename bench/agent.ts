@@ -1,7 +1,8 @@
 // The agent: what it costs at rest and in a storm, how soon it starts, switches and finds. `rest=0`, `detection=0` or `npd=0` leaves out a part.
 import { conditionFigures, detectionCpu } from './agent/detection.ts'
-import { compareWithNpd, npdProgram } from './agent/npd.ts'
+import { compareWithNpd } from './agent/npd.ts'
 import { restFigures } from './agent/rest.ts'
+import { npdProgram } from '#test/support/npd-program.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
 
 export async function run(options: BenchOptions): Promise<BenchResult> {

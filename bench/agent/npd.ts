@@ -1,13 +1,12 @@
 // The same rules over the same log in turn by a node-problem-detector, where one is on this machine, and by an agent: what each line costs, seen from outside.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync, type ChildProcess } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loopbackAddress } from '#agent/node/address.ts'
 import { systemClock } from '#lib/clock.ts'
 import { AgentBench, MACHINE, eventually } from '#test/integration/agent-bench.ts'
+import { freePort, problemMetrics, startNpd, syslogLine, type Detector } from '#test/support/npd-program.ts'
 import { median, type Figures } from '../result.ts'
 import { MATCHING, familyMb, kernelConfig, messages } from './detection.ts'
 
@@ -18,58 +17,21 @@ const TICK_MS = 10
 const CALM_MS = 500
 const MOST_MS = 120_000
 
-/** The program, as the environment names it or as it lies in the PATH. */
-export function npdProgram(env: NodeJS.ProcessEnv): string | undefined {
-  const program = env['KUBENODE_NPD'] ?? 'node-problem-detector'
-  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0 ? program : undefined
-}
-
-interface Runner {
-  readonly child: ChildProcess
-  readonly log: string
-  readonly metrics: string
-}
-
-/** Where /metrics is found; the counters of both have the same names. */
 async function counted(metrics: string): Promise<number> {
-  const text = await (await fetch(metrics)).text()
-  return [...text.matchAll(/^problem_counter\{[^}]*\} (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0)
+  const counters = (await problemMetrics(metrics)).filter((line) => line.startsWith('problem_counter'))
+  return counters.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
+const monitor = { ...(kernelConfig() as Readonly<Record<string, unknown>>), lookback: '5m' }
 
-const monitorOf = (logPath: string) => ({
-  ...(kernelConfig() as Readonly<Record<string, unknown>>),
-  logPath,
-  lookback: '5m',
-})
-
-async function startNpd(program: string, folder: string): Promise<Runner> {
-  const [log, config, port] = [join(folder, 'kern.log'), join(folder, 'kernel-monitor.json'), await freePort()]
-  writeFileSync(log, '')
-  writeFileSync(config, JSON.stringify(monitorOf(log)))
-  const args = ['--enable-k8s-exporter=false', '--port=0', `--prometheus-port=${port}`]
-  const child = spawn(program, [...args, `--config.system-log-monitor=${config}`], {
-    stdio: 'ignore',
-    env: { ...process.env, NODE_NAME: 'bench' },
-  })
-  return { child, log, metrics: `http://127.0.0.1:${port}/metrics` }
-}
-
-async function startAgent(bench: AgentBench): Promise<Runner> {
+async function startAgent(bench: AgentBench): Promise<Detector> {
   const port = await freePort()
   const logs = join(bench.nodeFolder, 'root/var/log')
   mkdirSync(logs, { recursive: true })
   const log = join(logs, 'kern.log')
   writeFileSync(log, '')
   bench.writeJoin()
-  bench.writeConfig({ monitors: [{ config: monitorOf('/var/log/kern.log') }], metrics: { port } })
+  bench.writeConfig({ monitors: [{ config: { ...monitor, logPath: '/var/log/kern.log' } }], metrics: { port } })
   const child = bench.run()
   await eventually(
     'the node',
@@ -86,16 +48,10 @@ function cpuMs({ pid }: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
-const month = new Date().toLocaleString('en', { month: 'short' })
-/** Lines as rsyslog writes them, of now. */
-function text(): string {
-  const now = new Date()
-  const stamp = `${month} ${String(now.getDate()).padStart(2, ' ')} ${now.toTimeString().slice(0, 8)}`
-  return messages.map((m, n) => `${stamp} node1 kernel: [${n}.000000] ${m}\n`).join('')
-}
+const text = (): string => messages.map(syslogLine).join('')
 
 /** Processor seconds for all lines. */
-async function round({ child, log, metrics }: Runner): Promise<number> {
+async function round({ child, log, metrics }: Detector): Promise<number> {
   const [before, known] = [cpuMs(child), await counted(metrics)]
   appendFileSync(log, text())
   const until = systemClock.monotonic() + MOST_MS
@@ -123,10 +79,10 @@ export interface Compared {
 export async function compareWithNpd(program: string): Promise<Compared> {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-npd-'))
   const bench = new AgentBench()
-  let npd: Runner | undefined
+  let npd: Detector | undefined
   try {
     await bench.start()
-    npd = await startNpd(program, folder)
+    npd = await startNpd(program, folder, monitor)
     const { metrics } = npd
     await eventually(
       'the other detector',
