@@ -11,6 +11,12 @@ interface Options {
   readonly output: 'text' | 'json'
 }
 
+const STANDING = {
+  Silent: 'only rules about silence are asked, what it said may be long over',
+  Leaving: 'no repair is wanted',
+} as const
+const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`
+
 export function register(program: Command, io: Io): void {
   const rules = program.command('rules').description('test remedy rules before a cluster has them')
   const withFolder = (command: Command): Command =>
@@ -24,21 +30,10 @@ export function register(program: Command, io: Io): void {
   withFolder(rules.command('test'))
     .description('run every case of every rule; exit 1 when one does not come out as it says')
     .action(async (options: Options) => {
-      const { explainCase, CASE_VERDICTS } = await import('#policy/rule-cases.ts')
-      const results = (await load(options)).flatMap(({ name, cases, compiled, problems }) =>
-        compiled === undefined
-          ? [{ rule: name, case: '', ok: false, seen: problems.join('; ') }]
-          : cases.map((c) => {
-              const seen = explainCase(compiled, c).verdict
-              return { rule: name, case: c.name, ok: seen === CASE_VERDICTS[c.verdict], seen }
-            }),
-      )
+      const { caseResults, resultLine } = await import('../rules/case-results.ts')
+      const results = caseResults(await load(options))
       const failed = results.filter((r) => !r.ok)
-      print(
-        options.output,
-        results,
-        failed.map((r) => `${r.rule}: ${r.case === '' ? 'is no rule' : r.case}: ${r.seen}`),
-      )
+      print(options.output, results, failed.map(resultLine))
       io.err(`${results.length - failed.length} of ${results.length} cases come out as they say\n`)
       if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
     })
@@ -47,14 +42,18 @@ export function register(program: Command, io: Io): void {
     .description('say what is wrong with rules, and what will do harm or nothing; exit 2 when something is')
     .action(async (options: Options) => {
       const files = await load(options)
-      const findings = files.flatMap(({ path, problems }) => problems.map((message) => ({ path, message })))
+      const findings = files.flatMap(({ path, problems, notes }) => [
+        ...problems.map((message) => ({ path, message, isNote: false })),
+        ...notes.map((message) => ({ path, message, isNote: true })),
+      ])
       print(
         options.output,
         findings,
-        findings.map((f) => `${f.path}: ${f.message}`),
+        findings.map((f) => `${f.path}: ${f.isNote ? 'note: ' : ''}${f.message}`),
       )
-      io.err(`${files.length} rules, ${findings.length} problems\n`)
-      if (findings.length > 0) throw new Exit(EXIT_ERROR)
+      const count = findings.filter((f) => !f.isNote).length
+      io.err(`${counted(files.length, 'rule')}, ${counted(count, 'problem')}\n`)
+      if (count > 0) throw new Exit(EXIT_ERROR)
     })
 
   withFolder(rules.command('coverage'))
@@ -62,7 +61,8 @@ export function register(program: Command, io: Io): void {
     .action(async (options: Options) => {
       const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
       const rows = (await load(options)).map(({ name, cases, compiled, problems }) => {
-        if (compiled === undefined) return { rule: name, leaves: 0, covered: 0, problems }
+        if (compiled === undefined || (cases.length === 0 && problems.length > 0))
+          return { rule: name, leaves: 0, covered: 0, problems }
         const leaves = coverageOf(compiled, cases)
         const covered = leaves.filter(isCovered).length
         return { rule: name, leaves: leaves.length, covered, problems: caseProblems(compiled, cases) }
@@ -82,7 +82,8 @@ export function register(program: Command, io: Io): void {
     .action(async (options: Options & { readonly node: string; readonly all?: boolean }) => {
       const { readViews, simulate } = await import('../rules/simulate.ts')
       const views = readViews(options.node, io.cwd)
-      const said = simulate(views, await load(options), systemClock.now())
+      const rules = await load(options)
+      const said = simulate(views, rules, systemClock.now())
       const shown = options.all === true ? said : said.filter((s) => s.verdict === 'true')
       print(
         options.output,
@@ -93,6 +94,13 @@ export function register(program: Command, io: Io): void {
         ]),
       )
       const isTrue = said.filter((s) => s.verdict === 'true').length
-      io.err(`${isTrue} of ${said.length} answers are true\n`)
+      const unread = rules.filter((r) => r.compiled === undefined).length
+      for (const { name, standing } of views)
+        if (standing.kind !== 'Readable')
+          io.err(printable(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}\n`))
+      if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
+      io.err(
+        `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; --all shows what each rule looks at'}\n`,
+      )
     })
 }

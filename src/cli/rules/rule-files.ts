@@ -1,6 +1,6 @@
 // Finds the rules of a folder with the cases beside them, and compiles them. The files are code of the repository that the command is run in.
-import { existsSync, readdirSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -8,6 +8,7 @@ import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { compileRule } from '#policy/compile-rule.ts'
@@ -15,6 +16,7 @@ import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { malformedCases } from './case-problems.ts'
 
 const ENDING = '.cases.ts'
 
@@ -28,6 +30,8 @@ export interface RuleFile {
   readonly compiled: CompiledRule | undefined
   /** Why it is no rule, and what makes it a poor one. */
   readonly problems: readonly string[]
+  /** What may be a mistake, and may be meant. */
+  readonly notes: readonly string[]
 }
 
 /** Names without characters that objects may not have. */
@@ -47,23 +51,67 @@ export async function ruleFiles(folder: string, cwd: string): Promise<readonly R
     )
   const loaded: RuleFile[] = []
   for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), cwd))
-  return loaded
+  return [...loaded, ...withoutCases(root, new Set(files), cwd)]
 }
 
+/** As a person would open it from where they are. */
+function shownPath(cwd: string, path: string): string {
+  const below = relative(cwd, path)
+  return below.startsWith('..') ? path : below
+}
+
+/** A ladder that no case goes with: nobody has said when it is to be climbed. */
+function withoutCases(root: string, caseFiles: ReadonlySet<string>, cwd: string): readonly RuleFile[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((f) => f.endsWith('.ts') && !f.endsWith(ENDING) && !f.endsWith('.test.ts') && !f.includes('node_modules'))
+    .filter(
+      (f) => !caseFiles.has(f.replace(/\.ts$/, ENDING)) && /\bladder\s*:/.test(readFileSync(join(root, f), 'utf8')),
+    )
+    .toSorted()
+    .map((f) => {
+      const name = f.replace(/\.ts$/, '')
+      return notUsable(
+        name,
+        shownPath(cwd, join(root, f)),
+        `it has no cases: write ${basename(name)}${ENDING} beside it`,
+      )
+    })
+}
+
+const notUsable = (name: string, path: string, problem: string): RuleFile => ({
+  name,
+  path,
+  cases: [],
+  spec: undefined,
+  compiled: undefined,
+  problems: [problem],
+  notes: [],
+})
+
+/** Where a file that is no TypeScript stops being it: the stack begins with the place, the message does not have it. */
+function whereOf(error: unknown, root: string): string {
+  const [place = ''] = error instanceof Error ? (error.stack ?? '').split('\n', 1) : []
+  const found = /^(?:file:\/\/)?(\/[^\s]+:\d+)$/.exec(place.trim())?.[1]
+  return found === undefined ? '' : ` (${shownPath(root, found)})`
+}
+
+/** One file that cannot be used says so among the others. */
 async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFile> {
-  const shown = relative(cwd, path)
+  const shown = shownPath(cwd, path)
   let module: unknown
   try {
     module = await import(pathToFileURL(path).href)
   } catch (error) {
-    throw new KubeNodeError('KN1342', `cannot load ${shown}: ${messageOf(error)}`, { cause: error })
+    return notUsable(name, shown, `KN1342: cannot load ${shown}: ${messageOf(error)}${whereOf(error, cwd)}`)
   }
   const { rule, cases } = isObject(module) ? module : {}
   if (!isObject(rule) || !Array.isArray(cases))
-    throw new KubeNodeError(
-      'KN1343',
-      `cannot use ${shown}: it must export rule (the spec of a NodeRemedier) and cases (a list)`,
+    return notUsable(
+      name,
+      shown,
+      `KN1343: cannot use ${shown}: it must export rule (the spec of a NodeRemedier) and cases (a list)`,
     )
+  const malformed = malformedCases(cases)
   const object = {
     apiVersion: API_GROUP_VERSION,
     kind: 'NodeRemedier',
@@ -71,41 +119,45 @@ async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFi
     spec: rule,
   }
   const problems = createValidator().problems(nodeRemedier, object)
-  const base = { name, path: shown, cases: cases as readonly RuleCase[] }
+  const base = { name, path: shown, cases: malformed.length > 0 ? [] : (cases as readonly RuleCase[]), notes: [] }
   if (problems.length > 0)
-    return { ...base, spec: undefined, compiled: undefined, problems: problems.map(formatProblem) }
+    return { ...base, spec: undefined, compiled: undefined, problems: [...problems.map(formatProblem), ...malformed] }
   const { spec } = applyDefaults(nodeRemedier.schema, object) as NodeRemedier
   const result = compileRule(objectName(name), spec.when, nodeVocabulary())
   return result.ok
-    ? { ...base, spec, compiled: result.rule, problems: adviceOn(spec) }
-    : { ...base, spec, compiled: undefined, problems: result.problems.map(describeProblem) }
+    ? { ...base, spec, compiled: result.rule, problems: [...harmIn(spec), ...malformed], notes: notesOn(spec) }
+    : { ...base, spec, compiled: undefined, problems: [...result.problems.map(describeProblem), ...malformed] }
 }
 
 const KNOWN: ReadonlySet<string> = new Set(NODE_CONDITION_TYPES)
 const isKnown = (type: string): boolean => KNOWN.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
 
-/** What compiles and will do harm or nothing all the same. */
-function adviceOn({ ladder, when }: NodeRemedier['spec']): readonly string[] {
+function notesOn({ when }: NodeRemedier['spec']): readonly string[] {
   const types = [...JSON.stringify(when).matchAll(/"path":"\/([^/"]+)\/(?:status|reason|message)"/g)].map(
     (m) => m[1] ?? '',
   )
-  const strange = [...new Set(types)].filter((t) => !isKnown(t))
-  return [
-    ...strange.map(
-      (t) => `condition ${t} is reported by no detector that is known here; if one of yours does, this is fine`,
-    ),
-    ...ladder.flatMap(({ operations, verify }, rung) => {
-      const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
-      return [
-        ...(verify.stableFor === '0s' ? [`rung ${rung} calls a repair good at once: stableFor is 0s`] : []),
-        ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
-          ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
-          : []),
-        ...(at('replace') >= 0 && at('replace') < operations.length - 1
-          ? [`rung ${rung} goes on after a replace: the node is gone then`]
-          : []),
-        ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
-      ]
-    }),
-  ]
+  return [...new Set(types)]
+    .filter((t) => !isKnown(t))
+    .map((t) => {
+      const near = didYouMean(t, NODE_CONDITION_TYPES)
+      const meant = near === undefined ? '' : ` (did you mean ${near}?)`
+      return `condition ${t} is reported by no detector that is known here${meant}; if one of yours does, this is fine`
+    })
+}
+
+/** What compiles and will do harm or nothing all the same. */
+function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
+  return ladder.flatMap(({ operations, verify }, rung) => {
+    const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
+    return [
+      ...(verify.stableFor === '0s' ? [`rung ${rung} calls a repair good at once: stableFor is 0s`] : []),
+      ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
+        ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
+        : []),
+      ...(at('replace') >= 0 && at('replace') < operations.length - 1
+        ? [`rung ${rung} goes on after a replace: the node is gone then`]
+        : []),
+      ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
+    ]
+  })
 }

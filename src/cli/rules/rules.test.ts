@@ -75,7 +75,7 @@ describe('rules of this repository', () => {
 describe('a poor rule', () => {
   test('fails its test by the case that is wrong', async () => {
     const { code, out } = await cli(folder, 'test', '-d', '.')
-    expect([code, out]).toEqual([1, 'poor: thought to be well: true\n'])
+    expect([code, out]).toEqual([1, 'poor: thought to be well: it should not fire, but it fires\n'])
   })
 
   test('is shown with the leaf that no case decides', async () => {
@@ -87,11 +87,77 @@ describe('a poor rule', () => {
   test('is linted: a mistyped condition, a drain without a cordon, a repair that is good at once', async () => {
     const { code, out } = await cli(folder, 'lint', '-d', '.')
     expect(code).toBe(2)
-    for (const said of ['KernelDeadlok', 'not cordoned', 'stableFor is 0s']) expect(out).toContain(said)
+    for (const said of ['did you mean KernelDeadlock?', 'not cordoned', 'stableFor is 0s']) expect(out).toContain(said)
+  })
+})
+
+describe('a folder in which little is right', () => {
+  let broken = ''
+  const put = (name: string, text: string) => writeFileSync(join(broken, name), text)
+  const good = `{ when: { all: [{ fact: 'unschedulable', operator: 'equal', value: true }] }, ladder: [{ operations: [{ cordon: {} }] }] }`
+
+  beforeAll(() => {
+    broken = mkdtempSync(join(tmpdir(), 'kubenode-broken-rules-'))
+    symlinkSync(join(ROOT, 'package.json'), join(broken, 'package.json'))
+    put('cut.ts', '\n\nexport const cut = {')
+    put('cut.cases.ts', `import { cut } from './cut.ts'; export const rule = cut; export const cases = []`)
+    put(
+      'odd.cases.ts',
+      `export const rule = ${good}; export const cases = [{ name: 'x', verdict: 'fire', condition: [] }, 7]`,
+    )
+    put('bare.ts', `export const bare = ${good}`)
+    put('none.cases.ts', 'export const rules = []')
+    put(
+      'noted.cases.ts',
+      `export const rule = ${good.replace("fact: 'unschedulable', operator: 'equal', value: true", "fact: 'conditions', path: '/Ours/status', operator: 'equal', value: 'True'")}
+      export const cases = [{ name: 'ours', conditions: [{ type: 'Ours', status: 'True' }], verdict: 'fires' }]`,
+    )
+  })
+  afterAll(() => rmSync(broken, { recursive: true, force: true }))
+
+  test('each file says what is wrong with it, and where; one that cannot be read hides none', async () => {
+    const { code, out, err } = await cli(broken, 'lint', '-d', '.')
+    expect([code, err]).toEqual([2, '5 rules, 6 problems\n'])
+    for (const said of [
+      /^cut\.cases\.ts: KN1342: [^]*cut\.ts:\d+/m,
+      /^odd\.cases\.ts: case "x": its verdict is "fire"; there are "fires", "does not fire", "unknown"$/m,
+      /^odd\.cases\.ts: case "x": there is no field condition, did you mean conditions\?/m,
+      /^odd\.cases\.ts: case 1: it is no object$/m,
+      /^none\.cases\.ts: KN1343: /m,
+      /^bare\.ts: it has no cases: write bare\.cases\.ts beside it$/m,
+      /^noted\.cases\.ts: note: condition Ours is reported by no detector/m,
+    ])
+      expect(out).toMatch(said)
+  })
+
+  test('what cannot be tested has failed its test', async () => {
+    const { code, out, err } = await cli(broken, 'test', '-d', '.')
+    expect([code, err]).toEqual([1, '1 of 5 cases come out as they say\n'])
+    expect(out).toMatch(/^bare: cannot be tested: it has no cases/m)
+  })
+
+  test.each([
+    ['no-name.yaml', 'kind: Node\nmetadata: {}', /^KN1347: .*metadata\.name is missing/],
+    [
+      'odd.yaml',
+      'kind: Node\nmetadata: {name: n}\nstatus: {conditions: oops}',
+      /^KN1347: .*Node n: status\.conditions is no list/,
+    ],
+    [
+      'bare.yaml',
+      'kind: Node\nmetadata: {name: n}\n---\nkind: Machine\nmetadata: {name: n}',
+      /^node n: Ready is not reported; only rules about silence/,
+    ],
+  ])('a Node that was written by hand, %s, is answered in words', async (name, text, says) => {
+    put(name, text)
+    const { err } = await cli(broken, 'simulate', '-d', '.', '--node', name)
+    expect(err).toMatch(says)
   })
 })
 
 test.each([
+  [['simulate', '--node', 'nowhere.yaml'], 'KN1346'],
+  [['simulate', '--node', 'src'], 'KN1346'],
   [['test', '-d', 'nowhere'], 'KN1340'],
   [['test', '-d', 'docs'], 'KN1341'],
   [['simulate', '--node', 'package.json'], 'KN1345'],

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
@@ -13,6 +13,7 @@ import { Peers } from '#nodeops/rules/peers.ts'
 import { judge } from '#nodeops/rules/since.ts'
 import { explainTerm, renderExplanation } from '#policy/explanation.ts'
 import type { Verdict } from '#policy/verdict.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { RuleFile } from './rule-files.ts'
 
 export interface Simulated {
@@ -27,13 +28,14 @@ export interface Simulated {
 
 /** Nodes and Machines of a file: one document, several, or a List. */
 export function readViews(file: string, cwd: string): readonly NodeView[] {
-  const { documents, problems } = parseDocuments(readFileSync(resolve(cwd, file), 'utf8'))
+  const { documents, problems } = parseDocuments(textOf(file, cwd))
   const [problem] = problems
   if (problem !== undefined)
     throw new KubeNodeError('KN1344', `cannot read ${file}: line ${problem.line}: ${problem.message}`)
   const objects = documents.flatMap(({ value }) => itemsOf(value)).filter(isObject)
-  const nodes = objects.filter((o) => o['kind'] === 'Node') as unknown as Node[]
-  const machines = objects.filter((o) => o['kind'] === 'Machine') as unknown as Machine[]
+  const ofKind = (kind: string) => objects.filter((o) => o['kind'] === kind).map((o) => shaped(o, file))
+  const nodes: readonly Node[] = ofKind('Node')
+  const machines = ofKind('Machine') as unknown as readonly Machine[]
   if (nodes.length === 0)
     throw new KubeNodeError(
       'KN1345',
@@ -46,6 +48,44 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
     ),
   )
 }
+
+function textOf(file: string, cwd: string): string {
+  try {
+    return readFileSync(resolve(cwd, file), 'utf8')
+  } catch (cause) {
+    throw new KubeNodeError('KN1346', `cannot read ${file}: ${messageOf(cause)}; name a file with a Node in it`, {
+      cause,
+    })
+  }
+}
+
+/** Written by hand, perhaps: what is looked at must at least have its shape. */
+function shaped(object: Record<string, unknown>, file: string): KubeObject {
+  const { kind, apiVersion, metadata, spec = {}, status = {} } = object
+  const name = isObject(metadata) ? metadata['name'] : undefined
+  const bad = (what: string): never => {
+    throw new KubeNodeError(
+      'KN1347',
+      `cannot simulate ${file}: ${String(kind)} ${typeof name === 'string' ? name : 'without a name'}: ${what}; write one with kubectl get ${String(kind).toLowerCase()} NAME -o yaml`,
+    )
+  }
+  if (!isObject(metadata) || typeof name !== 'string' || name === '') return bad('metadata.name is missing')
+  if (!isObject(spec) || !isObject(status)) return bad('spec and status must be objects')
+  const { conditions = [], components = [] } = status
+  if (!isListOf(conditions, 'type')) return bad('status.conditions is no list of conditions, each with a type')
+  if (!isListOf(components, 'name')) return bad('status.components is no list of components, each with a name')
+  return {
+    ...object,
+    kind: String(kind),
+    apiVersion: String(apiVersion),
+    metadata: { ...metadata, name },
+    spec,
+    status,
+  }
+}
+
+const isListOf = (list: unknown, key: string): boolean =>
+  Array.isArray(list) && list.every((item) => isObject(item) && typeof item[key] === 'string')
 
 const itemsOf = (value: unknown): readonly unknown[] =>
   isObject(value) && Array.isArray(value['items']) ? value['items'] : [value]

@@ -1,0 +1,40 @@
+// Runs the cases of rules and says in one line each what does not come out as it should. Pure.
+import type { RuleCase } from '#api/rule-case.ts'
+import { CASE_VERDICTS, explainCase } from '#policy/rule-cases.ts'
+import type { RuleFile } from './rule-files.ts'
+
+export interface CaseResult {
+  readonly rule: string
+  /** Empty where the rule cannot be asked at all. */
+  readonly case: string
+  readonly ok: boolean
+  /** What is wrong; empty where nothing is. */
+  readonly why: string
+}
+
+const WANTED: Readonly<Record<RuleCase['verdict'], string>> = {
+  fires: 'fire',
+  'does not fire': 'not fire',
+  unknown: 'be unknown',
+}
+const SEEN = {
+  true: 'fires',
+  false: 'does not',
+  unknown: 'is unknown: the case does not say something that the rule looks at',
+} as const
+
+export const caseResults = (files: readonly RuleFile[]): readonly CaseResult[] => files.flatMap(resultsOf)
+
+function resultsOf({ name, cases, compiled, problems }: RuleFile): readonly CaseResult[] {
+  if (compiled === undefined || cases.length === 0)
+    return [{ rule: name, case: '', ok: false, why: `cannot be tested: ${problems.join('; ') || 'it has no cases'}` }]
+  return cases.map((one) => {
+    const { verdict } = explainCase(compiled, one)
+    const ok = verdict === CASE_VERDICTS[one.verdict]
+    const why = ok ? '' : `it should ${WANTED[one.verdict]}, but it ${SEEN[verdict]}`
+    return { rule: name, case: one.name, ok, why }
+  })
+}
+
+export const resultLine = ({ rule, case: name, why }: CaseResult): string =>
+  name === '' ? `${rule}: ${why}` : `${rule}: ${name}: ${why}`
