@@ -22,6 +22,7 @@ import {
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CertificateRequest, certificateRequestType, secretType } from './machine/objects.ts'
+import { UNDER_WAY_MS } from './machine/status-pace.ts'
 
 afterEach(endWorlds)
 
@@ -110,6 +111,8 @@ describe('the machine controller', () => {
     w.fake.poke(operationPermit, { name: 'p' }, { status: granted }, 'status')
     await w.clock.advance(1_000)
     expect(order()?.switch).toEqual({ attempt: 2, permit: 'p' })
+    // What is over soon is not told of; this is not.
+    await w.clock.advance(UNDER_WAY_MS)
     expect(w.machine(name)?.status?.phase).toBe('Updating')
     report(w, name, 'Healthy')
     await w.clock.advance(1_000)

@@ -1,11 +1,14 @@
-// Decides whether a status may wait. A switch takes a second or two: written at each of its steps, "under way" would be most of what a rollout writes, and
+// Decides whether a status may wait. A switch takes a few seconds: written at each of its steps, "under way" would be most of what a rollout writes, and
 // would be read by nobody. So it is told once it has lasted, and its end at once. Whatever else changes is told at once too.
 import type { Machine } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { OwnStatus } from './status.ts'
 
-/** What is over sooner is no news for a person, and controllers look at the components themselves. */
-export const UNDER_WAY_MS = 3_000
+/**
+ * What is over sooner is no news for a person, and controllers look at the components themselves. A hundred machines of a slice
+ * that switch at once on a busy server take some seconds more than one alone.
+ */
+export const UNDER_WAY_MS = 10_000
 
 /** Says that something is under way, or that it is over; the rest is about other things. */
 const PROGRESS: ReadonlySet<string> = new Set(['Ready', 'Reconciling'])
