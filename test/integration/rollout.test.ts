@@ -2,17 +2,20 @@
 // from a version that does not work.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { programUser } from '#api/names.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { noFaults } from '#agent/hollow/faults.ts'
 import { type ApiServer, createApiServer } from '#apiserver/api-server.ts'
+import { canaryModule } from '#controllers/canary/reconcile.ts'
 import { componentSetModule } from '#controllers/componentset/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
@@ -68,7 +71,7 @@ async function startControllers(provider: MemoryProvider): Promise<void> {
     join: { server: api.url, caData: '', artifactBase: '', trust: { sequence: 0, threshold: 1, keys: [] } },
   }
   const context = { client, informers, ...own, metrics, events, config }
-  for (const module of [machineModule, machineSetModule, componentSetModule]) {
+  for (const module of [machineModule, machineSetModule, componentSetModule, canaryModule]) {
     const running = module.setup(context)
     parts.push(...running.controllers, ...(running.parts ?? []))
   }
@@ -125,7 +128,35 @@ afterAll(async () => {
   await api.close()
 }, 60_000)
 
-const machines = async (): Promise<readonly Machine[]> => (await admin.list(machineType)).items
+/** Whatever a server takes although nobody can read it: keys of labels in a map are not looked at by its schema. */
+const UNREADABLE = { matchLabels: { 'no key!': 'x' } }
+
+async function plantPoison(): Promise<void> {
+  const of = (kind: string, name: string, spec: object) => ({
+    apiVersion: API_GROUP_VERSION,
+    kind,
+    metadata: { name },
+    spec,
+  })
+  const components = [{ name: 'beacon', version: '1.0.0' }]
+  const rollout = { steps: [1], maxUnavailable: 1, soak: '0s' }
+  // Before and after the sound set, in the order of names.
+  for (const name of ['a-poison', 'z-poison'])
+    await admin.create(
+      machineComponentSet,
+      of('MachineComponentSet', name, { selector: UNREADABLE, priority: 10, components, rollout }) as never,
+    )
+  const trial = { selector: UNREADABLE, pick: { count: 1 }, components, duration: '1m' }
+  await admin.create(componentCanary, of('ComponentCanary', 'a-poison', trial) as never)
+  const until = new Date(Date.now() + 3_600_000).toISOString()
+  const target = { kind: 'MachineComponentSet', selector: UNREADABLE }
+  const hold = { target, effect: 'Retry', author: 'somebody', reason: 'a test', until }
+  await admin.create(operationalHold, of('OperationalHold', 'a-poison', hold) as never)
+  await admin.create(machineType, of('Machine', 'a-poison', { channel: 'Agent' }) as never)
+}
+
+const machines = async (): Promise<readonly Machine[]> =>
+  (await admin.list(machineType)).items.filter((m) => m.spec.provider !== undefined)
 /** Undefined until it speaks of what is declared now. */
 const status = async () => {
   const set = await admin.get(machineComponentSet, { name: SET })
@@ -180,4 +211,24 @@ test('F18 a version that does not work stops at its first machine, which goes ba
   await until('the version before', running, (v) => v.join() === '1.1.0', WITHIN_MS)
   await declare('1.1.0')
   await until('rest', status, (s) => s?.phase === 'Complete', WITHIN_MS)
+}, 400_000)
+
+test('F21 objects that nobody can read stop neither the set beside them nor its machines, and say what is wrong with them', async () => {
+  await plantPoison()
+  await declare('1.2.0')
+  await until('1.2.0', status, (s) => s?.phase === 'Complete' && s.counts?.updated === MACHINES, WITHIN_MS)
+  expect(observer.violations).toBe(0)
+  const stalled = async () => {
+    const [set, other, canary, machine] = await Promise.all([
+      admin.get(machineComponentSet, { name: 'a-poison' }),
+      admin.get(machineComponentSet, { name: 'z-poison' }),
+      admin.get(componentCanary, { name: 'a-poison' }),
+      admin.get(machineType, { name: 'a-poison' }),
+    ])
+    return [set, other, canary, machine].map(
+      (o) => o?.status?.conditions?.find((c) => c.type === 'Stalled' && c.status === 'True')?.reason,
+    )
+  }
+  const all = Array(4).fill('InvalidSpec').join()
+  await until('what is wrong', stalled, (reasons) => reasons.join() === all, WITHIN_MS)
 }, 400_000)
