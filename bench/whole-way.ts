@@ -31,7 +31,7 @@ const secondsSince = (at: number): number => (performance.now() - at) / 1_000
 const PARTS: readonly (readonly [name: string, isOf: (command: string) => boolean])[] = [
   ['apiservers', (c) => c.includes(' apiserver ')],
   ['roles', (c) => c.includes(' run --roles ')],
-  ['agents', (c) => c.includes('agent-main.ts')],
+  ['agents', (c) => c.includes('agent-main.')],
   ['local', (c) => c.includes(' local up ')],
 ]
 

@@ -6,6 +6,8 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { provideArtifacts } from './artifacts.ts'
 import type { Pack } from './artifacts.ts'
+import { build, builtOf, entryIn } from './build.ts'
+import { programEnv } from './environment.ts'
 import { declareHub } from './hub.ts'
 import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
 import { installManifests, manifestsOf } from './install.ts'
@@ -29,7 +31,6 @@ import { commitSize, newestCommit, provideRepository, requireGit } from './repos
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unmet } from './summary.ts'
-import { isWarm, keepWarm, warm } from './warm.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -64,20 +65,15 @@ export interface UpResult {
   readonly unmet: readonly string[]
 }
 
-const programEnv = (compileCache: string): Record<string, string> => ({
-  PATH: '/usr/local/bin:/usr/bin:/bin',
-  LANG: 'C.UTF-8',
-  NODE_COMPILE_CACHE: compileCache,
-})
-
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export async function up(options: UpOptions): Promise<UpResult> {
+  const began = systemClock.monotonic()
   const layout = layoutOf(options.data)
   const unlock = takeLock(layout.lock)
   const keeper = new Keeper({
     node: options.node,
-    entry: join(options.root, 'src/cli/main.ts'),
+    entry: await programFile(options),
     logs: layout.logs,
     env: programEnv(options.compileCache),
     clock: systemClock,
@@ -88,7 +84,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   })
   const clients: Closable[] = []
   try {
-    return await run(layout, keeper, options, clients)
+    return await run({ layout, keeper, options, opened: clients, began })
   } finally {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.say('stopping every process')
@@ -107,9 +103,17 @@ interface Closable {
   close(): void
 }
 
-async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: Closable[]): Promise<UpResult> {
+interface Start {
+  readonly layout: Layout
+  readonly keeper: Keeper
+  readonly options: UpOptions
+  /** Whoever connects is put here. */
+  readonly opened: Closable[]
+  readonly began: number
+}
+
+async function run({ layout, keeper, options, opened, began }: Start): Promise<UpResult> {
   const { screen, signal } = options
-  const began = systemClock.monotonic()
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
   if (options.reset) await reset(layout)
@@ -120,8 +124,6 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   prepareFolders(layout)
 
   const programs = new Programs(layout, keeper)
-  const isCompiled = compiled(options)
-  await isCompiled.servers
   for (const name of ALL_CLUSTERS) {
     const { apiserver } = layout.cluster(name)
     keeper.start({
@@ -149,7 +151,6 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
         ),
       )
       if (name !== HUB) return
-      await isCompiled.programs
       programs.startSync()
     }),
   )
@@ -173,15 +174,13 @@ async function run(layout: Layout, keeper: Keeper, options: UpOptions, opened: C
   return await watch({ hub, business, layout, options, began, signal })
 }
 
-/** On the first start of a checkout; afterwards both are so at once. */
-function compiled({ root, node, compileCache, screen }: UpOptions): Record<'servers' | 'programs', Promise<void>> {
-  const isDone = Promise.resolve()
-  if (isWarm(compileCache)) return { servers: isDone, programs: isDone }
-  screen.say('first start of this checkout: everything is compiled once')
-  const how = { node, entry: join(root, 'src/cli/warm.ts'), env: programEnv(compileCache) }
-  const servers = warm(how, ['apiserver'])
-  const programs = warm(how, ['roles', 'agent']).then(() => keepWarm(compileCache))
-  return { servers, programs }
+/** Built on the first start of a checkout and after each edit. */
+async function programFile({ root, node, compileCache, screen }: UpOptions): Promise<string> {
+  const where = { root, cache: compileCache }
+  const built = builtOf(where)
+  if (built !== undefined) return entryIn(built, 'main')
+  screen.say('first start of this checkout: its programs are built once')
+  return entryIn(await build({ ...where, node, env: programEnv(compileCache) }), 'main')
 }
 
 interface Declared {

@@ -1,6 +1,8 @@
 // Reads the protobuf bodies that Go clients and kubectl send for built-in kinds. Answers are always JSON, which every client takes
 // too. The field numbers of all messages (as published with the API, 1.36) are data beside this file, read on first use.
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { releaseRoot } from '#lib/release-root.ts'
 
 /** An envelope begins with this; what follows names the kind and holds the object. */
 const MAGIC = Buffer.from('k8s\0')
@@ -28,7 +30,7 @@ let tables: Tables | undefined
 const fieldsByMessage = new Map<string, ReadonlyMap<number, Field>>()
 
 function load(): Tables {
-  tables ??= JSON.parse(readFileSync(new URL('protobuf-fields.json', import.meta.url), 'utf8')) as Tables
+  tables ??= JSON.parse(readFileSync(join(releaseRoot(), 'src/apiserver/codec/protobuf-fields.json'), 'utf8')) as Tables
   return tables
 }
 

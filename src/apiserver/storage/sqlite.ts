@@ -1,9 +1,10 @@
 // A backend on SQLite: one row an object, WAL with full sync, one transaction and one fsync a batch, in a thread of its own so
 // that a slow disk never blocks the event loop.
 import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
+import { releaseRoot } from '#lib/release-root.ts'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
 import type { Change, Kept, StorageBackend } from './port.ts'
@@ -60,7 +61,7 @@ export function sqliteStorage(file: string): SqliteStorage {
   }
   const started = (): Worker => {
     if (worker !== undefined) return worker
-    worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { file } })
+    worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-writer.ts'), { workerData: { file } })
     exited = new Promise((resolve) =>
       worker?.once('exit', () => {
         if (waiting !== undefined) settle(writeFailure(file, new Error('the writing thread ended')))

@@ -1,10 +1,10 @@
 // `kubenode agent …`: makes the agent's bundle, joins this host, runs an agent.
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
 
 export function register(program: Command, io: Io): void {
   const agent = program.command('agent').description('the agent of a node: its bundle, joining a host, running it')
@@ -17,7 +17,7 @@ export function register(program: Command, io: Io): void {
     .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
       const { bundleAgent } = await import('./bundle.ts')
       const node = withNode === true ? { node: process.execPath } : {}
-      for (const made of await bundleAgent({ root: ROOT, out, prefix, ...node })) io.out(`${JSON.stringify(made)}\n`)
+      for (const made of await bundleAgent({ root: releaseRoot(), out, prefix, ...node })) io.out(`${JSON.stringify(made)}\n`)
     })
   agent
     .command('join')

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
@@ -46,7 +47,7 @@ export function register(program: Command, io: Io): void {
       const data = dataFolder(options.data, io)
       const shutdown = shutdownOn(process, (code) => process.exit(code))
       const result = await up({
-        root,
+        root: releaseRoot(),
         data,
         reset: options.reset ?? false,
         check: options.check ?? false,
@@ -90,12 +91,10 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-const root = resolve(import.meta.dirname, '../../..')
-
 const terminalSize = () => ({ columns: process.stderr.columns, rows: process.stderr.rows })
 
 const dataFolder = (given: string | undefined, io: Io): string =>
-  given === undefined ? join(root, '.kubenode') : resolve(io.cwd, given)
+  given === undefined ? join(releaseRoot(), '.kubenode') : resolve(io.cwd, given)
 
 async function connector(file: string): Promise<{ client: HttpKubeClient; server: string; ca: string }> {
   const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')

@@ -34,8 +34,6 @@ interface Options {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
-const root = new URL('../../../', import.meta.url).pathname
-
 export function register(program: Command, io: Io): void {
   program
     .command('run')
@@ -89,7 +87,7 @@ export function register(program: Command, io: Io): void {
     )
     .action(async (options: Options) => {
       const [
-        { ROLE_NAMES, agentEntry, hollowEntry, roleNamed },
+        { ROLE_NAMES, entryBeside, roleNamed },
         { runRole },
         { clientOf, connectionOf, serverOf },
         { pinoLogger },
@@ -119,12 +117,13 @@ export function register(program: Command, io: Io): void {
       const { server, ca } = serverOf(connection)
       const log = pinoLogger({ level: options.logLevel })
       const shutdown = shutdownOn(process, (code) => process.exit(code))
+      const running = process.argv[1] ?? ''
       const config = {
         cluster: options.cluster ?? connection.context,
         server,
         ca,
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
-        ...hollowOf(options, hollowEntry(root)),
+        ...hollowOf(options, entryBeside(running, 'hollow-main')),
         ...(options.staticNotes === undefined ? {} : { staticNotes: options.staticNotes }),
         ...(options.nspawnNodes === undefined ? {} : { nspawn: { dir: options.nspawnNodes, trees: options.trees } }),
         artifactBase: options.artifactBase ?? '',
@@ -137,7 +136,7 @@ export function register(program: Command, io: Io): void {
         cache: options.cache,
         weakCage: options.weakCage,
         gitEnv: { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) },
-        agent: [process.execPath, agentEntry(root)] as const,
+        agent: [process.execPath, entryBeside(running, 'agent-main')] as const,
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`
       const ended = await Promise.all(

@@ -1,6 +1,6 @@
 // Every role that `kubenode run` knows, and how its parts are put together.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
@@ -201,6 +201,8 @@ export function roleNamed(name: RoleName, config: RolesConfig, identity: string)
   }
 }
 
-/** Beside the checkout's own entry files. */
-export const agentEntry = (root: string): string => join(root, 'src/cli/agent-main.ts')
-export const hollowEntry = (root: string): string => join(root, 'src/cli/hollow-main.ts')
+/** Beside the one that runs: built ones beside a built one. */
+export function entryBeside(running: string, name: 'agent-main' | 'hollow-main'): string {
+  const { dir, ext } = parse(running)
+  return join(dir, `${name}${ext}`)
+}

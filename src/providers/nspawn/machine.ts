@@ -5,6 +5,7 @@ import { copyFile, mkdir, open, readFile, readdir, rm, rmdir, stat, symlink, wri
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { releaseRoot } from '#lib/release-root.ts'
 import {
   NODE_MARK,
   type ProcessId,
@@ -30,7 +31,7 @@ export interface MachineSpec {
   readonly isPrivileged: boolean
 }
 
-const SUPERVISOR = new URL('boot.sh', import.meta.url).pathname
+const SUPERVISOR = join(releaseRoot(), 'src/providers/nspawn/boot.sh')
 const MOST_CONSOLE_BYTES = 8 * 2 ** 20
 
 async function isMounted(path: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
 import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
+import { parse } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { NodeLayout } from './layout.ts'
 import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, processes } from './proc.ts'
@@ -61,4 +62,10 @@ export async function findAgent(
 }
 
 const runsAgent = ({ args, env }: ProcessInfo, node: NodeLayout, command: readonly string[]): boolean =>
-  env.includes(`${NODE_MARK}=${node.dir}`) && args.length === command.length && args.every((a, i) => a === command[i])
+  env.includes(`${NODE_MARK}=${node.dir}`) &&
+  args.length === command.length &&
+  args.every((a, i) => a === command[i] || isSameEntry(a, command[i] ?? ''))
+
+/** The same program from another build of it. */
+const isSameEntry = (a: string, b: string): boolean =>
+  /\.m?[jt]s$/.test(a) && /\.m?[jt]s$/.test(b) && parse(a).name === parse(b).name

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { KubeNodeError } from '#lib/errors.ts'
+import { releaseRoot } from '#lib/release-root.ts'
 import { INSIDE_RELEASE, LIMIT_SCRIPT, ROOT_SCRIPT } from './cage-script.ts'
 
 export type CageLayer =
@@ -43,7 +43,7 @@ export interface CageCommand {
 }
 
 /** The running release: the folder with src, node_modules and package.json. */
-export const RELEASE_ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+export const RELEASE_ROOT = releaseRoot()
 const ENTRY = 'src/sync/render/inside/main.ts'
 
 /** The heap of the largest fleet that we know of takes a fifth of it. */

@@ -53,7 +53,7 @@ describe('the whole way', () => {
       expect(versionsOf(cluster, 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
       expect(versionsOf(cluster, 'scribe')).toEqual(Array.from({ length: NODES }, () => '1.0.0'))
     }
-    const agents = fleet.processes('agent-main.ts')
+    const agents = fleet.processes('agent-main.')
     expect(agents.length).toBe(2 * NODES)
   })
 
@@ -93,11 +93,15 @@ describe('the whole way', () => {
       const random = seededRandom(seed + 1)
       const watching = observer('test')
       const { client } = watching
-      const node = random.pick(watching.machines()).metadata.name ?? ''
+      const jobs = (await client.list(remedyOperationJob)).items
+      const known = new Set(jobs.map((j) => j.metadata.name))
+      // Within the cooldown of the story's repair the agent's own restart of a killed component is all that is needed.
+      const repaired = new Set(jobs.map((j) => j.spec.node.name))
+      const names = watching.machines().map((m) => m.metadata.name ?? '')
+      const node = random.pick(names.filter((name) => !repaired.has(name)))
       const component = random.pick(['beacon', 'scribe'])
       const fault = random.pick(['killed', 'frozen', 'line'] as const)
       console.log(`fault: ${component} on ${node}: ${fault}`)
-      const known = new Set((await client.list(remedyOperationJob)).items.map((j) => j.metadata.name))
       const [running] = fleet.processes(`/test/nodes/${node}/`, `${component}.mjs`)
       if (running === undefined) throw new Error(`${component} does not run on ${node}`)
       if (fault === 'line')
@@ -137,7 +141,7 @@ describe('the whole way', () => {
       ['defender', ['run --roles defender', '--cluster test']],
       ['API server of a cluster', ['apiserver --data', '/test/apiserver']],
       ['API server of the hub', ['apiserver --data', '/hub/apiserver']],
-      ['agent', ['agent-main.ts', '/test/nodes/']],
+      ['agent', ['agent-main.', '/test/nodes/']],
       ['component', ['/test/nodes/', 'beacon.mjs']],
     ]
     fleet.setVersion('beacon', '1.0.0')
@@ -218,6 +222,6 @@ describe('the whole way', () => {
     expect(fleet.processes()).toEqual([])
     fleet.start()
     await fleet.settled()
-    await until('agents run again', () => fleet.processes('agent-main.ts').length === 2 * NODES || undefined, 60_000)
+    await until('agents run again', () => fleet.processes('agent-main.').length === 2 * NODES || undefined, 60_000)
   })
 })

@@ -1,0 +1,16 @@
+// Where the files of the running release lie. Programs that were built into a folder of its caches find the same place as their sources do.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** The nearest folder above that has a package.json. */
+export function rootAbove(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, 'package.json'))) return at
+    if (at === dirname(at)) throw new Error(`no release above ${folder}: it has no package.json`)
+  }
+}
+
+let known: string | undefined
+
+/** No path of ours depends on how deep the file lies that asks for it. */
+export const releaseRoot = (): string => (known ??= rootAbove(import.meta.dirname))

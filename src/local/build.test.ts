@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { releaseRoot } from '#lib/release-root.ts'
+import { build, builtOf, entryIn, sourcesOf } from './build.ts'
+import { programEnv } from './environment.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+function checkout(): { root: string; cache: string } {
+  const root = mkdtempSync(join(tmpdir(), 'kubenode-build-'))
+  folders.push(root)
+  for (const name of ['src', 'package.json', 'package-lock.json'])
+    cpSync(join(releaseRoot(), name), join(root, name), { recursive: true })
+  symlinkSync(join(releaseRoot(), 'node_modules'), join(root, 'node_modules'))
+  const cache = join(root, 'cache')
+  mkdirSync(cache)
+  return { root, cache }
+}
+
+const options = (where: { root: string; cache: string }) => ({
+  ...where,
+  node: process.execPath,
+  env: programEnv(where.cache),
+})
+
+test(
+  'a build runs as its sources do, belongs to them, and is gone with the first edit',
+  { timeout: 120_000 },
+  async () => {
+    const where = checkout()
+    expect(builtOf(where)).toBeUndefined()
+    const built = await build(options(where))
+    expect(built.ending).toBe('.mjs')
+    expect(builtOf(where)).toEqual(built)
+    const said = (entry: string) => execFileSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
+    expect(said(entryIn(built, 'main'))).toBe(said(entryIn(sourcesOf(where.root), 'main')))
+    for (const name of ['agent-main', 'hollow-main']) expect(existsSync(entryIn(built, name)), name).toBe(true)
+    utimesSync(join(where.root, 'src/cli/main.ts'), new Date(), new Date(0))
+    expect(builtOf(where)).toBeUndefined()
+  },
+)
+
+test('where nothing can be built the sources run', async () => {
+  const where = checkout()
+  rmSync(join(where.root, 'src/cli/agent-main.ts'))
+  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  rmSync(where.cache, { recursive: true })
+  expect(await build({ ...options(where), cache: join(where.root, 'package.json') })).toEqual(sourcesOf(where.root))
+})

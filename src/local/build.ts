@@ -1,0 +1,100 @@
+// The programs of the fleet in a few plain files: twenty processes that each load hundreds of small ones would take half of a start on a small machine.
+// A build belongs to the sources that it was made from; who edits them, or has no bundler, runs the sources themselves.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface BuildOptions {
+  /** The checkout. */
+  readonly root: string
+  /** Folder for builds and for what Node compiled. */
+  readonly cache: string
+  readonly node: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A folder with the entry files, and what they end with. */
+export interface Entries {
+  readonly folder: string
+  readonly ending: '.ts' | '.mjs'
+}
+
+/** Those that other programs start; `warm` loads them all once. */
+const ENTRIES = ['main', 'agent-main', 'hollow-main', 'warm'] as const
+const PARTS = ['apiserver', 'roles', 'agent'] as const
+/** They look for files beside themselves, or are loaded by few and late. */
+const LEFT_OUT = ['pino', 'rolldown', 'cdk8s', '@kubernetes/client-node', 'isomorphic-git'] as const
+const BUILDS = 'programs'
+/** A fleet that runs loads parts of its build late; the one before it may still be in use. */
+const MOST_KEPT = 3
+/** A slow machine takes a tenth of it. */
+const WARM_WITHIN_MS = 30_000
+
+export const entryIn = ({ folder, ending }: Entries, name: string): string => join(folder, `${name}${ending}`)
+export const sourcesOf = (root: string): Entries => ({ folder: join(root, 'src/cli'), ending: '.ts' })
+
+/** The build of these very sources, when there is one. */
+export function builtOf({ root, cache }: Pick<BuildOptions, 'root' | 'cache'>): Entries | undefined {
+  const folder = join(cache, BUILDS, fingerprintOf(root))
+  return existsSync(folder) ? { folder, ending: '.mjs' } : undefined
+}
+
+/** Answers with the sources where nothing can be built or kept: it only saves time. */
+export async function build(options: BuildOptions): Promise<Entries> {
+  const { root, cache } = options
+  const sources = sourcesOf(root)
+  const builds = join(cache, BUILDS)
+  try {
+    const { rolldown } = await import('rolldown')
+    mkdirSync(builds, { recursive: true })
+    const made = mkdtempSync(join(builds, 'new-'))
+    const bundle = await rolldown({
+      cwd: root,
+      input: Object.fromEntries(ENTRIES.map((name) => [name, entryIn(sources, name)])),
+      platform: 'node',
+      external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
+      logLevel: 'silent',
+    })
+    await bundle.write({ dir: made, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
+    await bundle.close()
+    const folder = join(builds, fingerprintOf(root))
+    rmSync(folder, { recursive: true, force: true })
+    // Whole or not there: a second start may look at the same moment.
+    renameSync(made, folder)
+    forgetOld(builds)
+    const built: Entries = { folder, ending: '.mjs' }
+    await warm(options, built)
+    return built
+  } catch {
+    return sources
+  }
+}
+
+/** Changes with every edit of ours, every package and every Node. */
+function fingerprintOf(root: string): string {
+  const src = join(root, 'src')
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(ts|json)$/.test(f))
+  const hash = createHash('sha256').update(process.version)
+  for (const path of [join(root, 'package-lock.json'), ...files.sort().map((f) => join(src, f))]) {
+    const { size, mtimeMs } = statSync(path)
+    hash.update(`${path}\0${size}\0${mtimeMs}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+function forgetOld(builds: string): void {
+  const age = (name: string) => statSync(join(builds, name)).mtimeMs
+  const names = readdirSync(builds).sort((a, b) => age(b) - age(a))
+  for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
+}
+
+/** One process compiles for all what each of them would compile at the same moment. */
+function warm({ node, env }: BuildOptions, built: Entries): Promise<void> {
+  return new Promise((done) => {
+    const how = { stdio: 'ignore', env, timeout: WARM_WITHIN_MS, killSignal: 'SIGKILL' } as const
+    const child = spawn(node, [entryIn(built, 'warm'), ...PARTS], how)
+    child.once('error', () => done())
+    child.once('exit', () => done())
+  })
+}
