@@ -6,7 +6,8 @@ import type { MachineOrder } from '../machine-order.ts'
 import type { ComponentReport } from '../status/machine-status.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
-import type { AskResult, WorkerDeps } from './worker.ts'
+import type { AskResult } from './asks.ts'
+import type { WorkerDeps } from './worker.ts'
 import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {

@@ -5,7 +5,7 @@ import { frozenFile } from '../node-dir.ts'
 import { FakeNode } from '../testing/fake-node.ts'
 import { newPublisher, release } from '../testing/release.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
-import type { AskResult } from './worker.ts'
+import type { AskResult } from './asks.ts'
 
 const publisher = newPublisher()
 const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }

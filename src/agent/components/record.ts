@@ -89,3 +89,6 @@ export const isSlotOf = (slot: Slot | undefined, target: Pick<Target, 'version' 
 
 export const isPinned = (record: ComponentRecord, target: Target): boolean =>
   record.pins.some((p) => isSameTarget(p, target))
+
+/** Of the next copy of the same version and configuration. */
+export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1

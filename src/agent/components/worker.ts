@@ -1,9 +1,10 @@
 // The loop of one component: read, plan, act, one action at a time. Fetching runs beside it, so that a crashed process never waits for a download.
 import type { Clock } from '#lib/clock.ts'
-import { assertNever, isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
 import { Journal, type JournalDeps } from './journal.ts'
 import {
   planComponent,
@@ -15,9 +16,10 @@ import {
 } from './plan.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import { Prober } from './prober.ts'
-import { isSameTarget, isSlotOf, type ComponentRecord, type Slot, type Target } from './record.ts'
+import { generationAfter, type ComponentRecord, type Target } from './record.ts'
 import { readSlot } from './slot.ts'
 import type { StageRequest, Staged } from './stage.ts'
+import { Staging } from './staging.ts'
 import { Switcher, type SwitchDeps } from './switch.ts'
 
 export interface WorkerDeps extends JournalDeps, SwitchDeps {
@@ -37,23 +39,13 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly onChange: () => void
 }
 
-export type AskResult = { readonly kind: 'Done' } | { readonly kind: 'Failed'; readonly message: string }
-
-interface Ask {
-  readonly kind: 'Restart' | 'Reinstall'
-  readonly done: (result: AskResult) => void
-}
-
 interface Visit {
   readonly run: () => Promise<void>
   readonly drop: () => void
 }
 
-const STAGE_FIRST_MS = 1_000
-const STAGE_MOST_MS = 300_000
 /** After an action failed for a reason that may pass. */
 const ACT_RETRY_MS = 2_000
-const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on it' }
 const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
 export class ComponentWorker {
@@ -61,18 +53,15 @@ export class ComponentWorker {
   readonly #deps: WorkerDeps
   readonly #journal: Journal
   readonly #switcher: Switcher
+  readonly #staging: Staging
+  readonly #asks = new Asks()
   readonly #log: Logger
   #order: { readonly known: boolean; readonly order: ComponentOrder | undefined } = { known: false, order: undefined }
   #spec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
   #stagedSpec: { readonly slot: string; readonly spec: MachineComponentSpec } | undefined
   #prober: Prober | undefined
-  #staging: { readonly target: Target; readonly stop: AbortController } | undefined
-  #stageFailures = 0
-  #stageAgainAt = 0
   #permit: PermitReading | undefined
   #isNodePending: boolean | undefined
-  #asks: Ask[] = []
-  #reinstalling: Ask | undefined
   #waiting: string | undefined
   #busy: Promise<void> | undefined
   #isDirty = false
@@ -88,6 +77,17 @@ export class ComponentWorker {
     this.#log = deps.log.with({ component })
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
+    this.#staging = new Staging({
+      ...deps,
+      log: this.#log,
+      component,
+      journal: this.#journal,
+      isDrifted: () => this.#drift !== undefined,
+      onEnd: () => {
+        deps.onChange()
+        this.wake()
+      },
+    })
   }
 
   get record(): ComponentRecord | undefined {
@@ -146,16 +146,14 @@ export class ComponentWorker {
   }
 
   /** For repairs whose permit is granted. Resolves when it is done and the component settled again, or went back. */
-  ask(kind: Ask['kind']): Promise<AskResult> {
+  ask(kind: AskKind): Promise<AskResult> {
     const { record } = this
-    if (record?.current === undefined)
-      return Promise.resolve({ kind: 'Failed', message: `${this.component} is not installed` })
+    if (record?.current === undefined) return Promise.resolve(failed(`${this.component} is not installed`))
     if (kind === 'Reinstall' && !isAtRest(record))
-      return Promise.resolve({ kind: 'Failed', message: `${this.component} is being changed already: ${record.state}` })
-    return new Promise((done) => {
-      this.#asks.push({ kind, done })
-      this.wake()
-    })
+      return Promise.resolve(failed(`${this.component} is being changed already: ${record.state}`))
+    const asked = this.#asks.add(kind)
+    this.wake()
+    return asked
   }
 
   wake(): void {
@@ -171,7 +169,7 @@ export class ComponentWorker {
     this.#isClosed = true
     this.#timer?.cancel()
     this.#prober?.close()
-    this.#staging?.stop.abort(new Error('the agent stops'))
+    this.#staging.stop('the agent stops')
     await this.#busy
     for (const visit of this.#visits.splice(0)) visit.drop()
   }
@@ -213,13 +211,13 @@ export class ComponentWorker {
   }
 
   async #observe(): Promise<ComponentSeen> {
-    const { clock, processes } = this.#deps
+    const { processes } = this.#deps
     const { record } = this
     const spec = await this.#specInUse(record)
     const reading = spec?.service === undefined ? 'NoService' : processes.reading(this.component)
     this.#watchProbes(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
-    if (isNodeFrozen) this.#refuseAsks()
+    if (isNodeFrozen) this.#asks.refuseAll()
     return {
       isOrderKnown: this.#order.known,
       order: this.#order.order,
@@ -230,17 +228,12 @@ export class ComponentWorker {
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
-      stageBackoffMs: Math.max(0, this.#stageAgainAt - clock.monotonic()),
-      staging: this.#staging?.target,
-      asked: this.#asks[0]?.kind,
+      stageBackoffMs: this.#staging.backoffMs,
+      staging: this.#staging.target,
+      asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,
       isNodeFrozen,
     }
-  }
-
-  /** A step that was told that it failed must not take effect when the node thaws. */
-  #refuseAsks(): void {
-    for (const ask of this.#asks.splice(0)) ask.done(REFUSED)
   }
 
   async #specInUse(record: ComponentRecord | undefined): Promise<MachineComponentSpec | undefined> {
@@ -289,7 +282,7 @@ export class ComponentWorker {
   async #act(action: ComponentAction): Promise<void> {
     switch (action.kind) {
       case 'Stage':
-        return this.#stage(action.target)
+        return this.#staging.begin(action.target)
       case 'ReadPermit':
         this.#permit = await this.#deps.readPermit(action.permit)
         return
@@ -312,11 +305,11 @@ export class ComponentWorker {
         this.#drift = undefined
         this.#foreign = []
         await this.#switcher.commit()
-        return this.#endReinstall({ kind: 'Done' })
+        return this.#asks.switched({ kind: 'Done' })
       case 'RollBack':
         this.#stopProbes()
         await this.#switcher.goBack(action.reason)
-        return this.#endReinstall({ kind: 'Failed', message: action.reason })
+        return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#stopProbes()
         return this.#switcher.start()
@@ -334,7 +327,7 @@ export class ComponentWorker {
         return
       case 'Uninstall':
         this.#stopProbes()
-        this.#staging?.stop.abort(new Error('not wanted any more'))
+        this.#staging.stop('not wanted any more')
         return this.#switcher.uninstall()
       default:
         return assertNever(action)
@@ -347,108 +340,36 @@ export class ComponentWorker {
     await this.#switcher.dropOldSlots()
   }
 
-  async #stage(target: Target): Promise<void> {
-    const { record } = this
-    if (record === undefined) await this.#journal.write({ state: 'Fetching', target })
-    else if (!isSameTarget(record.target, target)) {
-      this.#stageFailures = 0
-      // Only the count of tries is new, and the version works: nothing has to be fetched or switched.
-      if (record.state === 'Healthy' && isSlotOf(record.current, target) && this.#drift === undefined) {
-        await this.#journal.write({ target })
-        return
-      }
-      const facts = { desiredChanged: true, notTriedInAttempt: true }
-      if (record.state === 'Fetching') await this.#journal.write({ target, staged: undefined })
-      else await this.#journal.step('retarget', facts, { target, staged: undefined })
-    }
-    this.#staging?.stop.abort(new Error('another version is wanted'))
-    const staging = { target, stop: new AbortController() }
-    this.#staging = staging
-    void this.#fetch(staging.target, staging.stop.signal)
-      // A disk that takes no journal any more; it is tried again when the backoff is over.
-      .catch((error: unknown) => this.#log.error('staging not recorded', { error }))
-      .finally(() => {
-        if (this.#staging === staging) this.#staging = undefined
-        this.#deps.onChange()
-        this.wake()
-      })
-  }
-
-  async #fetch(target: Target, signal: AbortSignal): Promise<void> {
-    try {
-      const { slot } = await this.#deps.stage({ component: this.component, target, ...this.#freshCopy(target) }, signal)
-      const { record } = this
-      if (signal.aborted || record === undefined || !isSameTarget(record.target, target)) return
-      this.#stageFailures = 0
-      if (record.state === 'Fetching') await this.#journal.step('stage', { verified: true }, { staged: slot })
-      else await this.#journal.write({ staged: slot })
-    } catch (e) {
-      if (!signal.aborted) await this.#stageFailed(e)
-    }
-  }
-
-  /** What somebody changed is replaced by another copy: the same slot would be taken for whole. */
-  #freshCopy(target: Target): { readonly generation?: number } {
-    const { record } = this
-    return this.#drift !== undefined && isSlotOf(record?.current, target)
-      ? { generation: generationAfter(record?.current) }
-      : {}
-  }
-
-  async #stageFailed(error: unknown): Promise<void> {
-    const { clock, random } = this.#deps
-    const message = messageOf(error)
-    this.#log.warn('component not staged', { error })
-    const isFinal = isKubeNodeError(error) && error.retry === 'never'
-    const waitMs = Math.min(STAGE_MOST_MS, STAGE_FIRST_MS * 2 ** Math.min(this.#stageFailures, 20))
-    this.#stageFailures++
-    this.#stageAgainAt = clock.monotonic() + random.jitter(waitMs, 0.3)
-    if (this.record?.state !== 'Fetching') return
-    if (isFinal) await this.#journal.step('giveUp', { fetchGaveUp: true }, { message })
-    else await this.#journal.write({ message })
-  }
-
   async #restart(): Promise<void> {
-    const ask = this.#asks[0]?.kind === 'Restart' ? this.#asks.shift() : undefined
+    const ask = this.#asks.take('Restart')
     try {
       await this.#switcher.restart()
       ask?.done({ kind: 'Done' })
     } catch (e) {
-      ask?.done({ kind: 'Failed', message: messageOf(e) })
+      ask?.done(failed(messageOf(e)))
       throw e
     }
   }
 
   async #reinstall(): Promise<void> {
-    const ask = this.#asks.shift()
+    const ask = this.#asks.take('Reinstall')
     const { record } = this
     if (ask === undefined) return
-    if (record?.current === undefined || !isAtRest(record)) {
-      ask.done({ kind: 'Failed', message: `${this.component} is being changed already` })
-      return
-    }
+    if (record?.current === undefined || !isAtRest(record))
+      return ask.done(failed(`${this.component} is being changed already`))
     const { version, config } = record.current
     const target: Target = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
     try {
       const request = { component: this.component, target, generation: generationAfter(record.current) }
       const { slot } = await this.#deps.stage(request, new AbortController().signal)
-      if ((await this.#deps.isNodeFrozen?.()) === true) {
-        ask.done(REFUSED)
-        return
-      }
-      this.#reinstalling = ask
+      if ((await this.#deps.isNodeFrozen?.()) === true) return ask.done(REFUSED)
+      this.#asks.holdUntilSwitched(ask)
       await this.#switcher.beginAgain(slot)
-      if (this.record?.open === undefined)
-        this.#endReinstall({ kind: 'Failed', message: this.record?.message ?? 'it went back' })
+      if (this.record?.open === undefined) this.#asks.switched(failed(this.record?.message ?? 'it went back'))
     } catch (e) {
-      this.#reinstalling = undefined
-      ask.done({ kind: 'Failed', message: messageOf(e) })
+      this.#asks.drop()
+      ask.done(failed(messageOf(e)))
     }
-  }
-
-  #endReinstall(result: AskResult): void {
-    this.#reinstalling?.done(result)
-    this.#reinstalling = undefined
   }
 
   #later(ms: number): void {
@@ -456,8 +377,6 @@ export class ComponentWorker {
     this.#timer = this.#deps.clock.after(ms, () => this.wake())
   }
 }
-
-const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
 
 /** Nothing else is on its way to this component. */
 const isAtRest = ({ state }: ComponentRecord): boolean =>

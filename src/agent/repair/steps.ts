@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { OperationName } from '#api/kinds/operations.ts'
-import type { AskResult } from '../components/worker.ts'
+import type { AskResult } from '../components/asks.ts'
 import type { JobOperation } from './plan.ts'
 import { operationName } from './plan.ts'
 

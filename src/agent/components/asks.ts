@@ -1,0 +1,49 @@
+// What repairs with a permit ask of one component, in turn; each is answered once.
+
+export type AskResult = { readonly kind: 'Done' } | { readonly kind: 'Failed'; readonly message: string }
+export type AskKind = 'Restart' | 'Reinstall'
+
+export interface Ask {
+  readonly kind: AskKind
+  readonly done: (result: AskResult) => void
+}
+
+/** A step that was told that it failed must not take effect when the node thaws. */
+export const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on it' }
+export const failed = (message: string): AskResult => ({ kind: 'Failed', message })
+
+export class Asks {
+  #waiting: Ask[] = []
+  /** Its switch is open. */
+  #reinstalling: Ask | undefined
+
+  get next(): AskKind | undefined {
+    return this.#waiting[0]?.kind
+  }
+
+  add(kind: AskKind): Promise<AskResult> {
+    return new Promise((done) => void this.#waiting.push({ kind, done }))
+  }
+
+  take(kind: AskKind): Ask | undefined {
+    return this.next === kind ? this.#waiting.shift() : undefined
+  }
+
+  refuseAll(): void {
+    for (const ask of this.#waiting.splice(0)) ask.done(REFUSED)
+  }
+
+  /** Answered when the switch ends. */
+  holdUntilSwitched(ask: Ask): void {
+    this.#reinstalling = ask
+  }
+
+  drop(): void {
+    this.#reinstalling = undefined
+  }
+
+  switched(result: AskResult): void {
+    this.#reinstalling?.done(result)
+    this.#reinstalling = undefined
+  }
+}

@@ -1,0 +1,118 @@
+// Brings a version into a slot beside the loop of its component, so that a crashed process never waits for a download: one at a time, tried again with backoff,
+// written down when it is there.
+import type { Clock } from '#lib/clock.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { Journal } from './journal.ts'
+import { generationAfter, isSameTarget, isSlotOf, type Target } from './record.ts'
+import type { StageRequest, Staged } from './stage.ts'
+
+export interface StagingDeps {
+  readonly component: string
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
+  /** What is in use was changed by somebody. */
+  readonly isDrifted: () => boolean
+  /** It is there, or was given up for now. */
+  readonly onEnd: () => void
+}
+
+const FIRST_MS = 1_000
+const MOST_MS = 300_000
+
+export class Staging {
+  readonly #deps: StagingDeps
+  #open: { readonly target: Target; readonly stop: AbortController } | undefined
+  #failures = 0
+  #againAt = 0
+
+  constructor(deps: StagingDeps) {
+    this.#deps = deps
+  }
+
+  /** What is being fetched right now. */
+  get target(): Target | undefined {
+    return this.#open?.target
+  }
+
+  /** Until it may be tried again. */
+  get backoffMs(): number {
+    return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
+  }
+
+  stop(why: string): void {
+    this.#open?.stop.abort(new Error(why))
+  }
+
+  async begin(target: Target): Promise<void> {
+    if (!(await this.#isToBeFetched(target))) return
+    this.stop('another version is wanted')
+    const open = { target, stop: new AbortController() }
+    this.#open = open
+    void this.#fetch(target, open.stop.signal)
+      // A disk that takes no journal any more; it is tried again when the backoff is over.
+      .catch((error: unknown) => this.#deps.log.error('staging not recorded', { error }))
+      .finally(() => {
+        if (this.#open === open) this.#open = undefined
+        this.#deps.onEnd()
+      })
+  }
+
+  /** Writes down what is wanted now. */
+  async #isToBeFetched(target: Target): Promise<boolean> {
+    const { journal, isDrifted } = this.#deps
+    const { record } = journal
+    if (record === undefined) {
+      await journal.write({ state: 'Fetching', target })
+      return true
+    }
+    if (isSameTarget(record.target, target)) return true
+    this.#failures = 0
+    // Only the count of tries is new, and the version works: nothing has to be fetched or switched.
+    if (record.state === 'Healthy' && isSlotOf(record.current, target) && !isDrifted()) {
+      await journal.write({ target })
+      return false
+    }
+    const facts = { desiredChanged: true, notTriedInAttempt: true }
+    if (record.state === 'Fetching') await journal.write({ target, staged: undefined })
+    else await journal.step('retarget', facts, { target, staged: undefined })
+    return true
+  }
+
+  async #fetch(target: Target, signal: AbortSignal): Promise<void> {
+    const { stage, component, journal } = this.#deps
+    try {
+      const { slot } = await stage({ component, target, ...this.#freshCopy(target) }, signal)
+      const { record } = journal
+      if (signal.aborted || record === undefined || !isSameTarget(record.target, target)) return
+      this.#failures = 0
+      if (record.state === 'Fetching') await journal.step('stage', { verified: true }, { staged: slot })
+      else await journal.write({ staged: slot })
+    } catch (e) {
+      if (!signal.aborted) await this.#failed(e)
+    }
+  }
+
+  /** What somebody changed is replaced by another copy: the same slot would be taken for whole. */
+  #freshCopy(target: Target): { readonly generation?: number } {
+    const current = this.#deps.journal.record?.current
+    return this.#deps.isDrifted() && isSlotOf(current, target) ? { generation: generationAfter(current) } : {}
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const { clock, random, log, journal } = this.#deps
+    const message = messageOf(error)
+    log.warn('component not staged', { error })
+    const isFinal = isKubeNodeError(error) && error.retry === 'never'
+    const waitMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.#failures, 20))
+    this.#failures++
+    this.#againAt = clock.monotonic() + random.jitter(waitMs, 0.3)
+    if (journal.record?.state !== 'Fetching') return
+    if (isFinal) await journal.step('giveUp', { fetchGaveUp: true }, { message })
+    else await journal.write({ message })
+  }
+}
