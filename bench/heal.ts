@@ -81,6 +81,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const ofBurst = take(sizes.burst)
     const ofRepair = take(sizes.repairs + PODS_GO)
     const quiet = await startControllers(world.connection)
+    REQUESTS.now = quiet.requests
     const builtin = await told('builtin', ofBuiltin.length, () => measureBuiltin(watched, ofBuiltin))
     await world.client.create(
       defenderPolicy,
@@ -113,6 +114,9 @@ const say = (text: string): void => console.error(`${(performance.now() / 1_000)
 /** The processes whose work is looked at; this one is the controllers, the people and the agents. */
 const PIDS: Record<string, number> = { controllers: process.pid }
 
+/** Of the controllers. */
+const REQUESTS: { now: () => Readonly<Record<string, number>> } = { now: () => ({}) }
+
 const TICKS_A_SECOND = 100
 
 const cpuSeconds = (): Record<string, number> =>
@@ -133,8 +137,10 @@ function cpuTold(before: Record<string, number>): string {
 async function told(what: string, size: number, measure: () => Promise<Figures>): Promise<Figures> {
   if (size === 0) return {}
   const before = cpuSeconds()
+  const asked = { ...REQUESTS.now() }
   const figures = await measure()
-  say(`${what}: ${JSON.stringify(figures)}; ${cpuTold(before)}`)
+  const requests = Object.entries(REQUESTS.now()).map(([name, n]) => [name, n - (asked[name] ?? 0)])
+  say(`${what}: ${JSON.stringify(figures)}; ${cpuTold(before)}; asked ${JSON.stringify(Object.fromEntries(requests))}`)
   return figures
 }
 

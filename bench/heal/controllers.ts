@@ -17,9 +17,12 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 
 const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'patch', 'apply', 'delete'])
+const READS: ReadonlySet<PropertyKey> = new Set(['get', 'list'])
 
 export interface RunningControllers {
   readonly writes: () => number
+  /** What was asked of the server so far, by verb and kind. */
+  readonly requests: () => Readonly<Record<string, number>>
   /** When the caches were complete, on the clock of `performance.now`. */
   readonly syncedAt: number
   stop(): Promise<void>
@@ -34,14 +37,17 @@ export async function startControllers(
     impersonate: { user: 'kubenode:controllers', groups: ['system:authenticated'] },
   })
   let writes = 0
+  const requests: Record<string, number> = {}
   const client = new Proxy<KubeClient>(plain, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
-      if (!WRITES.has(name)) return value.bind(target) as unknown
+      if (!WRITES.has(name) && !READS.has(name)) return value.bind(target) as unknown
       return (...args: readonly unknown[]) => {
+        const what = `${String(name)} ${isObject(args[0]) ? String(args[0]['kind']) : ''}`
+        requests[what] = (requests[what] ?? 0) + 1
         // Counts of a rule are told once for all its nodes, however many there are.
-        if (!isObject(args[0]) || args[0]['kind'] !== nodeRemedier.kind) writes++
+        if (WRITES.has(name) && (!isObject(args[0]) || args[0]['kind'] !== nodeRemedier.kind)) writes++
         return value.apply(target, args) as unknown
       }
     },
@@ -74,6 +80,7 @@ export async function startControllers(
   for (const c of controllers) c.start()
   return {
     writes: () => writes,
+    requests: () => requests,
     syncedAt,
     stop: async () => {
       await Promise.all(controllers.map((c) => c.stop(5_000)))

@@ -15,7 +15,8 @@ import { FleetWatch } from './fleet-watch.ts'
 import { GoneWatch } from './gone.ts'
 import { isInForce } from './holds.ts'
 import { LeaseWatch } from './lease-watch.ts'
-import { grantsOf } from './ledger.ts'
+import { type Grant, grantsOf } from './ledger.ts'
+import { isOpen } from './permit-phase.ts'
 import { PermitWatch } from './permit-watch.ts'
 import { QuietWatch } from './quiet.ts'
 import { RecoveryWatch } from './recovery.ts'
@@ -91,8 +92,7 @@ export class Observer {
       )
     }
     return {
-      permits: open,
-      permitOf: ({ permitUid }) => this.#permits.of(permitUid),
+      permits: [...open, ...endedBehind(grants, this.#permits)],
       policies,
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
@@ -128,6 +128,12 @@ export class Observer {
     this.#policies.set(policy, compiled)
     return compiled
   }
+}
+
+/** Permits that ended while a slot of theirs is still taken. */
+function endedBehind(grants: readonly Grant[], permits: PermitWatch): readonly OperationPermit[] {
+  const ended = grants.flatMap((g) => permits.of(g.permitUid) ?? []).filter((p) => !isOpen(p))
+  return [...new Set(ended)]
 }
 
 /** Looked up in the signed version itself; a version that is not here may disrupt. */

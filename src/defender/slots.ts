@@ -14,8 +14,9 @@ const EVENTS: readonly SlotEvent[] = ['result', 'forget', 'settle', 'orphan']
 const ENDED: ReadonlySet<string> = new Set(['Expired', 'Revoked', 'Denied', 'Released'])
 
 export function advanceSlots(ledger: WorkingLedger, levels: Levels, snapshot: Snapshot): void {
+  const permits = new Map(snapshot.permits.map((p) => [p.metadata.uid ?? '', p]))
   for (const grant of ledger.grants()) {
-    const permit = snapshot.permitOf(grant)
+    const permit = permits.get(grant.permitUid)
     const facts = slotFacts(grant, permit, snapshot)
     if (!Object.values(facts).includes(true)) continue
     for (const event of EVENTS) {

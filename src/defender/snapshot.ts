@@ -9,10 +9,8 @@ import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 
 export interface Snapshot {
-  /** At least all that are open. */
+  /** All that are open, and those behind a slot that ended. */
   readonly permits: readonly OperationPermit[]
-  /** Of a slot: also one that ended. */
-  permitOf(grant: Pick<Grant, 'permitUid'>): OperationPermit | undefined
   readonly policies: readonly CompiledPolicy[]
   readonly holds: readonly OperationalHold[]
   readonly approvals: readonly Approval[]

@@ -125,7 +125,6 @@ export function aSnapshot({ machines: list = machines(10), nodes = [], ...wish }
     policies: [],
     holds: [],
     approvals: [],
-    permitOf: ({ permitUid }) => wish.permits?.find((p) => p.metadata.uid === permitUid),
     fleet: fleetView({ machines: list, nodes, clusters: [] }),
     unknown: undefined,
     cluster: undefined,

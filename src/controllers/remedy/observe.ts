@@ -13,6 +13,7 @@ import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { History } from './history.ts'
 import { JobLedger } from './job-ledger.ts'
+import type { RemedyMetrics } from './metrics.ts'
 import { isNews, isNewsOfJob } from './news.ts'
 import { needsOf } from './rule-needs.ts'
 import type { Seen } from './seen.ts'
@@ -42,6 +43,7 @@ export const cachesOf = (informers: Informers): RemedyCaches => ({
 export class Observer {
   readonly jobs: JobLedger
   readonly #caches: RemedyCaches
+  readonly #metrics: RemedyMetrics
   readonly #book = new RuleBook()
   readonly #verdicts: VerdictBook
   /** Names of nodes of which there is news since the last look. */
@@ -49,8 +51,12 @@ export class Observer {
   /** Names of nodes with news of their repairs: a fact about them where a rule asks for it. */
   readonly #worked = new Set<string>()
 
-  constructor(caches: RemedyCaches, clock: Pick<Clock, 'sleep'>) {
+  /** Names of jobs of which whatever comes next is news. */
+  readonly #awaited = new Set<string>()
+
+  constructor(caches: RemedyCaches, clock: Pick<Clock, 'sleep'>, metrics: RemedyMetrics) {
     this.#caches = caches
+    this.#metrics = metrics
     this.#verdicts = new VerdictBook(clock)
     this.jobs = new JobLedger(caches.jobs)
   }
@@ -67,7 +73,8 @@ export class Observer {
       (before, now) => void (isNews(before, now) && mark(before?.status?.nodeRef?.name, now?.status?.nodeRef?.name)),
     )
     jobs.onChange((before, now) => {
-      if (!isNewsOfJob(before, now)) return
+      const isAwaited = this.#awaited.delete((now ?? before)?.metadata.name ?? '')
+      if (!isAwaited && !isNewsOfJob(before, now)) return
       const name = (now ?? before)?.spec.node.name
       if (name !== undefined) this.#worked.add(name)
       wake()
@@ -75,6 +82,11 @@ export class Observer {
     remediers.onChange((before, now) => void (isOtherRule(before, now) && wake()))
     revisions.onChange(wake)
     holds.onChange(wake)
+  }
+
+  /** The job as we know it was written over: whether that was the newest one, its next event tells. */
+  awaitNews(job: RemedyOperationJob): void {
+    this.#awaited.add(job.metadata.name ?? '')
   }
 
   async observe(now: number): Promise<Seen> {
@@ -98,6 +110,7 @@ export class Observer {
       active,
       remediers: rules.map((r) => r.remedier),
       repairsOf: (uid: string) => repairsFact(history.ofNode(uid), now),
+      onTrue: (rule: string, since: number) => this.#metrics.detected(rule, now - since),
     }
     const changed = this.#changed
     this.#changed = new Set()

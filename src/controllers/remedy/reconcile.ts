@@ -6,6 +6,7 @@ import { Pace } from '#runtime/pace.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import { freshJobs } from './job-ledger.ts'
+import { createRemedyMetrics } from './metrics.ts'
 import { Observer, cachesOf } from './observe.ts'
 import { type RemedyAction, type RemedyPlan, plan } from './plan.ts'
 import type { Seen } from './seen.ts'
@@ -34,7 +35,7 @@ const WRITES_AT_ONCE = 16
 function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
-  const observer = new Observer(caches, clock)
+  const observer = new Observer(caches, clock, createRemedyMetrics(metrics))
   const teller = new Teller({
     client,
     remediers: caches.remediers,
@@ -61,6 +62,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     const failed = new Set<string>()
     // One that is refused holds up none of the others.
     await atOnce(planned.actions, async (action) => {
+      if (action.kind === 'SupersedeJob') observer.awaitNews(action.job)
       const outcome = await act(client, action, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind, job: jobOf(action) })
       if (outcome.kind === 'Applied') {

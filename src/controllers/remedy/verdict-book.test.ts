@@ -150,3 +150,24 @@ test('when a rule was first seen true is remembered while it stays true, also wh
   expect(await at(['calm'], START + 9_000, well)).toBeUndefined()
   expect(await at(['calm'], START + 12_000, bad)).toBe(START + 12_000)
 })
+
+test('what becomes true is told once with its recorded time; of what was there before anybody looked nobody knows', async () => {
+  const kept = new VerdictBook(clock)
+  const told: (readonly [string, number])[] = []
+  const one = activeOf('plain')
+  const two = [...one, ...activeOf('selected')]
+  const at = async (now: number, view: NodeView, active = one) => {
+    const onTrue = (rule: string, since: number) => void told.push([rule, now - since])
+    const question = { active, remediers: [], repairsOf: () => ({}), onTrue }
+    await kept.update(new Map([[view.name, view]]), question, now)
+    return told.splice(0)
+  }
+  const of = (node: number, a: string, since: number) =>
+    viewOf({ node, ready: 'True', a, b: 'True', pool: 'x', zone: 'z1' }, since)
+  expect(await at(START, of(0, 'True', START - 9_000))).toEqual([])
+  expect(await at(START, of(1, 'False', START))).toEqual([])
+  expect(await at(START + 3_000, of(1, 'True', START + 1_000))).toEqual([['plain', 2_000]])
+  expect(await at(START + 4_000, of(1, 'True', START + 1_000))).toEqual([])
+  // A rule that is new has not been waited for.
+  expect(await at(START + 5_000, of(1, 'True', START + 1_000), two)).toEqual([])
+})

@@ -19,6 +19,8 @@ export interface Question {
   readonly active: readonly ActiveRule[]
   readonly remediers: readonly NodeRemedier[]
   readonly repairsOf: (uid: string, now: number) => Facts
+  /** Hears of each rule that became true for a node which was looked at before, with the time that is recorded for it. */
+  readonly onTrue?: (rule: string, since: number) => void
 }
 
 interface Entry {
@@ -72,7 +74,7 @@ export class VerdictBook {
     for (const name of this.#due) {
       if (++asked % AT_ONCE === 0) await this.#clock.sleep(0)
       const view = this.#views.get(name)
-      if (view !== undefined) this.#enter(name, await this.#ask(view, this.#entries.get(name), question, now))
+      if (view !== undefined) this.#enter(name, await this.#ask(view, this.#entries.get(name), question, now), question)
       this.#due.delete(name)
     }
   }
@@ -204,7 +206,11 @@ export class VerdictBook {
     return known.get(node)
   }
 
-  #enter(name: string, entry: Entry): void {
+  #enter(name: string, entry: Entry, { onTrue }: Pick<Question, 'onTrue'>): void {
+    const before = this.#entries.get(name)
+    // Of a node or a rule that is new to us nobody knows when it would have been seen.
+    if (onTrue !== undefined && before?.isCounted === true && before.view.uid === entry.view.uid)
+      for (const [rule, since] of entry.matches) if (!before.matches.has(rule)) onTrue(rule, since)
     this.#leave(name)
     this.#entries.set(name, entry)
     this.#count(entry, 1)

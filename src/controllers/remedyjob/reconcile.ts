@@ -1,5 +1,6 @@
 // The job controller: looks at one job at a time, decides on caches, and decides again on the server's word before anything happens.
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -18,6 +19,7 @@ import { BY_MACHINE, BY_NODE, BY_RULE, cachesOf } from './caches.ts'
 import type { JobTools } from './do-step.ts'
 import type { JobAction, JobPlan, StepResult } from './moves.ts'
 import { GATHER_MS, Observer } from './observe.ts'
+import { LAG_MS, OwnWrites } from './own-writes.ts'
 import { plan } from './plan.ts'
 import { type JobStatus, type JobStep, type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
 import { type Went, ownStatus, statusOf, withStatus } from './status.ts'
@@ -50,6 +52,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, log, metrics, events, config } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, context)
+  const own = new OwnWrites(clock)
   const { providers, outbound } = config
   const tools: JobTools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
 
@@ -62,6 +65,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
       if (ms === undefined) throw error
       return requeueAfter(ms)
     }
+    if (decided === 'Behind') return requeueAfter(LAG_MS)
     if (decided === undefined) return doneOrAfter(undefined)
     const readAt = clock.monotonic()
     // What is begun is gone on with at once, while what was read is as good as new.
@@ -82,9 +86,10 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     }
   }
 
-  async function decide(name: string, signal: AbortSignal): Promise<Decided | undefined> {
+  async function decide(name: string, signal: AbortSignal): Promise<Decided | 'Behind' | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
+    if (own.isBehind(seen.job)) return 'Behind'
     const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
     const fresh = await observer.observeFresh(name, signal)
@@ -99,6 +104,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   ): Promise<{ readonly went: Went; readonly failure?: unknown }> {
     let went: Went = {}
     for (const action of planned.actions) {
+      // The event of what we wrote ourselves wakes every job of the machine.
+      if (action.kind === 'ListJobs' && own.isBehind(action.machine)) continue
       if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
       const outcome = await parts.act(tools, action, seen, signal)
       line.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind })
@@ -106,6 +113,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
         const failure = troubleOf(action, outcome)
         return { went: { trouble: messageOf(failure) }, failure }
       }
+      if (action.kind === 'ListJobs') own.note(outcome.object as Machine)
       if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
     }
     return { went }
@@ -144,6 +152,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     const options = { fieldManager, force: true, subresource: 'status', signal }
     const written = await applyObject(client, remedyOperationJob, object, options)
     if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
+    own.note(written.object)
     for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)
     if (status.outcome !== undefined && job.status?.outcome === undefined)
       events.record(job, {
