@@ -19,6 +19,8 @@ const LIMIT = 100
 const SETTLE_MS = 1_000
 /** One, five, ten and fifty machines come before the first full batch. */
 const FIRST_STEPS = [1, 5, 10, 50]
+/** A write that was decided on an older copy. */
+const CONFLICT = 'KN2409'
 /** Of the agents. All that is measured shares two cores with what it is measured by: half of what agents do at rest. */
 const LEASE = '20s'
 const REST_WITHIN_MS = 900_000
@@ -78,6 +80,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const rest_s = secondsSince(rested)
     observer.forgetCounts()
     const cpuBefore = cpu()
+    const conflictsBefore = cluster.linesWith('controllers', CONFLICT)
     const start = performance.now()
     await cluster.client.patch(
       machineComponentSet,
@@ -117,6 +120,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       defender_rss_mb: defender.peakMb,
       restarts: controllers.restarts + defender.restarts,
       budget_violations: observer.violations,
+      conflicts_per_write: (cluster.linesWith('controllers', CONFLICT) - conflictsBefore) / own,
       most_at_work: observer.mostBusy,
       controllers_cpu_ms_per_machine: took('controllers'),
       defender_cpu_ms_per_machine: took('defender'),

@@ -96,6 +96,17 @@ export class ProcessCluster {
     await ended
   }
 
+  /** Lines of a role's log, of every process of it, that have the text. */
+  linesWith(role: string, text: string): number {
+    try {
+      return readFileSync(join(this.folder, `${role}.log`), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(text)).length
+    } catch {
+      return 0
+    }
+  }
+
   log(role: string): string {
     try {
       return readFileSync(join(this.folder, `${role}.log`), 'utf8').slice(-4_000)
