@@ -55,9 +55,14 @@ function conditionOf(wanted: WantedCondition, old: Condition | undefined, nowMs:
   }
 }
 
+/** Most messages are one tidy line already. */
+const ODD_SPACE = /^\s|[^\S ]|\s\s|\s$/
+
 /** Cut between characters, never inside one; white space is folded so that a message stays one line. */
 function shortened(message: string): string {
-  const line = message.replaceAll(/\s+/g, ' ').trim()
+  const line = ODD_SPACE.test(message) ? message.replaceAll(/\s+/g, ' ').trim() : message
+  // No text has more characters than it has units.
+  if (line.length <= MAX_CONDITION_MESSAGE) return line
   const letters = [...line]
   return letters.length <= MAX_CONDITION_MESSAGE ? line : `${letters.slice(0, MAX_CONDITION_MESSAGE - 1).join('')}…`
 }

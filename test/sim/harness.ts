@@ -33,6 +33,8 @@ export interface Simulation {
   readonly settleMs?: number
   /** Virtual time without a write that counts as rest. */
   readonly restMs?: number
+  /** A phase is over as soon as nothing was written for so long; the default is to wait for all of `settleMs` and `restMs`. */
+  readonly quietMs?: number
   /** What the end state is; the default is every object without what differs by nature (uids, versions, times). */
   readonly state?: (world: World) => unknown
   /** Kinds (`group/plural`) whose makings and deletions must equal the reference's; the default is the given kinds. */
@@ -55,6 +57,8 @@ export interface Run {
   /** Calls that write, by phase. */
   readonly writes: readonly (readonly Call[])[]
   readonly violations: readonly Violation[]
+  /** What happened, and how often. */
+  readonly happened: Readonly<Record<string, number>>
   readonly trace: readonly string[]
   readonly digest: string
 }
@@ -75,7 +79,7 @@ export interface Trial {
 /** One run; without a trial it has no faults and becomes a reference. */
 export async function simulate(simulation: Simulation, seed: number, trial?: Trial): Promise<Run> {
   const { kinds, phases, faultyMs = DEFAULT_FAULTY_MS } = simulation
-  const world = new World(seed, kinds)
+  const world = new World(seed, kinds, simulation.quietMs === undefined ? [] : simulation.heartbeats)
   const random = seededRandom(seed + 7_919)
   const violations: Violation[] = []
   const run = {
@@ -110,7 +114,7 @@ export async function simulate(simulation: Simulation, seed: number, trial?: Tri
     if (violations.length > 0) break
   }
   const trace = world.scheduler.trace()
-  return { seed, ...run, violations, trace, digest: world.scheduler.digest() }
+  return { seed, ...run, violations, happened: world.happened(), trace, digest: world.scheduler.digest() }
 }
 
 function drawn(simulation: Simulation, world: World, random: Random): readonly SimFault[] {
@@ -127,8 +131,10 @@ function brokenBy({ invariants = {} }: Simulation, commit: Commit, world: World,
 
 /** O5: settles within its time, and then rests. */
 async function restless(simulation: Simulation, world: World, phase: string): Promise<Violation[]> {
-  const { settleMs = DEFAULT_SETTLE_MS, restMs = DEFAULT_REST_MS, heartbeats = [] } = simulation
-  const settling = await world.scheduler.run({ forMs: settleMs, mostSteps: MOST_STEPS })
+  const { settleMs = DEFAULT_SETTLE_MS, restMs = DEFAULT_REST_MS, quietMs = Infinity, heartbeats = [] } = simulation
+  const until = () => world.quietMs >= quietMs
+  const settling = await world.scheduler.run({ forMs: settleMs, mostSteps: MOST_STEPS, until })
+  if (settling === 'Until') return []
   const from = world.writes.length
   const resting = settling === 'Steps' ? settling : await world.scheduler.run({ forMs: restMs, mostSteps: MOST_STEPS })
   if (resting === 'Steps')

@@ -193,6 +193,7 @@ function injectOne(world: World, fault: SimFault, random: Random, { ports, heals
         fault.atMs,
         fault.forMs,
         () => {
+          world.count('a process restarts into the past')
           world.freezeView(fault.actor, Math.max(1, world.fake.revision - fault.back))
           world.kill(fault.actor)
         },
@@ -227,6 +228,7 @@ function injectOne(world: World, fault: SimFault, random: Random, { ports, heals
         fault.forMs,
         () => {
           isCut = true
+          world.count('a process is cut off')
           world.fake.closeWatches(fault.actor, 'lost')
           world.fake.closeWatches(cacheActor(fault.actor), 'lost')
         },
@@ -257,6 +259,7 @@ function injectOne(world: World, fault: SimFault, random: Random, { ports, heals
 
 /** History is forgotten and the caches' watches break: only a list can tell what is. */
 function makeRelist(world: World, actor: string): void {
+  world.count('history is forgotten, and caches list again')
   // One more revision than any cache can have seen, or one that saw the last event would go on from there.
   world.fake.plant(namespaceType, {
     apiVersion: 'v1',

@@ -1,8 +1,8 @@
 // A small universe: one fake API server, a virtual clock, a seeded schedule, and actors that can be killed, paused, cut off and misled.
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { type Call, type FaultPort, type GatePoint, faultsOf, noFaults } from '#kube/fake/faults.ts'
-import type { FakeKind } from '#kube/fake/kinds.ts'
+import { type Call, type CallFault, type FaultPort, type GatePoint, faultsOf, noFaults } from '#kube/fake/faults.ts'
+import { type FakeKind, kindKey } from '#kube/fake/kinds.ts'
 import type { Commit } from '#kube/fake/revisions.ts'
 import { SeededScheduler } from '#test/support/scheduler.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
@@ -25,21 +25,43 @@ export class World {
   readonly commits: Commit[] = []
   /** Calls that write, whether or not they changed anything. */
   readonly writes: Call[] = []
+  /** How often what happened: a fault that was drawn but never met anything is none. */
+  readonly #happened = new Map<string, number>()
+  readonly #heartbeats: ReadonlySet<string>
+  /** When a call last wrote, or a person or the story did: heartbeats are neither. */
+  #lastWriteAt = 0
   readonly #running = new Map<string, Running>()
   readonly #horizons = new Map<string, number>()
   #faults: FaultPort = noFaults
 
-  constructor(seed: number, kinds: readonly FakeKind[]) {
+  /** `heartbeats`: kinds (`group/plural`) whose changes are neither noted nor scheduled one by one: thousands of them decide nothing. */
+  constructor(seed: number, kinds: readonly FakeKind[], heartbeats: readonly string[] = []) {
     this.seed = seed
+    this.#heartbeats = new Set(heartbeats)
     this.scheduler = new SeededScheduler(seed, this.clock)
     const { clock } = this
     this.fake = new FakeKube({ clock, random: seededRandom(seed + 1), kinds, faults: this.#port() })
     this.fake.onCommit((commit) => {
+      if (commit.type === 'MODIFIED' && this.#heartbeats.has(commit.kind)) return
+      this.#lastWriteAt = clock.monotonic()
       this.commits.push(commit)
       this.scheduler.note(
         `#${commit.revision} ${commit.type} ${commit.kind}/${commit.key} by ${commit.call?.actor ?? 'the user'}`,
       )
     })
+  }
+
+  /** For so long nothing has been written, nor has anybody tried to. */
+  get quietMs(): number {
+    return this.clock.monotonic() - this.#lastWriteAt
+  }
+
+  count(what: string, times = 1): void {
+    this.#happened.set(what, (this.#happened.get(what) ?? 0) + times)
+  }
+
+  happened(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#happened)
   }
 
   get actors(): readonly Actor[] {
@@ -70,6 +92,7 @@ export class World {
   /** SIGSTOP. Its requests under way stay where they are. */
   pause(name: string): void {
     this.scheduler.note(`pause ${name}`)
+    this.count('a process stands still')
     this.scheduler.hold(name)
     this.#find(name).handle.pause()
   }
@@ -111,22 +134,45 @@ export class World {
     return running
   }
 
+  #isHeartbeat(point: GatePoint): boolean {
+    return point.at === 'event' && point.event.type === 'MODIFIED' && this.#heartbeats.has(kindKey(point.watch.type))
+  }
+
   #port(): FaultPort {
+    const { clock } = this
     const own: FaultPort = {
-      gate: (point) => this.scheduler.turn(actorOf(gateActor(point)), gateLabel(point)),
+      gate: (point) =>
+        this.#isHeartbeat(point) ? undefined : this.scheduler.turn(actorOf(gateActor(point)), gateLabel(point)),
       horizon: (actor) => this.#horizons.get(actor),
       crashed: (call) => this.kill(actorOf(call.actor)),
       call: (call) => {
-        if (call.isWrite) this.writes.push(call)
+        if (!call.isWrite) return undefined
+        this.writes.push(call)
+        const horizon = this.#horizons.get(cacheActor(actorOf(call.actor)))
+        if (horizon !== undefined && horizon < this.fake.revision) this.count('a write that rests on a stale cache')
+        if (call.type === undefined || !this.#heartbeats.has(kindKey(call.type))) this.#lastWriteAt = clock.monotonic()
         return undefined
       },
     }
     const planned: FaultPort = {
-      call: (call) => this.#faults.call?.(call),
-      event: (watch, event) => this.#faults.event?.(watch, event),
+      call: (call) => {
+        const fault = this.#faults.call?.(call)
+        if (fault !== undefined) this.count(callFault(fault, call))
+        return fault
+      },
+      event: (watch, event) => {
+        const fault = this.#faults.event?.(watch, event)
+        if (fault !== undefined) this.count(`an event: ${fault.kind}`)
+        return fault
+      },
     }
     return faultsOf(own, planned)
   }
+}
+
+function callFault(fault: CallFault, { isWrite }: Call): string {
+  const what = fault.kind === 'refuse' ? `refuse ${fault.code}` : fault.kind
+  return `${isWrite ? 'a write' : 'a read'}: ${what}${fault.when === undefined ? '' : ` ${fault.when}`}`
 }
 
 const gateActor = (point: GatePoint): string => (point.at === 'event' ? point.watch.actor : point.call.actor)

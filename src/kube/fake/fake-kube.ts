@@ -90,6 +90,13 @@ export class FakeKube {
     remove(this.core, type, key, {}, undefined)
   }
 
+  /** Stores an object as it is, past all faults and rules, as a backup that is restored; only its revision is new. */
+  restore(type: ResourceType, object: KubeObject): KubeObject {
+    const { namespace, name = '' } = object.metadata
+    const isNew = this.core.find(type, namespace, name) === undefined
+    return this.core.commit(this.core.kind(type), isNew ? 'ADDED' : 'MODIFIED', object, undefined)
+  }
+
   onCommit(listener: CommitListener): () => void {
     return this.core.onCommit(listener)
   }

@@ -23,11 +23,12 @@ import { componentObjectName } from '#lib/names.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
 import { createInformers } from '#runtime/informers.ts'
-import { leaseType } from '#runtime/lease.ts'
+import { type Lease, leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/virtual-clock.ts'
 import type { Actor } from '../process.ts'
 import type { World } from '../world.ts'
+import { type Rested, restedCopy } from './rested.ts'
 
 export interface Scale {
   readonly machines: number
@@ -92,6 +93,8 @@ export class Agents {
   readonly liars = new Set<string>()
   readonly slow = new Set<string>()
   readonly silent = new Set<string>()
+  /** Reports that were not true. */
+  lies = 0
   fleet: Pick<HollowFleet, 'node' | 'add' | 'remove'> | undefined
 
   constructor(scale: Scale = FULL_SCALE) {
@@ -123,7 +126,11 @@ export const faultsOf = (agents: Agents): HollowFaults => ({
   fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
   stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
   // All is well with what was asked for, it says, and does nothing.
-  say: (m, truth) => (agents.liars.has(m) ? { ...truth, state: 'Healthy' } : truth),
+  say: (m, truth) => {
+    if (!agents.liars.has(m) || truth.state === 'Healthy') return truth
+    agents.lies++
+    return { ...truth, state: 'Healthy' }
+  },
 })
 
 export const agentsActor = (agents: Agents): Actor => ({
@@ -155,7 +162,7 @@ export const controllersActor = (
   { sets = {}, machine = machineModule }: ControllerParts = {},
 ): Actor => ({
   name: 'controllers',
-  start: ({ client, cacheClient, clock, random, log }) => {
+  start: ({ client, cacheClient, clock, random, log, signal }) => {
     const informers = createInformers({ client: cacheClient, clock, random, log, startSpreadMs: 1 })
     const provider = new MemoryProvider({ clock, name: 'hollow', hosts: agents.hosts })
     const context = {
@@ -173,8 +180,10 @@ export const controllersActor = (
       },
     }
     const running = [machine.setup(context), canaryModule.setup(context), setupSets(context, sets)]
-    for (const { controllers } of running) for (const c of controllers) c.start()
     informers.start()
+    // As a role does that begins to lead: its caches are warm by then.
+    const begin = () => running.forEach(({ controllers }) => controllers.forEach((c) => c.start()))
+    void informers.synced(signal).then(begin)
   },
 })
 
@@ -192,6 +201,7 @@ export const defenderActor = (): Actor => ({
 })
 
 export const nameOf = (i: number): string => `m-${String(i).padStart(3, '0')}`
+const classOf = (i: number): string => `c-${i % 3}`
 export const zoneOf = (i: number): string => `z-${i % 4}`
 
 export const definition = (version: string) => ({
@@ -246,6 +256,7 @@ export function plantFleet(
   world: World,
   agents: Agents,
   { declared = '1.0.0', outdated = 0, members = agents.scale.machines }: Start = {},
+  rested?: Rested,
 ): void {
   const { fake, clock } = world
   for (const version of [...GOOD, BAD]) fake.plant(machineComponent, definition(version))
@@ -262,7 +273,7 @@ export function plantFleet(
     },
   })
   for (let i = 0; i < agents.scale.machines; i++)
-    plantMachine(world, agents, i, i < outdated ? '1.0.0' : declared, i < members ? POOL : OTHERS)
+    plantMachine(world, agents, { i, version: i < outdated ? '1.0.0' : declared, isMember: i < members }, rested)
   fake.plant(machineComponentSet, {
     apiVersion: API_GROUP_VERSION,
     kind: 'MachineComponentSet',
@@ -277,50 +288,37 @@ export function plantFleet(
 }
 
 function renew({ fake, clock }: World, { silent }: Agents, name: string): void {
-  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
-  if (!silent.has(name) && fake.peek(leaseType, key) !== undefined)
-    fake.poke(leaseType, key, { spec: { renewTime: microTimestamp(clock.now()) } })
+  const lease: Lease | undefined = fake.peek(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) })
+  if (!silent.has(name) && lease !== undefined)
+    fake.restore(leaseType, { ...lease, spec: { ...lease.spec, renewTime: microTimestamp(clock.now()) } })
 }
 
-export function plantMachine(world: World, agents: Agents, i: number, version: string, labels: object = POOL): void {
+export interface Seat {
+  readonly i: number
+  readonly version: string
+  readonly isMember: boolean
+}
+
+/** As it was left by all who have to do with it; without a pattern of that, as somebody wrote it down. */
+export function plantMachine(world: World, agents: Agents, seat: Seat, rested: Rested = new Map()): void {
   const { fake, clock } = world
-  const name = nameOf(i)
+  const name = nameOf(seat.i)
   const at = clock.now() - LONG_AGO_MS
-  fake.plant(nodeType, {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name },
-    status: { conditions: [condition('Ready', 'True', 'Up', '', at)] },
-  })
   fake.plant(leaseType, {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) },
     spec: { holderIdentity: name, renewTime: microTimestamp(clock.now()) },
   })
-  const made = fake.plant(machineType, {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Machine',
-    metadata: { name, labels, finalizers: [FINALIZERS.machine] },
-    spec: {
-      channel: 'Agent',
-      provider: { name: 'hollow' },
-      providerID: `hollow://${name}`,
-      zone: zoneOf(i),
-      class: `c-${i % 3}`,
-      components: [{ name: 'beacon', version, attempt: 1, ...(labels === POOL && { setRef: SET }) }],
-    },
-  })
-  const uid = made.metadata.uid ?? ''
-  const nodeUid = fake.peek(nodeType, { name })?.metadata.uid ?? ''
-  const status: NonNullable<Machine['status']> = {
-    phase: 'Ready',
-    observedGeneration: 1,
-    nodeRef: { name, uid: nodeUid },
-    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed', at)],
-    components: [{ name: 'beacon', version, desired: version, state: 'Healthy', since: timestamp(at), attempt: 1 }],
-  } as never
-  fake.poke(machineType, { name }, { status }, 'status')
+  const copy = restedCopy(rested, { ...seat, name, zone: zoneOf(seat.i), class: classOf(seat.i), at }, () =>
+    fake.core.uid(),
+  )
+  if (copy === undefined) writeDown(world, seat, at)
+  else {
+    fake.restore(nodeType, copy.node)
+    fake.restore(machineType, copy.machine)
+  }
+  const uid = fake.peek(machineType, { name })?.metadata.uid ?? ''
   const providerID = `hollow://${name}`
   const host = {
     providerID,
@@ -332,6 +330,44 @@ export function plantMachine(world: World, agents: Agents, i: number, version: s
   }
   agents.hosts.set(providerID, { ...host, boots: 1, request: {} } as never)
   agents.fleet?.add(name, 'boot')
+}
+
+function writeDown({ fake }: World, { i, version, isMember }: Seat, at: number): void {
+  const name = nameOf(i)
+  const { metadata } = fake.plant(nodeType, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: { conditions: [condition('Ready', 'True', 'Up', '', at)] },
+  })
+  fake.plant(machineType, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Machine',
+    metadata: { name, labels: isMember ? POOL : OTHERS, finalizers: [FINALIZERS.machine] },
+    spec: {
+      channel: 'Agent',
+      provider: { name: 'hollow' },
+      providerID: `hollow://${name}`,
+      zone: zoneOf(i),
+      class: classOf(i),
+      components: [{ name: 'beacon', version, attempt: 1, ...(isMember && { setRef: SET }) }],
+    },
+  })
+  const status: NonNullable<Machine['status']> = {
+    phase: 'Ready',
+    observedGeneration: 1,
+    nodeRef: { name, uid: metadata.uid ?? '' },
+    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed', at)],
+    components: [{ name: 'beacon', version, desired: version, state: 'Healthy', since: timestamp(at), attempt: 1 }],
+  } as never
+  fake.poke(machineType, { name }, { status }, 'status')
+}
+
+/** Which machines are of the set. */
+export const select = ({ fake }: Stage, pools: readonly string[]): void => {
+  const [key = ''] = Object.keys(POOL)
+  const selector = { matchLabels: null, matchExpressions: [{ key, operator: 'In', values: pools }] }
+  fake.poke(machineComponentSet, { name: SET }, { spec: { selector } })
 }
 
 export const declare = (world: Stage, version: string): void =>

@@ -165,7 +165,7 @@ function waitsSilently({ kind, object, type }: Commit): string | undefined {
 
 /** A result that frees a slot while its machine is between two versions would hide it from every budget. */
 function freedEarly({ kind, object, previous, call }: Commit, { fake }: World): string | undefined {
-  if (kind !== PERMIT || call?.actor !== 'controllers') return undefined
+  if (kind !== PERMIT || !CONTROLLERS.has(call?.actor ?? '')) return undefined
   const [before, { spec, metadata }] = [previous as OperationPermit | undefined, object as OperationPermit]
   for (const { uid, name } of spec.targets) {
     if (spec.results?.[uid] === undefined || before?.spec.results?.[uid] !== undefined) continue
@@ -175,6 +175,9 @@ function freedEarly({ kind, object, previous, call }: Commit, { fake }: World): 
   }
   return undefined
 }
+
+/** They, and a second of them that believes to lead too. */
+const CONTROLLERS: ReadonlySet<string> = new Set(['controllers', 'twin'])
 
 const WATCHED: ReadonlySet<string> = new Set([MACHINE, PERMIT, SETS])
 /** Who plants things by hand stands for sync and for people. */

@@ -1,7 +1,10 @@
-// Planted bugs of the rollout: each leaves out one precaution, and a story must show it within so many seeds. Stale reads are planted in
-// the set controller's own simulation, where thousands of schedules cost no more than ten do here.
+// Planted bugs of the rollout: each leaves out one precaution, and a story must show it within so many seeds.
+import { act } from '#controllers/componentset/act.ts'
 import { rolloutRules } from '#controllers/componentset/rules.ts'
 import { budgetOf } from '#controllers/componentset/share.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { reportResults, requestPermit } from '#nodeops/permits.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { ControllerParts } from './fleet.ts'
 
@@ -13,6 +16,8 @@ export interface RolloutMutant {
   readonly within: number
   readonly parts: ControllerParts
 }
+
+const tools = ({ client }: { readonly client: KubeClient }) => ({ client, fieldManager: FIELD_MANAGERS.componentSet })
 
 export const mutants: readonly RolloutMutant[] = [
   {
@@ -63,6 +68,34 @@ export const mutants: readonly RolloutMutant[] = [
           nextPhase: (phase, event, facts) =>
             rolloutRules.nextPhase(phase, event, { ...facts, noMachineSwitching: true, machinesReported: true }),
         },
+      },
+    },
+  },
+  {
+    name: 'a stale read: permits are asked for without looking at the set again',
+    story: 'pause and resume',
+    faults: ['Stale', 'TimeTravel'],
+    within: 40,
+    parts: {
+      sets: {
+        act: (t, action, seen, context) =>
+          action.kind === 'Ask'
+            ? requestPermit(tools(t), action.permit, action.request)
+            : act(t, action, seen, context),
+      },
+    },
+  },
+  {
+    name: 'a stale read: slots are freed without looking at the machines again',
+    story: 'selector that moves',
+    faults: ['Stale', 'TimeTravel'],
+    within: 40,
+    parts: {
+      sets: {
+        act: (t, action, seen, context) =>
+          action.kind === 'Report'
+            ? reportResults(tools(t), action.permit, Object.fromEntries(action.results.map((r) => [r.uid, r.result])))
+            : act(t, action, seen, context),
       },
     },
   },

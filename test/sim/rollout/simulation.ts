@@ -6,6 +6,7 @@ import { seededRandom } from '#lib/random.ts'
 import { type Invariant, type Run, type Simulation, describeRun, referenceRun, simulate } from '../harness.ts'
 import { type FaultKind, type SimFault, drawFaults } from '../sim-faults.ts'
 import type { World } from '../world.ts'
+import { Chronicle } from './chronicle.ts'
 import {
   Agents,
   type ControllerParts,
@@ -18,6 +19,8 @@ import {
   plantFleet,
   plantMachine,
 } from './fleet.ts'
+import { restedMachines } from './bring-to-rest.ts'
+import type { Rested } from './rested.ts'
 import { Watcher, ledgerOf, openPermits, setOf } from './invariants.ts'
 import { type Story, stories } from './stories.ts'
 import { Teller } from './teller.ts'
@@ -26,6 +29,8 @@ const FAULTY_MS = 20_000
 /** Longer than anything that a story heals by itself, and than what follows from it. */
 const SETTLE_MS = 300_000
 const REST_MS = 45_000
+/** Longer than any wait of a controller or a story: silence takes 40 s, being Lost 60 s, a breaker 30 s. */
+const QUIET_MS = 75_000
 
 /** Machines, by what they were told and what they run: whoever of them it was that came first. */
 export const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
@@ -76,14 +81,22 @@ function tally(lines: readonly string[]): Readonly<Record<string, number>> {
   return counts
 }
 
-export const rolloutSimulation = (story: Story, parts: ControllerParts = {}, scale: Scale = FULL_SCALE): Simulation => {
+/** `rested`: where machines begin at rest; without it they are brought there in each run. */
+export const rolloutSimulation = (
+  story: Story,
+  parts: ControllerParts = {},
+  scale: Scale = FULL_SCALE,
+  rested?: Rested,
+): Simulation => {
   let agents = new Agents(scale)
   let watcher = new Watcher(scale.limit)
+  let chronicle = new Chronicle(agents)
   return {
     kinds,
     actors: () => {
       agents = new Agents(scale)
       watcher = new Watcher(scale.limit)
+      chronicle = new Chronicle(agents)
       return [agentsActor(agents), controllersActor(agents, parts), defenderActor()]
     },
     phases: story
@@ -92,19 +105,26 @@ export const rolloutSimulation = (story: Story, parts: ControllerParts = {}, sca
         ...phase,
         act: (world) =>
           act(world, {
-            plantFleet: (a, start) => plantFleet(world, a, start),
-            plantMachine: (a, i, version) => plantMachine(world, a, i, version),
+            plantFleet: (a, start) => plantFleet(world, a, start, rested),
+            plantMachine: (a, i, version) => plantMachine(world, a, { i, version, isMember: true }, rested),
           }),
       })),
-    invariants: Object.fromEntries(
-      Object.keys(watcher.all).map((name) => [name, (commit, world) => watcher.all[name]?.(commit, world)]),
-    ),
+    invariants: {
+      ...Object.fromEntries(
+        Object.keys(watcher.all).map((name): [string, Invariant] => [
+          name,
+          (c, world) => watcher.all[name]?.(c, world),
+        ]),
+      ),
+      chronicle: (commit, world) => chronicle.hear(commit, world),
+    },
     state,
     counted: ['apps/controllerrevisions'],
     heartbeats: ['coordination.k8s.io/leases'],
     faultyMs: FAULTY_MS,
     settleMs: SETTLE_MS,
     restMs: REST_MS,
+    quietMs: QUIET_MS,
   }
 }
 
@@ -139,8 +159,8 @@ export function faultsFor(seed: number, phases: readonly string[], kinds_: reado
 
 /** Runs are long: each story's reference is made once. */
 const references = new Map<string, Promise<Run>>()
-const referenceOf = (story: Story): Promise<Run> => {
-  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story))
+const referenceOf = (story: Story, rested: Rested): Promise<Run> => {
+  const known = references.get(story.name) ?? referenceRun(rolloutSimulation(story, {}, FULL_SCALE, rested))
   references.set(story.name, known)
   return known
 }
@@ -151,9 +171,13 @@ export async function runSeed(
   seed: number,
   { story = storyOf(seed), parts = {}, faults = ROLLOUT_FAULTS }: RunOptions = {},
 ): Promise<Run> {
-  const simulation = rolloutSimulation(story, parts)
+  const rested = await restedMachines()
+  const simulation = rolloutSimulation(story, parts, FULL_SCALE, rested)
   const phases = simulation.phases.map((p) => p.name)
-  return simulate(simulation, seed, { reference: await referenceOf(story), faults: faultsFor(seed, phases, faults) })
+  return simulate(simulation, seed, {
+    reference: await referenceOf(story, rested),
+    faults: faultsFor(seed, phases, faults),
+  })
 }
 
 export interface RunOptions {
@@ -165,7 +189,7 @@ export interface RunOptions {
 /** The run without faults, in words. */
 export async function told(story: Story): Promise<readonly string[]> {
   const teller = new Teller()
-  const simulation = rolloutSimulation(story)
+  const simulation = rolloutSimulation(story, {}, FULL_SCALE, await restedMachines())
   const phases = simulation.phases.map((phase) => ({
     ...phase,
     act: (world: World) => {

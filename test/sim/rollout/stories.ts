@@ -1,11 +1,13 @@
 // What people do and what befalls machines while versions roll, as phases; all that is left to chance comes from the seed of the run.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import {
   type Agents,
   BAD,
   POOL,
+  SET,
   type Stage,
   type Start,
   canary,
@@ -13,6 +15,7 @@ import {
   hold,
   nameOf,
   nodeReady,
+  select,
   unhold,
   zoneOf,
 } from './fleet.ts'
@@ -153,6 +156,23 @@ const partition: Story = {
   ],
 }
 
+const LADDER_STEPS = 4
+const LOOK_MS = 100
+
+/** As soon as a slice of the step is at work; where nobody can see that, at the latest then. */
+function atStep(stage: Stage, step: number, latestMs: number, act: () => void): void {
+  const until = stage.clock.now() + latestMs
+  const look = () => {
+    const set = stage.fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
+    const isThere = set?.status?.waves?.some((w) => w.step === step && AT_WORK.has(w.phase)) === true
+    if (isThere || stage.clock.now() >= until) act()
+    else stage.clock.after(LOOK_MS, look)
+  }
+  look()
+}
+
+const AT_WORK: ReadonlySet<string> = new Set(['AwaitingPermit', 'Switching', 'Soaking'])
+
 const pause: Story = {
   name: 'pause and resume',
   phases: (agents) => [
@@ -161,11 +181,38 @@ const pause: Story = {
       act: (w, g) => {
         g.plantFleet(agents(), { declared: '1.1.0', outdated: agents().scale.some })
         const random = diceOf(w, 6)
-        for (const [n, at] of [random.below(SOON_MS), 40_000 + random.below(SOON_MS)].entries()) {
-          w.clock.after(at, () => hold(w, `pause-${n}`, 'Pause', 600_000))
-          w.clock.after(at + 20_000, () => unhold(w, `pause-${n}`))
+        const pauseFor = (n: number, ms: number) => {
+          hold(w, `pause-${n}`, 'Pause', 600_000)
+          w.clock.after(ms, () => unhold(w, `pause-${n}`))
         }
+        // A moment after the step began, so that it is met in each of its phases.
+        const afterMs = random.below(2_000)
+        atStep(w, random.below(LADDER_STEPS), SOON_MS, () => void w.clock.after(afterMs, () => pauseFor(0, 20_000)))
+        w.clock.after(40_000 + random.below(SOON_MS), () => pauseFor(1, 20_000))
         trouble(w, agents(), 6)
+      },
+    },
+  ],
+}
+
+/** Some of all machines are nobody's at first. */
+const STRANGERS = 10
+
+const selector: Story = {
+  name: 'selector that moves',
+  phases: (agents) => [
+    {
+      name: 'bump, select none, all, and more',
+      counts: 'AtMost',
+      act: (w, g) => {
+        const { machines, some: outdated } = agents().scale
+        const own = machines > STRANGERS ? machines - STRANGERS : machines
+        g.plantFleet(agents(), { declared: '1.1.0', outdated, members: own })
+        const at = 1_000 + diceOf(w, 9).below(SOON_MS)
+        w.clock.after(at, () => select(w, ['nobodys']))
+        w.clock.after(at + 15_000, () => select(w, ['workers']))
+        w.clock.after(at + 20_000, () => select(w, ['workers', 'others']))
+        trouble(w, agents(), 9)
       },
     },
   ],
@@ -259,6 +306,7 @@ export const stories: readonly Story[] = [
   partition,
   pause,
   members,
+  selector,
   liars,
   broken,
   canaryAborted,
