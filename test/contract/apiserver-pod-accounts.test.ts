@@ -1,6 +1,8 @@
 // The service accounts of pods on the embedded server: who a pod is when it says nothing, what it gets for it, and how long the
 // tokens that it is given are good.
+import { sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newCredentials } from '#apiserver/auth/credentials.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests } from '#test/support/api-requests.ts'
@@ -8,8 +10,11 @@ import { fresh } from '#test/support/kubectl.ts'
 
 let server: RunningServer
 let api: Requests
+let tokenKey = ''
 beforeAll(async () => {
-  server = await startEmbedded({ loops: ['accounts'] })
+  const credentials = newCredentials(Date.now(), ['127.0.0.1'])
+  ;({ tokenKey } = credentials)
+  server = await startEmbedded({ loops: ['accounts'], credentials })
   api = new Requests(server)
 })
 afterAll(async () => {
@@ -224,5 +229,50 @@ describe('the token of a pod', () => {
     const { exp, iat, 'kubernetes.io': ours } = claims(tokenOf(body))
     expect([exp - iat, ours.warnafter]).toEqual([3607, undefined])
     expect((await review(tokenOf(body))).authenticated).toBeUndefined()
+  })
+})
+
+describe('a token that a controller manager keeps in a Secret', () => {
+  const part = (v: unknown) => Buffer.from(JSON.stringify(v)).toString('base64url')
+  function signed(claims: object): string {
+    const text = `${part({ alg: 'ES256' })}.${part(claims)}`
+    const signature = sign('sha256', Buffer.from(text), { key: tokenKey, dsaEncoding: 'ieee-p1363' })
+    return `${text}.${signature.toString('base64url')}`
+  }
+  async function kept(path: string, uid?: string): Promise<string> {
+    const account = await api.made(`${path}/serviceaccounts`, { metadata: { name: fresh('keeper') } })
+    const namespace = path.split('/').at(-1) ?? ''
+    const at = 'kubernetes.io/serviceaccount'
+    const token = signed({
+      iss: 'kubernetes/serviceaccount',
+      [`${at}/namespace`]: namespace,
+      [`${at}/secret.name`]: 'kept',
+      [`${at}/service-account.name`]: account.metadata.name,
+      [`${at}/service-account.uid`]: uid ?? account.metadata.uid,
+      sub: `system:serviceaccount:${namespace}:${account.metadata.name}`,
+    })
+    const annotations = { [`${at.replace('serviceaccount', 'service-account')}.name`]: account.metadata.name }
+    const type = 'kubernetes.io/service-account-token'
+    await api.made(`${path}/secrets`, { metadata: { name: 'kept', annotations }, type, stringData: { token } })
+    return token
+  }
+
+  test('is good as long as the Secret holds it', async () => {
+    const path = await space()
+    const token = await kept(path)
+    // known, and without rights
+    expect((await api.get(`${path}/pods`, { token })).code).toBe(403)
+    await api.patch('merge', `${path}/secrets/kept`, { stringData: { token: 'another' } })
+    expect((await api.get(`${path}/pods`, { token })).code).toBe(401)
+  })
+
+  test('is nobody’s once its account was made anew, or under the key of somebody else', async () => {
+    const path = await space()
+    const token = await kept(path, 'another')
+    const forged = `${token.slice(0, -6)}AAAAAA`
+    expect([
+      (await api.get(`${path}/pods`, { token })).code,
+      (await api.get(`${path}/pods`, { token: forged })).code,
+    ]).toEqual([401, 401])
   })
 })

@@ -99,6 +99,27 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
       expect([reply.code, reply.body.message ?? '']).toEqual([code, expect.stringContaining(message)])
     })
 
+    test.concurrent.each<[string, string]>([
+      ['a=b=c', "found '=', expected: ',' or 'end of string'"],
+      ['(', "found '(', expected: !, identifier, or 'end of string'"],
+      [',a', "found ',', expected: !, identifier, or 'end of string'"],
+      ['a,', "found '', expected: identifier after ','"],
+      ['a=b,,c', "found ',', expected: identifier after ','"],
+      ['!', "unable to parse requirement: found '', expected: identifier"],
+      ['a in b', "unable to parse requirement: found 'b' expected: '('"],
+      ['a in (b', "unable to parse requirement: found '', expected: ',' or ')'"],
+      ['a b', "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
+      [
+        'a>x',
+        `unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`,
+      ],
+      ['-a=b', 'unable to parse requirement: <nil>: Invalid value: "-a": name part must consist of '],
+      ['a=-b', 'unable to parse requirement: values[0][a]: Invalid value: "-b": a valid label must be '],
+    ])('the label selector %s is told what is wrong with it', async (selector, message) => {
+      const { code, body } = await api.get(`${maps}?labelSelector=${encodeURIComponent(selector)}`)
+      expect([code, String(body.message).slice(0, message.length)]).toEqual([400, message])
+    })
+
     test.concurrent('thousands of requirements are as many comparisons and no more', async () => {
       const values = Array.from({ length: 8_000 }, (_, i) => `v${i}`)
       const one = await api.get(`${maps}?labelSelector=${encodeURIComponent(`x in (${values.join(',')},y)`)}`)
@@ -376,6 +397,80 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
     ])('%s', async (_, options, code) => {
       const at = await made()
       expect((await api.delete(at, options)).code).toBe(code)
+    })
+  })
+
+  describe('a definition with a default', () => {
+    const rules = (...list: readonly object[]) => ({ 'x-kubernetes-validations': list })
+    const big = (more: object = {}) => rules({ rule: 'self > 2', ...more })
+    test.concurrent.each<[string, object, string | undefined]>([
+      ['that keeps its rule', { type: 'integer', default: 5, ...big() }, undefined],
+      [
+        'that breaks its rule',
+        { type: 'integer', default: 1, ...big({ message: 'big' }) },
+        '.default: Invalid value: 1: big',
+      ],
+      [
+        'that breaks it for a reason',
+        {
+          type: 'integer',
+          default: 1,
+          ...big({ messageExpression: "'no %d'.format([self])", reason: 'FieldValueForbidden' }),
+        },
+        '.default: Forbidden: no 1',
+      ],
+      [
+        'whose rule reads what only its own defaults would fill in',
+        {
+          type: 'object',
+          default: {},
+          properties: { r: { type: 'integer', default: 3 } },
+          ...rules({ rule: 'self.r > 1' }),
+        },
+        '.default: Invalid value: "object": no such key: r evaluating rule: self.r > 1',
+      ],
+      [
+        'with a part that breaks a rule',
+        { type: 'object', default: { n: 1 }, properties: { n: { type: 'integer', ...big() } } },
+        '.default.n: Invalid value: 1: failed rule: self > 2',
+      ],
+      [
+        'with an item that breaks a rule',
+        { type: 'array', maxItems: 5, default: [9, 1], items: { type: 'integer', ...big() } },
+        '.default[1]: Invalid value: 1: failed rule: self > 2',
+      ],
+      [
+        'whose rule is about changes',
+        { type: 'string', default: 'x', ...rules({ rule: 'self == oldSelf' }) },
+        undefined,
+      ],
+      [
+        'of null',
+        {
+          type: 'object',
+          nullable: true,
+          default: null,
+          properties: { r: { type: 'integer' } },
+          ...rules({ rule: 'self.r > 1' }),
+        },
+        undefined,
+      ],
+    ])('%s', async (_, schema, problem) => {
+      const group = `${fresh('defaults')}.example.org`
+      const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object', properties: { at: schema } } } }
+      const { code, body } = await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All', {
+        metadata: { name: `things.${group}` },
+        spec: {
+          group,
+          scope: 'Cluster',
+          names: { plural: 'things', singular: 'thing', kind: 'Thing' },
+          versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+        },
+      })
+      const at = 'spec.validation.openAPIV3Schema.properties[spec].properties[at]'
+      expect([code, (body.message ?? '').replace(/^.* is invalid: /, '')]).toEqual(
+        problem === undefined ? [201, ''] : [422, `${at}${problem}`],
+      )
     })
   })
 

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import type { Store } from '../storage/store.ts'
 import { unauthorized } from '../status/refusal.ts'
 import { withAuthenticated } from './authorizer.ts'
-import type { TokenClaims, TokenSigner } from './tokens.ts'
+import type { LegacyClaims, TokenClaims, TokenSigner } from './tokens.ts'
 import { anonymous, AUTHENTICATED, serviceAccountGroups, type RequestUser } from './user.ts'
 
 export interface Authentication {
@@ -68,8 +68,29 @@ export function serviceAccountTokens(signer: TokenSigner, store: Store, now: () 
   return (token) => {
     if (!token.startsWith('eyJ')) return undefined
     const claims = signer.read(token, now())
-    if (claims === undefined || !claims.aud.some((a) => signer.defaultAudiences.includes(a))) return undefined
-    return accountOf(claims, store, now())
+    if (claims !== undefined)
+      return claims.aud.some((a) => signer.defaultAudiences.includes(a)) ? accountOf(claims, store, now()) : undefined
+    const legacy = signer.readLegacy(token)
+    return legacy === undefined ? undefined : legacyAccountOf(legacy, token, store)
+  }
+}
+
+/** The account, and the Secret with this very token in it, must be there. */
+export function legacyAccountOf(
+  { namespace, secret, account }: LegacyClaims,
+  token: string,
+  store: Store,
+): RequestUser | undefined {
+  const found = store.get({ resource: '/serviceaccounts', namespace, name: account.name })?.value
+  const kept = store.get({ resource: '/secrets', namespace, name: secret })?.value
+  const data = (kept?.['data'] ?? {}) as { readonly token?: string }
+  if (found === undefined || found.metadata.uid !== account.uid) return undefined
+  if (kept?.metadata.deletionTimestamp !== undefined) return undefined
+  if (Buffer.from(data.token ?? '', 'base64').toString('utf8') !== token) return undefined
+  return {
+    name: `system:serviceaccount:${namespace}:${account.name}`,
+    uid: account.uid,
+    groups: [...serviceAccountGroups(namespace), AUTHENTICATED],
   }
 }
 

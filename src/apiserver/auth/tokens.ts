@@ -2,6 +2,8 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 
 export const ISSUER = 'https://kubernetes.default.svc.cluster.local'
+const LEGACY_ISSUER = 'kubernetes/serviceaccount'
+const LEGACY_CLAIMS = 'kubernetes.io/serviceaccount'
 const DEFAULT_AUDIENCE = ISSUER
 
 export interface BoundObject {
@@ -27,6 +29,13 @@ export interface TokenClaims {
     readonly node?: { readonly name: string; readonly uid?: string }
     readonly warnafter?: number
   }
+}
+
+export interface LegacyClaims {
+  readonly namespace: string
+  /** Where the token is kept; it is good as long as it is there. */
+  readonly secret: string
+  readonly account: { readonly name: string; readonly uid: string }
 }
 
 export interface NewToken {
@@ -89,16 +98,36 @@ export class TokenSigner {
     return { token: `${signed}.${signature.toString('base64url')}`, issued: iat * 1_000 }
   }
 
+  /** What a token of before tokens had an end says, which a controller manager signs with our key and keeps in a Secret. */
+  readLegacy(token: string): LegacyClaims | undefined {
+    const claims = this.#signed(token) as Partial<Record<string, unknown>> | undefined
+    if (claims?.['iss'] !== LEGACY_ISSUER) return undefined
+    const said = (what: string): string => {
+      const value = claims[`${LEGACY_CLAIMS}/${what}`]
+      return typeof value === 'string' ? value : ''
+    }
+    return {
+      namespace: said('namespace'),
+      secret: said('secret.name'),
+      account: { name: said('service-account.name'), uid: said('service-account.uid') },
+    }
+  }
+
   /** The claims of a token that we signed and that has not run out; whether its account still lives is not asked here. */
   read(token: string, now: number): TokenClaims | undefined {
+    const claims = this.#signed(token) as TokenClaims | undefined
+    if (claims === undefined) return undefined
+    const seconds = now / 1_000
+    return claims.iss === ISSUER && claims.exp > seconds && claims.nbf <= seconds + 1 ? claims : undefined
+  }
+
+  #signed(token: string): unknown {
     const [head, body, signature, ...rest] = token.split('.')
     if (head === undefined || body === undefined || signature === undefined || rest.length > 0) return undefined
     const key = { key: this.#public, dsaEncoding: 'ieee-p1363' } as const
     try {
       if (!verify('sha256', Buffer.from(`${head}.${body}`), key, Buffer.from(signature, 'base64url'))) return undefined
-      const claims = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as TokenClaims
-      const seconds = now / 1_000
-      return claims.iss === ISSUER && claims.exp > seconds && claims.nbf <= seconds + 1 ? claims : undefined
+      return JSON.parse(Buffer.from(body, 'base64url').toString('utf8'))
     } catch (e) {
       // a text that is no token is nobody's
       if (e instanceof Error) return undefined

@@ -5,6 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
 import { conversionProblems } from './conversion-config.ts'
+import { defaultRuleProblems } from './default-rules.ts'
 import { label1035Problems, subdomainProblems } from '../meta/names.ts'
 import {
   fields,
@@ -178,7 +179,10 @@ function schemaProblems(version: Fields, path: string, i: number): readonly Fiel
   if (schema === undefined) return [required(`spec.versions[${i}].schema.openAPIV3Schema`)]
   const statusSubresource = fields(version['subresources'])['status'] !== undefined
   const structural = structuralProblems(schema, path, { statusSubresource })
-  return structural.length > 0 ? structural : compileSchemaRules(schema, { path }).problems
+  if (structural.length > 0) return structural
+  const { tree, problems } = compileSchemaRules(schema, { path })
+  const defaults = defaultRuleProblems(schema, tree, path)
+  return defaults.length > 0 ? defaults : problems
 }
 
 const SIMPLE_PATH = /^(\.[a-zA-Z_][\w-]*(\[[^\]]*\])?|\.\w[\w-]*)+$/

@@ -2,7 +2,7 @@
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { accountOf, bootstrapTokens } from '../auth/authenticate.ts'
+import { accountOf, bootstrapTokens, legacyAccountOf } from '../auth/authenticate.ts'
 import type { Attributes, PolicyRule } from '../auth/authorizer.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
@@ -151,8 +151,10 @@ async function token(call: Call): Promise<Answer> {
   const claims = signer.read(text, clock.now())
   const audiences = claims === undefined ? [] : claims.aud.filter((a) => accepted.includes(a))
   const user = claims === undefined || audiences.length === 0 ? undefined : accountOf(claims, store, clock.now())
-  // the token of a machine that joins is for nobody but this server
-  const joining = signer.isForUs(accepted) ? bootstrapTokens(store, () => clock.now())(text) : undefined
+  // the token of a machine that joins, or one without an audience, is for nobody but this server
+  const legacy = signer.readLegacy(text)
+  const kept = legacy === undefined ? undefined : legacyAccountOf(legacy, text, store)
+  const joining = signer.isForUs(accepted) ? (kept ?? bootstrapTokens(store, () => clock.now())(text)) : undefined
   if (joining !== undefined)
     return answer(call, review, { authenticated: true, user: shownUser(joining), audiences: accepted })
   if (user === undefined) return answer(call, review, { user: {}, error: 'invalid bearer token' })

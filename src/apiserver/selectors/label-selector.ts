@@ -60,6 +60,9 @@ function tokens(text: string): readonly string[] {
 const SPECIAL = new Set(['=', '==', '!=', '!', '<', '>', '(', ')', ','])
 const isWord = (t: string | undefined): t is string => t !== undefined && !SPECIAL.has(t)
 
+/** Wrong between requirements, not in one. */
+class Unplaced extends SyntaxError {}
+
 class SelectorParser {
   readonly #tokens: readonly string[]
   #at = 0
@@ -71,15 +74,17 @@ class SelectorParser {
   all(): readonly Requirement[] {
     const out: Requirement[] = []
     if (this.#tokens.length === 0) return out
+    const [first] = this.#tokens
+    if (!isWord(first) && first !== '!')
+      throw new Unplaced(`found '${first}', expected: !, identifier, or 'end of string'`)
     for (;;) {
       out.push(this.#requirement())
       const next = this.#tokens[this.#at]
       if (next === undefined) return out
-      if (next !== ',') throw new SyntaxError(`found '${next}', expected: ',' or 'end of string'`)
+      if (next !== ',') throw new Unplaced(`found '${next}', expected: ',' or 'end of string'`)
       this.#at++
       const after = this.#tokens[this.#at]
-      if (!isWord(after) && after !== '!')
-        throw new SyntaxError(`found '${after ?? ''}', expected: identifier after ','`)
+      if (!isWord(after) && after !== '!') throw new Unplaced(`found '${after ?? ''}', expected: identifier after ','`)
     }
   }
 
@@ -88,7 +93,7 @@ class SelectorParser {
     if (not) this.#at++
     const key = this.#tokens[this.#at++]
     if (!isWord(key)) throw new SyntaxError(`found '${key ?? ''}', expected: identifier`)
-    checked(qualifiedNameProblems(key, 'a valid label key'), 'key', key)
+    checked(qualifiedNameProblems(key, 'a valid label key'), '<nil>', key)
     const operator = this.#tokens[this.#at]
     if (not || operator === undefined || operator === ',') return { key, operator: not ? '!' : 'exists', values: [] }
     this.#at++
@@ -120,12 +125,12 @@ class SelectorParser {
 
   #integer(key: string): string {
     const value = this.#value(key)
-    if (!/^-?\d+$/.test(value)) throw new SyntaxError("for 'Gt', 'Lt' operators, the value must be an integer")
+    if (!/^-?\d+$/.test(value)) checked(["for 'Gt', 'Lt' operators, the value must be an integer"], 'values[0]', value)
     return value
   }
 
   #values(key: string): readonly string[] {
-    if (this.#tokens[this.#at] !== '(') throw new SyntaxError(`found '${this.#tokens[this.#at] ?? ''}', expected: '('`)
+    if (this.#tokens[this.#at] !== '(') throw new SyntaxError(`found '${this.#tokens[this.#at] ?? ''}' expected: '('`)
     this.#at++
     const out: string[] = []
     for (;;) {
@@ -149,6 +154,7 @@ export function parseLabelSelector(text: string): LabelMatcher | undefined {
     const requirements = new SelectorParser(text).all()
     return requirements.length === 0 ? undefined : matchesAll(requirements)
   } catch (e) {
+    if (e instanceof Unplaced) throw badRequest(e.message)
     if (e instanceof SyntaxError) throw badRequest(`unable to parse requirement: ${e.message}`)
     throw e
   }

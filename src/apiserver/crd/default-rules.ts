@@ -1,0 +1,23 @@
+// Whether the defaults of a schema keep the rules of their own places, each as it is written: defaults inside it are not filled in.
+import { childPath, keyPath, type FieldError } from '#schema/field-error.ts'
+import type { Schema } from '#schema/schema.ts'
+import { validateRules, type RuleTree } from '../machinery.ts'
+
+export function defaultRuleProblems(schema: Schema, tree: RuleTree | undefined, path: string): readonly FieldError[] {
+  if (tree === undefined) return []
+  const own =
+    schema.default === undefined
+      ? []
+      : validateRules(tree, schema.default, undefined, { path: childPath(path, 'default') }).errors
+  const { properties = {}, items, additionalProperties } = schema
+  return [
+    ...own,
+    ...Object.entries(properties).flatMap(([name, property]) =>
+      defaultRuleProblems(property, tree.properties.get(name), keyPath(childPath(path, 'properties'), name)),
+    ),
+    ...(items === undefined ? [] : defaultRuleProblems(items, tree.items, childPath(path, 'items'))),
+    ...(typeof additionalProperties === 'object'
+      ? defaultRuleProblems(additionalProperties, tree.additional, childPath(path, 'additionalProperties'))
+      : []),
+  ]
+}
