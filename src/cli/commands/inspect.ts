@@ -78,12 +78,13 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
 }
 
 /** What else has to do with an object: its jobs, the slices it is in, its machine. */
-async function relatedTo(client: KubeClient, object: KubeObject): Promise<readonly Related[]> {
+async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
-  const [{ machine }, { machineComponentSet }, { remedyOperationJob }] = await Promise.all([
+  const [{ machine }, { machineComponentSet }, { remedyOperationJob }, { recentRepairs }] = await Promise.all([
     import('#api/kinds/machine.ts'),
     import('#api/kinds/machine-component-set.ts'),
     import('#api/kinds/remedy-operation-job.ts'),
+    import('../inspect/repair-story.ts'),
   ])
   const name = object.metadata.name ?? ''
   const [machines, sets, jobs] = await Promise.all([
@@ -92,14 +93,16 @@ async function relatedTo(client: KubeClient, object: KubeObject): Promise<readon
     client.list(remedyOperationJob),
   ])
   const own = machines.items.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
+  const repairs = jobs.items.filter((j) =>
+    own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
+  )
   const isIn = (s: (typeof sets.items)[number]) =>
     (s.status?.waves ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
   return [
     ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Its machine is', object: own }] : []),
     ...sets.items.filter(isIn).map((s) => ({ label: 'It is in a slice of', object: s })),
-    ...jobs.items
-      .filter((j) => j.status?.phase !== 'Done' && j.spec.machine === own?.metadata.name)
-      .map((j) => ({ label: 'It is being repaired by', object: j })),
+    ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'It is being repaired by', object: j })),
+    ...recentRepairs(repairs, now).map((j) => ({ label: 'It was repaired by', object: j })),
   ]
 }
 
@@ -171,7 +174,7 @@ export function register(program: Command, io: Io): void {
       const client = await connect(options, io)
       const object = await found(client, type, name)
       const { managedFields: _managed, ...metadata } = object.metadata
-      const why = whyLines(object, await relatedTo(client, object), Date.now())
+      const why = whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
       io.out(printable(stringify({ ...object, metadata })))
       const events = await eventLines(client, object)
       io.out(
@@ -189,7 +192,7 @@ export function register(program: Command, io: Io): void {
       const { type, name } = named(words)
       const client = await connect(options, io)
       const object = await found(client, type, name)
-      io.out(printable(`${whyLines(object, await relatedTo(client, object), Date.now()).join('\n')}\n`))
+      io.out(printable(`${whyLines(object, await relatedTo(client, object, Date.now()), Date.now()).join('\n')}\n`))
     })
 
   withServer(program.command('trace'))

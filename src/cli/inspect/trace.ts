@@ -1,5 +1,6 @@
 // Where an object comes from: the commit that last changed it, and who owns which of its fields since when. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
+import { isObject } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
 
 /** The first levels of a field set, as people write paths: `spec.replicas`, `status`. */
@@ -15,10 +16,16 @@ function topFields(entry: ManagedFieldsEntry): readonly string[] {
   return out
 }
 
+/** What programs make for something in git says whose commit it was for. */
+function carriedCommit({ spec }: KubeObject): string | undefined {
+  const commit = isObject(spec) ? spec['commit'] : undefined
+  return typeof commit === 'string' ? commit : undefined
+}
+
 const MOST_FIELDS = 6
 
 export function traceLines(object: KubeObject): readonly string[] {
-  const commit = object.metadata.annotations?.[ANNOTATIONS.commit]
+  const commit = object.metadata.annotations?.[ANNOTATIONS.commit] ?? carriedCommit(object)
   const owners = (object.metadata.ownerReferences ?? []).map((r) => `owned by ${r.kind.toLowerCase()}/${r.name}`)
   const writers = (object.metadata.managedFields ?? []).map((e) => {
     const paths = topFields(e)

@@ -1,8 +1,10 @@
 // Says in words why an object is where it is: what it waits for, since when, what would help, and who else is involved. Pure.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { repairStory, repairSummary } from './repair-story.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -27,13 +29,17 @@ function waitLines(waiting: unknown, now: number, what = 'It'): string[] {
   ]
 }
 
-const isGood = (c: Fields): boolean => {
+/** A Node's other conditions are problems that a detector saw. */
+const isProblemOfNode = (c: Fields): boolean => text(c['type']) !== 'Ready' && text(c['status']) === 'True'
+
+const isGood = (kind: string, c: Fields): boolean => {
+  if (kind === 'Node' && text(c['type']) !== 'Ready') return !isProblemOfNode(c)
   const known = CONDITIONS[text(c['type']) as keyof typeof CONDITIONS]
   return known === undefined || text(c['status']) === known.good
 }
 
 function conditionLines(object: KubeObject, now: number): string[] {
-  const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(c))
+  const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   return bad.flatMap((c) => {
     const reason = text(c['reason'])
     const known = REASONS[reason as keyof typeof REASONS]
@@ -84,13 +90,28 @@ export interface Related {
   readonly object: KubeObject
 }
 
+/** A node that is in trouble is repaired, or something holds that back. */
+function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
+  const isBad = kind === 'Node' && list(fields(status)['conditions']).some((c) => !isGood(kind, c))
+  return isBad
+    ? [`  kubenode why-not node/${metadata.name ?? ''} says what holds its repair back, if anything does`]
+    : []
+}
+
 /** Lines for people. `related` are objects that hold this one up or work on it. */
 export function whyLines(object: KubeObject, related: readonly Related[], now: number): readonly string[] {
   const status = fields(object['status'])
   const phase = text(status['phase'])
-  const own = [...waitLines(status['waitingFor'], now), ...conditionLines(object, now), ...partLines(object, now)]
+  const isRepair = object.kind === 'RemedyOperationJob'
+  const own = [
+    ...waitLines(status['waitingFor'], now),
+    ...conditionLines(object, now),
+    ...(isRepair ? repairStory(object as RemedyOperationJob, now) : partLines(object, now)),
+    ...wayOn(object),
+  ]
   const others = related.flatMap(({ label, object: o }) => {
-    const lines = [...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
+    const summary = o.kind === 'RemedyOperationJob' ? [repairSummary(o as RemedyOperationJob, now)] : []
+    const lines = [...summary, ...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
     const head = `${label} ${o.kind.toLowerCase()}/${o.metadata.name ?? ''}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
     return [head, ...lines.map((l) => `  ${l}`)]
   })

@@ -9,10 +9,11 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Fault, plan } from '#controllers/remedy/plan.ts'
 import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
 import { systemClock } from '#lib/clock.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { nodeType } from '#nodeops/objects.ts'
+import { type Node, nodeType } from '#nodeops/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
 import { type Standing, nodeView } from '#nodeops/rules/node-view.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
@@ -75,7 +76,11 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     all(client, defenderPolicy),
   ])
   const node = nodes.find((n) => n.metadata.name === name)
-  if (node === undefined) throw new KubeNodeError('KN1350', `there is no node/${name} on this server`)
+  if (node === undefined)
+    throw new KubeNodeError(
+      'KN1350',
+      `there is no node/${name} on this server${nearest(name, nodes)}; kubectl get nodes lists them`,
+    )
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
   const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))
   const book = new RuleBook()
@@ -124,6 +129,14 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     denied: job === undefined ? await deniedTo(client, own) : undefined,
     now,
   }
+}
+
+function nearest(name: string, nodes: readonly Node[]): string {
+  const near = didYouMean(
+    name,
+    nodes.map((n) => n.metadata.name ?? ''),
+  )
+  return near === undefined ? '' : ` (did you mean node/${near}?)`
 }
 
 const permitOf = (client: KubeClient, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>

@@ -1,0 +1,94 @@
+// What somebody reads about repairs at three in the morning.
+import { expect, test } from 'vitest'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { recentRepairs, repairStory } from './repair-story.ts'
+import { traceLines } from './trace.ts'
+import { whyLines } from './why.ts'
+
+const NOW = Date.parse('2026-05-01T12:00:00Z')
+const ago = (seconds: number) => timestamp(NOW - seconds * 1_000)
+
+const job = (name: string, status: object, spec: object = {}): RemedyOperationJob =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'RemedyOperationJob',
+    metadata: { name, creationTimestamp: ago(100) },
+    spec: {
+      node: { name: 'n', uid: 'u' },
+      remedierRef: { name: 'deadlock', generation: 1 },
+      rung: 1,
+      attempt: 2,
+      commit: 'abcdef0123456789',
+      operations: [{ collectEvidence: {} }, { cordon: {} }, { reboot: {} }],
+      ...spec,
+    },
+    status: { permitRef: name, ...status },
+  }) as unknown as RemedyOperationJob
+
+const done = (name: string, seconds: number) =>
+  job(name, { phase: 'Done', outcome: 'Escalated', message: 'the fault is still there', finishedAt: ago(seconds) })
+
+test('a repair tells its rule, its permit, each step with its end, and what is still to come', () => {
+  const told = job('j', {
+    phase: 'Running',
+    startedAt: ago(90),
+    steps: [
+      {
+        index: 0,
+        executor: 'Agent',
+        outcome: 'Skipped',
+        startedAt: ago(90),
+        finishedAt: ago(30),
+        output: 'a\nkept nothing',
+      },
+      { index: 1, executor: 'Controller', startedAt: ago(5) },
+    ],
+  })
+  expect(repairStory(told, NOW)).toEqual([
+    'Repairs node/n by rule deadlock, rung 1, attempt 2: Running',
+    '  asked for 1m40s ago, of commit abcdef012345; permit operationpermit/j',
+    '  step 0 collectEvidence by Agent: Skipped in 1m: kept nothing',
+    '  step 1 cordon by Controller: being done',
+    '  step 2 reboot: not begun',
+  ])
+})
+
+test('one that is over says what came of it; those of the last day are shown with their node, the newest first', () => {
+  const node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n' },
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'x', message: '' },
+        { type: 'DiskPressure', status: 'False', reason: 'x', message: '' },
+        {
+          type: 'KernelDeadlock',
+          status: 'True',
+          reason: 'DockerHung',
+          message: 'task hangs',
+          lastTransitionTime: ago(60),
+        },
+      ],
+    },
+  } as KubeObject
+  const recent = recentRepairs(
+    [done('old', 90_000), done('a', 300), done('b', 30), job('c', { phase: 'Running' })],
+    NOW,
+  )
+  const related = recent.map((object) => ({ label: 'It was repaired by', object }))
+  expect(whyLines(node, related, NOW)).toEqual([
+    'node/n',
+    'KernelDeadlock is True for 1m: DockerHung: task hangs',
+    '  kubenode why-not node/n says what holds its repair back, if anything does',
+    'It was repaired by remedyoperationjob/b (Done)',
+    '  rule deadlock, rung 1, attempt 2: Escalated 30s ago: the fault is still there',
+    'It was repaired by remedyoperationjob/a (Done)',
+    '  rule deadlock, rung 1, attempt 2: Escalated 5m ago: the fault is still there',
+  ])
+})
+
+test('the commit of a repair is the one that its rule came from', () =>
+  expect(traceLines(done('j', 1))).toContain('commit abcdef0123456789 (git show abcdef012345)'))

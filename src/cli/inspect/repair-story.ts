@@ -1,0 +1,61 @@
+// What a repair was for, what was done and what came of it, in lines for somebody who comes later. Pure.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { formatDuration } from '#lib/duration.ts'
+
+const DAY_MS = 86_400_000
+/** The newest; who wants more asks for the list. */
+const MOST_REPAIRS = 5
+
+type Step = NonNullable<NonNullable<RemedyOperationJob['status']>['steps']>[number]
+
+const between = (from: string | undefined, to: string | undefined): number | undefined => {
+  const ms = Date.parse(to ?? '') - Date.parse(from ?? '')
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+const ago = (stamp: string | undefined, now: number): string => {
+  const at = Date.parse(stamp ?? '')
+  return Number.isNaN(at) ? '' : ` ${formatDuration(Math.max(0, now - at))} ago`
+}
+
+/** One line: which rule, how far, and what came of it. */
+export function repairSummary({ spec, status }: RemedyOperationJob, now: number): string {
+  const { remedierRef, rung, attempt } = spec
+  const head = `rule ${remedierRef.name}, rung ${rung}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+  if (status?.phase !== 'Done') return `${head}: ${status?.phase ?? 'Pending'}`
+  return `${head}: ${status.outcome ?? 'Done'}${ago(status.finishedAt, now)}: ${status.message ?? ''}`
+}
+
+/** All of it, step by step. */
+export function repairStory(job: RemedyOperationJob, now: number): readonly string[] {
+  const { spec, status } = job
+  const commit = spec.commit === undefined ? '' : `, of commit ${spec.commit.slice(0, 12)}`
+  const took = between(status?.startedAt, status?.finishedAt)
+  return [
+    `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`,
+    `  asked for${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
+    ...spec.operations.map((operation, index) => {
+      const step = status?.steps?.find((s) => s.index === index)
+      return `  step ${index} ${Object.keys(operation)[0] ?? ''}${stepTold(step)}`
+    }),
+    ...(took === undefined ? [] : [`  it took ${formatDuration(took)} from its first step to its end`]),
+    ...(status?.evidence ?? []).map((e) => `  kept ${e.kind} at ${e.place}`),
+  ]
+}
+
+function stepTold(step: Step | undefined): string {
+  if (step === undefined) return ': not begun'
+  const took = between(step.startedAt, step.finishedAt)
+  const last = (step.output ?? '').trim().split('\n').at(-1) ?? ''
+  // Times are whole seconds: a step of none took less than one.
+  const time = took === undefined || took === 0 ? '' : ` in ${formatDuration(took)}`
+  return ` by ${step.executor}: ${step.outcome ?? 'being done'}${time}${last === '' ? '' : `: ${last}`}`
+}
+
+/** Repairs of the last day that are over, the newest first. */
+export function recentRepairs(jobs: readonly RemedyOperationJob[], now: number): readonly RemedyOperationJob[] {
+  const endOf = (j: RemedyOperationJob): number => Date.parse(j.status?.finishedAt ?? '')
+  return jobs
+    .filter((j) => j.status?.phase === 'Done' && now - endOf(j) < DAY_MS)
+    .toSorted((a, b) => endOf(b) - endOf(a))
+    .slice(0, MOST_REPAIRS)
+}
