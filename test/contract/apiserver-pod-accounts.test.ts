@@ -1,6 +1,6 @@
 // The service accounts of pods on the embedded server: who a pod is when it says nothing, what it gets for it, and how long the
 // tokens that it is given are good.
-import { sign } from 'node:crypto'
+import { createPublicKey, sign, verify, type webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newCredentials } from '#apiserver/auth/credentials.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -275,4 +275,32 @@ describe('a token that a controller manager keeps in a Secret', () => {
       (await api.get(`${path}/pods`, { token: forged })).code,
     ]).toEqual([401, 401])
   })
+})
+
+test('who is shown a token finds the key that signed it', async () => {
+  const path = await space()
+  await api.made(`${path}/serviceaccounts`, { metadata: { name: 'runner' } })
+  const { body } = await api.post(`${path}/serviceaccounts/runner/token`, { spec: { audiences: ['vault'] } })
+  const { token } = body['status'] as { readonly token: string }
+  const reader = await api.post(`${path}/serviceaccounts/runner/token`, { spec: {} })
+  const ours = { token: (reader.body['status'] as { readonly token: string }).token }
+  const { jwks_uri: uri, issuer } = (await api.get('/.well-known/openid-configuration', ours)).body as unknown as {
+    readonly jwks_uri: string
+    readonly issuer: string
+  }
+  const { keys } = (await api.get(new URL(uri).pathname, ours)).body as unknown as {
+    readonly keys: readonly webcrypto.JsonWebKey[]
+  }
+  const [head = '', claims = '', signature = ''] = token.split('.')
+  const key = createPublicKey({ key: keys[0] ?? {}, format: 'jwk' })
+  expect([
+    verify(
+      'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    ),
+    JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')),
+    (await api.get('/openid/v1/jwks', { token: '', as: 'system:anonymous' })).code,
+  ]).toEqual([true, expect.objectContaining({ iss: issuer, aud: ['vault'] }), 403])
 })

@@ -73,16 +73,23 @@ export interface Expected {
   readonly mutating: boolean
 }
 
+const NO_OBJECT =
+  'json: cannot unmarshal string into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
 export function verdictOf(text: string, expected: Expected): Verdict {
   let value: unknown
   try {
     value = parseJson(text)
   } catch {
-    return broken(
-      `failed to call webhook: couldn't get version/kind; json parse error: ${goSyntaxError(text) ?? 'invalid JSON'}`,
-    )
+    // YAML is read too, as which nearly everything is a text
+    const error = text.trimStart().startsWith('{') ? (goSyntaxError(text) ?? 'invalid JSON') : NO_OBJECT
+    return broken(`failed to call webhook: couldn't get version/kind; json parse error: ${error}`)
   }
   const review = fields(value)
+  if (expected.version === 'v1' && review['apiVersion'] === 'admission.k8s.io/v1beta1')
+    return broken(
+      'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion',
+    )
   if (!isObject(review['response'])) return invalid('webhook response was absent')
   const { response } = review
   const { allowed, patch, patchType, warnings, status } = response

@@ -40,11 +40,17 @@ export function byCertificate(): Authenticator {
 
 function certificateUser(socket: TLSSocket): RequestUser | undefined {
   if (!socket.authorized) return undefined
-  const subject = socket.getPeerCertificate().subject as { readonly CN?: unknown; readonly O?: unknown } | undefined
+  const certificate = socket.getPeerCertificate()
+  const subject = certificate.subject as { readonly CN?: unknown; readonly O?: unknown } | undefined
   const name = [subject?.CN].flat()[0]
   if (typeof name !== 'string' || name === '') return undefined
   const groups = [subject?.O].flat().filter((o) => typeof o === 'string')
-  return { name, groups: withAuthenticated(groups) }
+  const print = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
+  return {
+    name,
+    groups: withAuthenticated(groups),
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${print}`] },
+  }
 }
 
 export type TokenReader = (token: string) => RequestUser | undefined

@@ -68,6 +68,12 @@ export class TokenSigner {
     return [DEFAULT_AUDIENCE]
   }
 
+  /** By which others check the tokens that they are shown. */
+  get publicKey(): Readonly<Record<string, unknown>> {
+    const { kty, crv, x, y } = this.#public.export({ format: 'jwk' })
+    return { use: 'sig', kty, kid: this.#keyId, crv, alg: 'ES256', x, y }
+  }
+
   isForUs = (audiences: readonly string[]): boolean => audiences.every((a) => this.defaultAudiences.includes(a))
 
   issue({ namespace, account, audiences, seconds, warnAfterSeconds, bound, node, now, id }: NewToken): {

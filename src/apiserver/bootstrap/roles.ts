@@ -249,6 +249,11 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
     groups: [AUTHENTICATED, 'system:unauthenticated'],
   },
   { name: 'system:basic-user', role: 'system:basic-user', groups: [AUTHENTICATED] },
+  {
+    name: 'system:service-account-issuer-discovery',
+    role: 'system:service-account-issuer-discovery',
+    groups: ['system:serviceaccounts'],
+  },
   // the node authorizer is not built in: nodes act through this role
   { name: 'system:node', role: 'system:node', groups: ['system:nodes'] },
   { name: 'system:node-proxier', role: 'system:node-proxier', users: ['system:kube-proxy'] },

@@ -1,6 +1,7 @@
 // Everything that is no resource: discovery, OpenAPI, version, health.
 import type { IncomingMessage } from 'node:http'
 import { authorize } from '../auth/authorize.ts'
+import { ISSUER } from '../auth/tokens.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import { encodeJson } from '../codec/json.ts'
 import { aggregated, apiGroup, coreVersions, groupList, resourceList, versionDocument } from '../discovery/documents.ts'
@@ -57,6 +58,12 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
     case 'livez':
     case 'readyz':
       return text('ok')
+    case '.well-known':
+      return trimmed === '/.well-known/openid-configuration' ? cached(issuerDocument(request)) : PAGE_NOT_FOUND
+    case 'openid':
+      return trimmed === '/openid/v1/jwks'
+        ? cached({ keys: [parts.signer.publicKey] }, 'application/jwk-set+json')
+        : PAGE_NOT_FOUND
     case 'openapi': {
       const { openApi } = await import('../openapi/answers.ts')
       return openApi(registry, request.headers.accept, segments.slice(1)) ?? PAGE_NOT_FOUND
@@ -72,10 +79,12 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
             .groups()
             .filter((g) => g !== '')
             .map((g) => `/apis/${g}`),
+          '/.well-known/openid-configuration',
           '/healthz',
           '/livez',
           '/openapi/v2',
           '/openapi/v3',
+          '/openid/v1/jwks',
           '/readyz',
           '/version',
         ],
@@ -84,6 +93,21 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
       return PAGE_NOT_FOUND
   }
 }
+
+/** Where programs that are shown a token of a service account learn whether to believe it. */
+const issuerDocument = ({ headers }: IncomingMessage) => ({
+  issuer: ISSUER,
+  jwks_uri: `https://${headers.host ?? ''}/openid/v1/jwks`,
+  response_types_supported: ['id_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['ES256'],
+})
+
+/** For an hour, as keys change rarely. */
+const cached = (value: unknown, type?: string): Answer => ({
+  ...json(value, type),
+  headers: { 'cache-control': 'public, max-age=3600' },
+})
 
 function versions(o: OtherRequest, core: boolean): Answer {
   onlyGet(o)
