@@ -1,5 +1,8 @@
 // For each blocker: it is made on a server, the printed command is carried out, and the blocker is gone.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { GATES } from '#defender/gate.ts'
 import { KINDS } from '#api/kinds.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -15,7 +18,7 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { thaw } from '../hold/freeze.ts'
 import { placeHold } from '../hold/placing.ts'
 import { type Asked, askHold } from './ask.ts'
-import { type Blocker, blockerLines, blockers } from './blockers.ts'
+import { type Blocker, TOLD, blockerLines, blockers } from './blockers.ts'
 import { look } from './look.ts'
 
 type Wild = Record<string, unknown>
@@ -444,4 +447,35 @@ test('a node that is well has nothing that holds it back', async () => {
   const seen = await look(w.client, 'n5', w.clock.now())
   expect(blockers(seen)).toEqual([])
   expect(blockerLines(seen)[0]).toMatch(/^no rule is true/)
+})
+
+const sourceOf = (folder: string): string =>
+  readdirSync(folder)
+    .filter((f) => f.endsWith('.ts') && !f.endsWith('.test.ts'))
+    .map((f) => readFileSync(join(folder, f), 'utf8'))
+    .join('\n')
+const CONTROLLERS = join(import.meta.dirname, '../../controllers')
+
+test('every reason for which the remedy controller makes no job, and every gate of the Defender, has words here', () => {
+  const source = sourceOf(join(CONTROLLERS, 'remedy'))
+  const given = [...source.matchAll(/(?:passes|waits|over)\(\s*(?:given,\s*)?'([A-Z]\w+)'|reason: '([A-Z]\w+)'/g)]
+  const reasons = new Set(given.map(([, called, written]) => called ?? written ?? ''))
+  expect(reasons.size).toBeGreaterThan(12)
+  // Those are about the rule itself, and are told as such.
+  const ofRules = ['RuleInvalid', 'AsDeclared']
+  expect([...reasons].filter((r) => !TOLD.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
+  expect(TOLD.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))
+})
+
+test('whatever a repair that has not begun waits for is told as a blocker', async () => {
+  const source = sourceOf(join(CONTROLLERS, 'remedyjob'))
+  const predicates = new Set([...source.matchAll(/(?:wait\(\s*|predicate: )'([A-Z]\w+)'/g)].map(([, p]) => p ?? ''))
+  expect(predicates.size).toBeGreaterThan(6)
+  predicates.delete('Progressing')
+  for (const predicate of predicates) {
+    const w = world()
+    w.rule()
+    w.waiting(predicate, 'something')
+    expect([predicate, (await w.found()).length]).toEqual([predicate, 1])
+  }
 })

@@ -160,6 +160,12 @@ const OF_GATES: Readonly<Record<string, GateRow>> = {
   Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
 }
 
+/** What has words of its own here; the rest would be told by its reason alone. */
+export const TOLD: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
+  reasons: Object.keys(OF_RULES),
+  gates: Object.keys(OF_GATES),
+}
+
 export function blockers(seen: RepairsSeen): readonly Blocker[] {
   const { standing, rules, job } = seen
   const general: Blocker[] =
