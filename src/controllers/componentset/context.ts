@@ -176,17 +176,20 @@ export const isAtWork = ({ phase }: Wave): boolean => AT_WORK.has(phase)
 const ENDED: ReadonlySet<Wave['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
 export const isOpen = ({ phase }: Wave): boolean => !ENDED.has(phase)
 
-/** Machines that have a slot, or wait for one, and no result yet: each counts in the budget, whatever it looks like, also when its slice went on without it. */
+/**
+ * Machines of slices that wait or switch and have no result yet, and those that a slice went on without and that still have their slots: each counts in
+ * the budget, whatever it looks like. Permits that no slice names are none of these: they were asked for again, mostly for the same machine.
+ */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
-  for (const permit of permits.values())
-    if (!isPermitEnded(permit))
-      for (const { uid, name } of permit.spec.targets) if (permit.spec.results?.[uid] === undefined) reserved.add(name)
   for (const wave of set.status?.waves ?? []) {
-    if (!isAtWork(wave)) continue
-    const { targets = [], results = {} } = permits.get(wave.permit ?? '')?.spec ?? {}
-    const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
-    for (const name of wave.machines) if (!done.has(name)) reserved.add(name)
+    const permit = permits.get(wave.permit ?? '')
+    const { targets = [], results = {} } = permit?.spec ?? {}
+    if (isAtWork(wave)) {
+      const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
+      for (const name of wave.machines) if (!done.has(name)) reserved.add(name)
+    } else if (!isPermitEnded(permit))
+      for (const { uid, name } of targets) if (results[uid] === undefined) reserved.add(name)
   }
   return reserved
 }
