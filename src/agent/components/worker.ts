@@ -199,7 +199,9 @@ export class ComponentWorker {
     this.#permit = undefined
     this.#isNodePending = undefined
     if (plan.action === undefined) {
+      const isTold = this.#waiting === plan.waiting
       this.#waiting = plan.waiting
+      if (!isTold) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
       return
     }

@@ -318,6 +318,16 @@ test('a file that cannot be used disables only itself and is a condition', async
   expect(shown(one, 'DetectionIncomplete')).toMatch(
     /^true MonitorNotUsed: \/etc\/bad.json: is no JSON; \/etc\/missing.json: ENOENT/,
   )
+  await one.stop()
+  // Kept over a restart, and not told again.
+  const same = await agent(['/etc/bad.json', '/etc/missing.json', entry()])
+  expect(shown(same, 'DetectionIncomplete')).toMatch(/^true MonitorNotUsed/)
+  await systemClock.sleep(100)
+  expect(same.events).toEqual([])
+  await same.stop()
+  const none = await agent([])
+  await until(() => shown(none, 'DetectionIncomplete')?.split(':')[0], 'false DetectionComplete')
+  await none.stop()
   const other = await agent([entry()])
   const well = 'false DetectionComplete: every configured monitor is used'
   await until(() => shown(other, 'DetectionIncomplete'), well)

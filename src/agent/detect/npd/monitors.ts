@@ -97,7 +97,8 @@ export class Monitors {
     entries.forEach((entry, n) => this.#load(entry, `monitors[${n}]`, positions ?? {}))
     for (const { feed } of this.#open) feed.start()
     for (const plugin of this.#plugins) plugin.start()
-    if (entries.length > 0) this.#show()
+    // What an agent before us kept may be over, also because nothing is configured any more.
+    if (entries.length > 0 || this.#deps.conditions.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
     if (this.#open.length > 0) this.#saveIn(SAVE_EVERY_MS)
   }
 
@@ -207,8 +208,8 @@ export class Monitors {
     const all = [...this.#problems].map(([name, problems]) => `${name}: ${problems.join(', ')}`)
     const finding: Finding =
       all.length === 0
-        ? { status: 'False', reason: 'DetectionComplete', message: 'every configured monitor is used', isKept: false }
-        : { status: 'True', reason: 'MonitorNotUsed', message: all.join('; ').slice(0, MAX_MESSAGE), isKept: false }
+        ? { status: 'False', reason: 'DetectionComplete', message: 'every configured monitor is used', isKept: true }
+        : { status: 'True', reason: 'MonitorNotUsed', message: all.join('; ').slice(0, MAX_MESSAGE), isKept: true }
     this.#deps.conditions.find(DETECTION_INCOMPLETE, finding)
   }
 

@@ -1,7 +1,6 @@
 // Runs components as units of the host's systemd, which keeps them running when no agent is there. A unit that somebody else brought is only added to, a
 // running one that is what was declared is taken over as it runs, and no other unit is ever touched.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -9,7 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { componentsFolder, onNode, processFile, type NodeDir } from '../../node-dir.ts'
+import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
 import type { Processes, Service, StartRequest } from '../port.ts'
 import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
 import { ProcessStates } from '../process-states.ts'
@@ -17,7 +16,8 @@ import { Restraint, type RestraintLimits } from '../restraint.ts'
 import { newSight, noteStopped, type Sight } from '../sight.ts'
 import { unitReading } from './reading.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
-import { dropInText, ownerOf, unitName, unitText, type UnitContent } from './unit.ts'
+import { unitName } from './unit.ts'
+import { UnitFiles, type OwnUnit } from './unit-files.ts'
 
 export interface SystemdOptions extends RestraintLimits {
   readonly files: Files
@@ -36,15 +36,10 @@ const LOOK_EVERY_MS = 500
 /** Systemd is asked about everything this often, for what /proc does not tell. */
 const ASK_EVERY_MS = 60_000
 
-const UNITS = '/etc/systemd/system'
-const DROP_IN = '50-kubenode.conf'
-
-interface Entry extends Sight {
+interface Entry extends Sight, OwnUnit {
   readonly component: string
-  readonly unit: string
   readonly slot: string
   readonly restart: Service['restart']
-  readonly ours: boolean
   main: ProcessId | undefined
   restarts: number
   startedAt: number
@@ -52,12 +47,9 @@ interface Entry extends Sight {
 }
 
 /** What is on the disk. */
-interface Known {
-  readonly unit: string
+interface Known extends OwnUnit {
   readonly slot: string
   readonly restart: Service['restart']
-  /** Written by us from its first line to its last. */
-  readonly ours: boolean
 }
 
 export class Systemd implements Processes {
@@ -65,6 +57,7 @@ export class Systemd implements Processes {
   readonly #entries = new Map<string, Entry>()
   readonly #restraint: Restraint
   readonly #states: ProcessStates
+  readonly #unitFiles: UnitFiles
   readonly #listeners = new Set<(component: string) => void>()
   #timer: { cancel(): void } | undefined
   #isClosed = false
@@ -74,6 +67,7 @@ export class Systemd implements Processes {
     this.#o = options
     this.#restraint = new Restraint(options)
     this.#states = new ProcessStates(options.proc)
+    this.#unitFiles = new UnitFiles(options)
   }
 
   async adopt(): Promise<void> {
@@ -93,8 +87,8 @@ export class Systemd implements Processes {
     const unit = unitName(component, service)
     const old = this.#entries.get(component)
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
-    const ours = await this.#write({ component, service, environment: this.#o.environment }, unit)
-    const state = await this.#state(unit)
+    const ours = await this.#unitFiles.write({ component, service }, unit, old)
+    const state = await this.#unitFiles.state(unit)
     if (state.load !== 'loaded')
       throw new KubeNodeError(
         'KN8038',
@@ -126,7 +120,7 @@ export class Systemd implements Processes {
     const { files, dir, clock } = this.#o
     const entry = entryOf(component, known, clock.monotonic())
     this.#entries.set(component, entry)
-    const state = await this.#state(known.unit)
+    const state = await this.#unitFiles.state(known.unit)
     entry.restarts = state.restarts
     this.#take(entry, state)
     await writeDurably(files, processFile(dir, component), JSON.stringify(known))
@@ -151,20 +145,10 @@ export class Systemd implements Processes {
   }
 
   async forget(component: string, service: Service | undefined): Promise<void> {
-    const { files, dir, systemctl } = this.#o
     const unit =
       this.#entries.get(component)?.unit ?? (service === undefined ? undefined : unitName(component, service))
     await this.stop(component)
-    if (unit === undefined) return
-    const ours = [join(UNITS, unit), join(UNITS, `${unit}.d`, DROP_IN)].map((p) => onNode(dir, p))
-    let hasChanged = false
-    for (const path of ours) {
-      if (ownerOf((await this.#readPlain(path)) ?? '') !== component) continue
-      if (path.endsWith(unit)) await systemctl.run('disable', '--', unit)
-      await removeDurably(files, path)
-      hasChanged = true
-    }
-    if (hasChanged) await systemctl.run('daemon-reload')
+    if (unit !== undefined) await this.#unitFiles.remove(component, unit)
   }
 
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {
@@ -176,28 +160,19 @@ export class Systemd implements Processes {
       .catch((error: unknown) => log.warn('signal not sent', { component, signal, error }))
   }
 
-  async drift({ component, service }: StartRequest): Promise<string | undefined> {
-    const entry = this.#entries.get(component)
-    if (entry === undefined) return undefined
-    const { unit, ours } = entry
-    const { path, wanted } = this.#place({ component, service, environment: this.#o.environment }, unit, ours)
-    if (wanted === undefined || (await this.#readPlain(path)) === wanted) return undefined
-    return `the unit ${unit} is not as it was written`
+  async drift(request: StartRequest): Promise<string | undefined> {
+    const entry = this.#entries.get(request.component)
+    return entry === undefined ? undefined : this.#unitFiles.drift(request, entry)
   }
 
-  async mend({ component, service }: StartRequest): Promise<void> {
-    const entry = this.#entries.get(component)
-    if (entry === undefined) return
-    const content = { component, service, environment: this.#o.environment }
-    const { path, wanted } = this.#place(content, entry.unit, entry.ours)
-    if (wanted === undefined) return
-    await writeDurably(this.#o.files, path, wanted, 0o644)
-    await this.#o.systemctl.run('daemon-reload')
+  async mend(request: StartRequest): Promise<void> {
+    const entry = this.#entries.get(request.component)
+    if (entry !== undefined) await this.#unitFiles.mend(request, entry)
   }
 
   unitFile(component: string): string | undefined {
     const entry = this.#entries.get(component)
-    return entry === undefined ? undefined : this.#pathOf(entry.unit, entry.ours)
+    return entry === undefined ? undefined : this.#unitFiles.pathOf(entry)
   }
 
   main(component: string): number | undefined {
@@ -224,58 +199,6 @@ export class Systemd implements Processes {
     this.#isClosed = true
     this.#timer?.cancel()
     this.#states.keepOnly([])
-  }
-
-  /** Our own unit, or a drop-in beside one of somebody else. Answers whether the unit is ours. */
-  async #write(content: UnitContent, unit: string): Promise<boolean> {
-    const { files, systemctl } = this.#o
-    const isOurs = await this.#isOurs(content, unit)
-    const { path, wanted } = this.#place(content, unit, isOurs)
-    const before = await this.#readPlain(path)
-    if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
-    else if (wanted === undefined && ownerOf(before ?? '') === content.component) await removeDurably(files, path)
-    // A unit that the component brings in its files has changed without us.
-    else if (!(await this.#state(unit)).needsReload) return isOurs
-    await systemctl.run('daemon-reload')
-    return isOurs
-  }
-
-  async #isOurs({ component, service }: UnitContent, unit: string): Promise<boolean> {
-    if (service.exec === undefined) return false
-    const known = this.#entries.get(component)
-    if (known?.unit === unit) return known.ours
-    const own = onNode(this.#o.dir, join(UNITS, unit))
-    const there = await this.#readPlain(own)
-    const owner = there === undefined ? undefined : ownerOf(there)
-    if (owner !== undefined && owner !== component)
-      throw new KubeNodeError('KN8039', `cannot start ${component}: the unit ${unit} belongs to the component ${owner}`)
-    if (there !== undefined) return owner === component
-    const state = await this.#state(unit)
-    return state.load !== 'loaded' || state.path === join(UNITS, unit)
-  }
-
-  #place(
-    content: UnitContent,
-    unit: string,
-    isOurs: boolean,
-  ): { readonly path: string; readonly wanted: string | undefined } {
-    const path = this.#pathOf(unit, isOurs)
-    return { path, wanted: isOurs ? unitText(content) : dropInText(content) }
-  }
-
-  #pathOf(unit: string, isOurs: boolean): string {
-    return onNode(this.#o.dir, isOurs ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
-  }
-
-  async #readPlain(path: string): Promise<string | undefined> {
-    return (await this.#o.files.read(path))?.toString('utf8')
-  }
-
-  async #state(unit: string): Promise<UnitState> {
-    const [state] = await this.#o.systemctl.show([unit])
-    if (state === undefined)
-      throw new KubeNodeError('KN8037', `cannot read the unit ${unit}: systemd says nothing`, { retry: 'later' })
-    return state
   }
 
   #statOf({ mainPid }: UnitState): ProcessId | undefined {

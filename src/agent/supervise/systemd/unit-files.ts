@@ -1,0 +1,113 @@
+// The files by which systemd knows of components: a unit of our own, or a drop-in beside one of somebody else; no other unit is ever touched.
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { removeDurably, writeDurably } from '../../files/durable.ts'
+import type { Files } from '../../files/port.ts'
+import { onNode, type NodeDir } from '../../node-dir.ts'
+import type { Service } from '../port.ts'
+import type { Systemctl, UnitState } from './systemctl.ts'
+import { dropInText, ownerOf, unitText } from './unit.ts'
+
+export interface UnitFilesDeps {
+  readonly files: Files
+  readonly dir: NodeDir
+  readonly systemctl: Systemctl
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** What of systemd's is a component's. */
+export interface OwnUnit {
+  readonly unit: string
+  /** Written by us from its first line to its last. */
+  readonly ours: boolean
+}
+
+interface Wish {
+  readonly component: string
+  readonly service: Service
+}
+
+const UNITS = '/etc/systemd/system'
+const DROP_IN = '50-kubenode.conf'
+
+export class UnitFiles {
+  readonly #deps: UnitFilesDeps
+
+  constructor(deps: UnitFilesDeps) {
+    this.#deps = deps
+  }
+
+  pathOf({ unit, ours }: OwnUnit): string {
+    return onNode(this.#deps.dir, ours ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
+  }
+
+  /** `known`: what it was before. Answers whether the unit is ours. */
+  async write(wish: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
+    const { files, systemctl } = this.#deps
+    const ours = await this.#isOurs(wish, unit, known)
+    const { path, wanted } = this.#place(wish, { unit, ours })
+    const before = await this.#read(path)
+    if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
+    else if (wanted === undefined && ownerOf(before ?? '') === wish.component) await removeDurably(files, path)
+    // A unit that the component brings in its files has changed without us.
+    else if (!(await this.state(unit)).needsReload) return ours
+    await systemctl.run('daemon-reload')
+    return ours
+  }
+
+  async state(unit: string): Promise<UnitState> {
+    const [state] = await this.#deps.systemctl.show([unit])
+    if (state === undefined)
+      throw new KubeNodeError('KN8037', `cannot read the unit ${unit}: systemd says nothing`, { retry: 'later' })
+    return state
+  }
+
+  /** What somebody else has changed. */
+  async drift(wish: Wish, own: OwnUnit): Promise<string | undefined> {
+    const { path, wanted } = this.#place(wish, own)
+    if (wanted === undefined || (await this.#read(path)) === wanted) return undefined
+    return `the unit ${own.unit} is not as it was written`
+  }
+
+  async mend(wish: Wish, own: OwnUnit): Promise<void> {
+    const { path, wanted } = this.#place(wish, own)
+    if (wanted === undefined) return
+    await writeDurably(this.#deps.files, path, wanted, 0o644)
+    await this.#deps.systemctl.run('daemon-reload')
+  }
+
+  /** Takes away what is the component's. */
+  async remove(component: string, unit: string): Promise<void> {
+    const { files, systemctl } = this.#deps
+    let hasChanged = false
+    for (const ours of [true, false]) {
+      const path = this.pathOf({ unit, ours })
+      if (ownerOf((await this.#read(path)) ?? '') !== component) continue
+      if (ours) await systemctl.run('disable', '--', unit)
+      await removeDurably(files, path)
+      hasChanged = true
+    }
+    if (hasChanged) await systemctl.run('daemon-reload')
+  }
+
+  async #isOurs({ component, service }: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
+    if (service.exec === undefined) return false
+    if (known?.unit === unit) return known.ours
+    const there = await this.#read(this.pathOf({ unit, ours: true }))
+    const owner = there === undefined ? undefined : ownerOf(there)
+    if (owner !== undefined && owner !== component)
+      throw new KubeNodeError('KN8039', `cannot start ${component}: the unit ${unit} belongs to the component ${owner}`)
+    if (there !== undefined) return owner === component
+    const state = await this.state(unit)
+    return state.load !== 'loaded' || state.path === join(UNITS, unit)
+  }
+
+  #place(wish: Wish, own: OwnUnit): { readonly path: string; readonly wanted: string | undefined } {
+    const content = { ...wish, environment: this.#deps.environment }
+    return { path: this.pathOf(own), wanted: own.ours ? unitText(content) : dropInText(content) }
+  }
+
+  async #read(path: string): Promise<string | undefined> {
+    return (await this.#deps.files.read(path))?.toString('utf8')
+  }
+}
