@@ -150,6 +150,9 @@ async function withServer(
 /** Figures where more is better; of the others less is. */
 const MORE_IS_BETTER = new Set(['create_per_s', 'status_patch_per_s', 'create_15k_per_s'])
 
+/** Nought where all is well: no ratio says anything of them. */
+const COUNTS = new Set(['watch_lost'])
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const sizes = {
     nodes: numbers['nodes'] ?? 10_000,
@@ -166,7 +169,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const round = (f: Figures): Figures => Object.fromEntries(Object.entries(f).map(([k, v]) => [k, rounded(v)]))
   const ratio = Object.fromEntries(
     Object.entries(theirs ?? {}).flatMap(([k, v]) =>
-      ours[k] === undefined ? [] : [[k, rounded(MORE_IS_BETTER.has(k) ? ours[k] / v : v / ours[k])]],
+      ours[k] === undefined || COUNTS.has(k) ? [] : [[k, rounded(MORE_IS_BETTER.has(k) ? ours[k] / v : v / ours[k])]],
     ),
   )
   return {
