@@ -54,10 +54,12 @@ function silence(
     cutOff,
     agentSilent = [],
     host = 'True',
+    phase = 'Ready',
   }: {
     readonly cutOff: readonly string[]
     readonly agentSilent?: readonly string[]
     readonly host?: 'True' | 'Unknown'
+    readonly phase?: 'Ready' | 'Lost'
   },
   spec: Partial<Parameters<typeof aPermit>[0]> = {},
 ): SnapshotWish {
@@ -67,7 +69,7 @@ function silence(
     const made = aMachine({
       name,
       rack: `r-${Math.floor(i / 4)}`,
-      ...(isSilent && { reachable: 'False', ready: 'False' }),
+      ...(isSilent && { reachable: 'False', ready: 'False', phase }),
     })
     const conditions = [...(made.status?.conditions ?? []), condition('InfrastructureReady', host)]
     return { ...made, status: { ...made.status, conditions, nodeRef: { name, uid: `node-${name}` } } }
@@ -142,6 +144,16 @@ const CASES: readonly Case[] = [
     name: 'F20 a rack that is silent together is a network, also for the repair of silence',
     wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'] }),
     says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'F20 also when its machines are Lost by now',
+    wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'], phase: 'Lost' }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'one alone that is Lost may be taken away',
+    wish: silence({ cutOff: ['m-0'], phase: 'Lost' }, { operations: ['Replace', 'ScaleIn'] }),
+    says: 'Granted',
   },
   {
     name: 'F20 so is a third of all, spread over the racks',

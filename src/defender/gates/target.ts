@@ -22,9 +22,10 @@ export function targetGate(
   }
   const { health, name, why } = found.unit
   const seen = `${name} ${why}`
-  if (health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })
+  // Also of one that is Lost by now: a place that is silent as a whole is no more to blame for being so for long.
   const repair = silentRepair(permit, found.unit, fleet)
   if (repair.kind === 'Repair') return pass('Target', { reason: 'SilenceIsTheFault', seen: repair.seen })
+  if (repair.kind === 'None' && health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })
   const unheard = repair.kind === 'Outage' ? repair.seen : seen
   return wait('Target', { reason: 'SafetyReadingUnknown', seen: unheard, retryAfterMs: 10_000 })
 }
