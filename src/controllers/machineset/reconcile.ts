@@ -13,6 +13,8 @@ import type { Seen } from './seen.ts'
 import { type MachineSetStatus, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
+/** Machines report in bursts, ten times each in a rollout; one look at a set of thousands answers them all. */
+const GATHER_MS = 100
 
 export const machineSetModule: ControllerModule = { name: 'machineset', setup }
 
@@ -49,7 +51,8 @@ function setup(context: ControllerContext): RunningModule {
   const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
   caches.sets.onChange((before, now) => void wake((now ?? before)?.metadata.name))
   caches.machines.onChange((before, now) => {
-    for (const m of [before, now]) if (m !== undefined) for (const name of setsOf(caches, m)) wake(name)
+    for (const m of [before, now])
+      if (m !== undefined) for (const name of setsOf(caches, m)) controller.enqueueAfter(name, GATHER_MS)
   })
   caches.holds.onChange(() => {
     for (const set of caches.sets.list()) wake(set.metadata.name)
