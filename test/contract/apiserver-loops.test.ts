@@ -1,5 +1,5 @@
 // What the embedded server does by itself, where no controller manager does it: seen from outside, over HTTPS.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Answer, type EmbeddedServer, MERGE, startEmbedded } from './embedded-server.ts'
 
 let server: EmbeddedServer
@@ -121,4 +121,19 @@ test('a cluster role with an aggregation rule gathers the rules of those it sele
   })
   await call('POST', roles, { metadata: { name: 'part', labels: { part: 'sum' } }, rules })
   await expect.poll(async () => (await call('GET', `${roles}/sum`)).body['rules'], { timeout: 5_000 }).toEqual(rules)
+})
+
+test('a role that is labelled for those who may look widens what they may look at, and those above them', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  await server.call('POST', `${rbac}/clusterroles`, {
+    metadata: { name: 'looks-at-toys', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+    rules: [{ apiGroups: ['toys.example.org'], resources: ['toys'], verbs: ['get'] }],
+  })
+  const groupsOf = async (role: string): Promise<readonly string[]> => {
+    const { body } = await server.call('GET', `${rbac}/clusterroles/${role}`)
+    return (body['rules'] as readonly { readonly apiGroups?: readonly string[] }[]).flatMap((r) => r.apiGroups ?? [])
+  }
+  await vi.waitFor(async () => {
+    for (const role of ['view', 'edit', 'admin']) expect(await groupsOf(role)).toContain('toys.example.org')
+  }, 10_000)
 })

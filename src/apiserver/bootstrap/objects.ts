@@ -38,7 +38,14 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
   const head = (kind: string) => ({ kind, apiVersion: `${RBAC}/v1` })
   const roles = bootstrapRoles.map((r: BootstrapRole) => ({
     at: cluster(`${RBAC}/clusterroles`, r.name),
-    object: { ...head('ClusterRole'), metadata: { ...born(r.name), labels: { ...MARK, ...r.labels } }, rules: r.rules },
+    object: {
+      ...head('ClusterRole'),
+      metadata: { ...born(r.name), labels: { ...MARK, ...r.labels } },
+      ...(r.gathers === undefined
+        ? {}
+        : { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [r.gathers]: 'true' } }] } }),
+      rules: r.rules,
+    },
   }))
   const bindings = bootstrapBindings.map((b: BootstrapBinding) => ({
     at: cluster(`${RBAC}/clusterrolebindings`, b.name),

@@ -6,6 +6,8 @@ export interface BootstrapRole {
   readonly name: string
   readonly rules: readonly PolicyRule[]
   readonly labels?: { readonly [key: string]: string }
+  /** Its rules are those of the roles with this label; the rules here are what that comes to at first. */
+  readonly gathers?: string
 }
 
 export interface BootstrapBinding {
@@ -71,9 +73,12 @@ const view: readonly PolicyRule[] = [
   rule(['apps'], APPS, READ),
   rule(['batch'], BATCH, READ),
   rule(['policy'], BUDGETS, READ),
+  rule(['events.k8s.io'], ['events'], READ),
+  rule(['autoscaling'], ['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], READ),
+  rule(['networking.k8s.io'], ['ingresses', 'ingresses/status', 'networkpolicies'], READ),
+  rule(['resource.k8s.io'], ['resourceclaims', 'resourceclaims/status', 'resourceclaimtemplates'], READ),
 ]
 const edit: readonly PolicyRule[] = [
-  ...view,
   rule([''], ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'secrets', 'services/proxy'], READ),
   rule([''], ['serviceaccounts'], ['impersonate']),
   rule([''], ['pods', 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy'], WRITE),
@@ -110,10 +115,13 @@ const edit: readonly PolicyRule[] = [
   ),
   rule(['batch'], ['cronjobs', 'jobs'], WRITE),
   rule(['policy'], ['poddisruptionbudgets'], WRITE),
+  rule(['events.k8s.io'], ['events'], WRITE),
+  rule(['autoscaling'], ['horizontalpodautoscalers'], WRITE),
+  rule(['networking.k8s.io'], ['ingresses', 'networkpolicies'], WRITE),
+  rule(['resource.k8s.io'], ['resourceclaims', 'resourceclaimtemplates'], WRITE),
   rule(['coordination.k8s.io'], ['leases'], [...WRITE, ...READ]),
 ]
 const admin: readonly PolicyRule[] = [
-  ...edit,
   rule(['authorization.k8s.io'], ['localsubjectaccessreviews'], ['create']),
   rule(['rbac.authorization.k8s.io'], ['rolebindings', 'roles'], [...WRITE, ...READ]),
 ]
@@ -123,7 +131,8 @@ const node: readonly PolicyRule[] = [
   rule([''], ['services'], READ),
   rule([''], ['nodes'], ['create', ...READ, 'patch', 'update']),
   rule([''], ['nodes/status'], ['patch', 'update']),
-  rule([''], ['events'], ['create', 'patch', 'update']),
+  rule(['', 'events.k8s.io'], ['events'], ['create', 'patch', 'update']),
+  rule([''], ['endpoints'], ['get']),
   rule([''], ['pods'], ['create', 'delete', ...READ]),
   rule([''], ['pods/status'], ['patch', 'update']),
   rule([''], ['pods/eviction'], ['create']),
@@ -160,6 +169,11 @@ const DISCOVERY = [
 const PUBLIC = ['/healthz', '/livez', '/readyz', '/version', '/version/']
 const paths = (nonResourceURLs: readonly string[]): PolicyRule => ({ nonResourceURLs, verbs: ['get'] })
 
+const aggregateTo = (role: string): string => `rbac.authorization.k8s.io/aggregate-to-${role}`
+const [TO_ADMIN, TO_EDIT, TO_VIEW] = [aggregateTo('admin'), aggregateTo('edit'), aggregateTo('view')]
+const SIGNERS = ['kube-apiserver-client', 'kube-apiserver-client-kubelet', 'kubelet-serving', 'legacy-unknown'] as const
+const KUBELET_PATHS = ['configz', 'healthz', 'log', 'metrics', 'pods', 'proxy', 'stats'].map((p) => `nodes/${p}`)
+
 export const bootstrapRoles: readonly BootstrapRole[] = [
   {
     name: 'cluster-admin',
@@ -168,9 +182,52 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       { nonResourceURLs: ['*'], verbs: ['*'] },
     ],
   },
-  { name: 'admin', rules: admin },
-  { name: 'edit', rules: edit, labels: { 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' } },
-  { name: 'view', rules: view, labels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } },
+  { name: 'admin', rules: [...admin, ...edit, ...view], gathers: TO_ADMIN },
+  { name: 'edit', rules: [...edit, ...view], gathers: TO_EDIT, labels: { [TO_ADMIN]: 'true' } },
+  { name: 'view', rules: view, gathers: TO_VIEW, labels: { [TO_EDIT]: 'true' } },
+  { name: 'system:aggregate-to-admin', rules: admin, labels: { [TO_ADMIN]: 'true' } },
+  { name: 'system:aggregate-to-edit', rules: edit, labels: { [TO_EDIT]: 'true' } },
+  { name: 'system:aggregate-to-view', rules: view, labels: { [TO_VIEW]: 'true' } },
+  {
+    name: 'system:node-problem-detector',
+    rules: [
+      rule([''], ['nodes'], ['get']),
+      rule([''], ['nodes/status'], ['patch']),
+      rule(['', 'events.k8s.io'], ['events'], ['create', 'patch', 'update']),
+    ],
+  },
+  {
+    name: 'system:monitoring',
+    rules: [
+      paths(['/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/metrics/slis', '/readyz', '/readyz/*']),
+      rule([''], ['nodes/metrics'], ['get']),
+    ],
+  },
+  {
+    name: 'system:kubelet-api-admin',
+    rules: [rule([''], ['nodes'], [...READ, 'proxy']), rule([''], KUBELET_PATHS, ['*'])],
+  },
+  {
+    name: 'system:persistent-volume-provisioner',
+    rules: [
+      rule([''], ['persistentvolumes'], ['create', 'delete', ...READ]),
+      rule([''], ['persistentvolumeclaims'], [...READ, 'update']),
+      rule(['storage.k8s.io'], ['storageclasses'], READ),
+      rule([''], ['events'], ['watch']),
+      rule(['', 'events.k8s.io'], ['events'], ['create', 'patch', 'update']),
+    ],
+  },
+  {
+    name: 'system:volume-scheduler',
+    rules: [
+      rule([''], ['persistentvolumes', 'persistentvolumeclaims'], [...READ, 'patch', 'update']),
+      rule(['storage.k8s.io'], ['storageclasses'], READ),
+    ],
+  },
+  ...SIGNERS.map((signer): BootstrapRole => ({
+    name: `system:certificates.k8s.io:${signer}-approver`,
+    rules: [{ ...rule(['certificates.k8s.io'], ['signers'], ['approve']), resourceNames: [`kubernetes.io/${signer}`] }],
+  })),
   { name: 'system:discovery', rules: [paths(DISCOVERY)] },
   { name: 'system:public-info-viewer', rules: [paths(PUBLIC)] },
   {
@@ -192,6 +249,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule([''], ['nodes'], READ),
       rule(['', 'events.k8s.io'], ['events'], ['create', 'patch', 'update']),
       rule(['discovery.k8s.io'], ['endpointslices'], ['list', 'watch']),
+      rule(['networking.k8s.io'], ['servicecidrs'], ['list', 'watch']),
     ],
   },
   {
@@ -263,4 +321,6 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
     users: ['system:kube-controller-manager'],
   },
   { name: 'system:kube-scheduler', role: 'system:kube-scheduler', users: ['system:kube-scheduler'] },
+  { name: 'system:volume-scheduler', role: 'system:volume-scheduler', users: ['system:kube-scheduler'] },
+  { name: 'system:monitoring', role: 'system:monitoring', groups: ['system:monitoring'] },
 ]
