@@ -27,14 +27,20 @@ export function pickMachines({ canary, machines, nodes }: Seen, { everAll }: Fit
   const count = Math.min(MOST_MACHINES, pick.count ?? share)
   const candidates = fitting.map((machine) => ({ name: machine.metadata.name ?? '', machine }))
   const picked = pickSpread(candidates, count, ['class', 'zone', 'rack'], new Map()).map((c) => c.name)
-  return { machines: picked.toSorted(), ...lackOf() }
+  const machines = picked.toSorted()
+  if (picked.length === count) return { machines, lack: undefined }
+  const misfit = well.length < count ? undefined : firstMisfit(well, everAll)
+  if (misfit !== undefined) return { machines, lack: misfit, isMisfit: true }
+  return { machines, lack: `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted` }
+}
 
-  function lackOf(): Pick<Picked, 'lack' | 'isMisfit'> {
-    if (picked.length === count) return { lack: undefined }
-    const misfit = well.length < count ? undefined : well.map(everAll).find((why) => why !== undefined)
-    if (misfit !== undefined) return { lack: misfit, isMisfit: true }
-    return { lack: `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted` }
+/** Why the first of them that cannot take what is tried cannot. */
+function firstMisfit(machines: readonly Machine[], everAll: Fit['everAll']): string | undefined {
+  for (const machine of machines) {
+    const why = everAll(machine)
+    if (why !== undefined) return why
   }
+  return undefined
 }
 
 interface Pool {
@@ -50,9 +56,7 @@ function named(names: readonly string[], { matching, well, everAll }: Pool): Pic
   if (stranger !== undefined) return { machines, lack: `the selector does not match ${stranger}` }
   const unwell = names.find((n) => find(well, n) === undefined)
   if (unwell !== undefined) return { machines, lack: `${unwell} is not well` }
-  const misfit = well
-    .filter((m) => names.includes(m.metadata.name ?? ''))
-    .map(everAll)
-    .find((why) => why !== undefined)
+  const mine = well.filter((m) => names.includes(m.metadata.name ?? ''))
+  const misfit = firstMisfit(mine, everAll)
   return { machines, lack: misfit, ...(misfit !== undefined && { isMisfit: true }) }
 }

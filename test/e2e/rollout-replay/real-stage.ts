@@ -7,8 +7,9 @@ import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import type { HollowFleet } from '#agent/hollow/fleet.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Informer } from '#kube/informer.ts'
-import { systemClock, timestamp } from '#lib/clock.ts'
+import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import { nodeType } from '#nodeops/objects.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
 import { type Agents, POOL, SET, type Stage, type Start, nameOf, setSpec, zoneOf } from '#test/sim/rollout/fleet.ts'
@@ -16,6 +17,7 @@ import type { Ground } from '#test/sim/rollout/stories.ts'
 
 const [POOL_LABEL, POOL_VALUE] = Object.entries(POOL)[0] ?? ['', '']
 const LONG_AGO_MS = 3_600_000
+const LONG_HEARD_MS = 86_400_000
 
 export interface RealStageOptions {
   readonly seed: number
@@ -114,6 +116,14 @@ export class RealStage implements Stage, Ground {
         kind: 'Node',
         metadata: { name },
         status: { conditions: [ready] },
+      })
+      // Stories break Nodes and mend them: they are a kubelet's, which no silence of an agent concerns.
+      const renewTime = microTimestamp(Date.now() + LONG_HEARD_MS)
+      await client.create(leaseType, {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace: 'kube-node-lease', name },
+        spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime },
       })
       const told = { name: 'beacon', version, attempt: 1, ...(isMember && { setRef: this.prefix + SET }) }
       await client.create(
