@@ -1,5 +1,13 @@
 // From a condition on a node to a permitted repair, on an embedded server over HTTP with durable writes: one by one, a thousand at once, under an open and the
-// built-in policy, a storm over all nodes, and the writes and the waiting of a whole repair.
+// built-in policy, a storm over all nodes, and the writes and the waiting of a whole repair. What the figures say:
+//   job_p50_ms, job_p99_ms  from the server's answer to the write of a condition until a watcher sees its permit Granted; one fault at a time.
+//   burst1000_s             from the first of a thousand conditions that is written to the last permit that a watcher sees Granted, the writing included.
+//   wrong_nodes             nodes of the burst that are not cordoned in the end, others that are, and jobs beyond one a node.
+//   cordons_per_s           while the middle eight hundred of that thousand are cordoned; a repair waits a second whether others fail too, on purpose.
+//   builtin_granted         what the built-in policy lets through of a thousand; budget_violations: any moment with more, or fewer in the end.
+//   storm_s                 from complete caches to the last verdict on all nodes; storm_jobs are held down to the limits of the rules.
+//   calls_per_node          writes of remedy and remedyjob for cordon, drain of an empty node, restart, verify, uncordon; refused ones count too.
+//   drain_tail_ms           from the last pod that is gone to the step that is done.
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -298,15 +306,17 @@ function whyNot({ jobs, permits, remediers }: Watched, n: number): string {
   return JSON.stringify({ rule, jobs: told })
 }
 
-/** From the first of a thousand conditions that is written to the last permit that is granted; then on until each of the nodes is cordoned. */
 async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promise<Figures> {
   const { world, permits, jobs, nodes } = watched
   const count = ofBurst.length
   const wanted = new Set(ofBurst.map(nodeName))
   const before = new Set(jobs.list().map((j) => j.metadata.name))
-  const cordonedAt: number[] = []
+  /** In the order in which they came. */
+  const cordonedAt = new Map<string, number>()
   const stop = nodes.onChange((old, now) => {
-    if (!hasTaint(old, 'kubenode.io/cordon') && hasTaint(now, 'kubenode.io/cordon')) cordonedAt.push(performance.now())
+    const name = now?.metadata.name ?? ''
+    if (old === undefined || hasTaint(old, 'kubenode.io/cordon') || !hasTaint(now, 'kubenode.io/cordon')) return
+    if (!cordonedAt.has(name)) cordonedAt.set(name, performance.now())
   })
   const granted = new Set<string>()
   const stopPermits = permits.onChange((_, now) => {
@@ -323,20 +333,23 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
   }
   const burstMs = performance.now() - at
   say(`burst is granted; ${cpuTold(cpu)}`)
+  await until(() => [...wanted].every((n) => cordonedAt.has(n)), PATIENCE_MS)
   const made = jobs.list().filter((j) => !before.has(j.metadata.name))
   const names = new Set(made.map(nodeOfJob))
-  const wrong = [...names].filter((n) => !wanted.has(n)).length + [...wanted].filter((n) => !names.has(n)).length
-  await until(() => cordonedAt.length >= count, PATIENCE_MS)
+  const touched = new Set([...names, ...cordonedAt.keys()])
+  const wrong = [...touched].filter((n) => !wanted.has(n)).length + [...wanted].filter((n) => !cordonedAt.has(n)).length
   stop()
   stopPermits()
   say(`burst is cordoned; ${cpuTold(cpu)}`)
-  const spanMs = (cordonedAt.at(-1) ?? Number.NaN) - (cordonedAt[0] ?? 0)
+  const times = [...cordonedAt.values()]
+  const middle = times.slice(Math.floor(0.1 * times.length), Math.ceil(0.9 * times.length))
+  const spanMs = (middle.at(-1) ?? Number.NaN) - (middle[0] ?? 0)
   await heal(watched, ofBurst)
   return {
     burst1000_s: burstMs / 1_000,
     burst_written_s: writtenMs / 1_000,
     wrong_nodes: wrong + (made.length - names.size),
-    cordons_per_s: (1_000 * (cordonedAt.length - 1)) / spanMs,
+    cordons_per_s: (1_000 * (middle.length - 1)) / spanMs,
   }
 }
 

@@ -90,7 +90,8 @@ const spec = obj('What was granted and what is remembered.', {
     ),
   ),
   leader: optional(str('Who decided last.', { max: 253 })),
-  grants: optional(mapList('Grants in flight.', grant, { keys: ['target', 'permitUid'], max: MAX_GRANTS })),
+  // Written whole, by one writer: as a map by key it would drag its own size in managed fields along.
+  grants: optional(list('Grants in flight, one for each target of a permit.', grant, { max: MAX_GRANTS })),
   rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
   breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
   blames: optional(mapList('What is blamed.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
