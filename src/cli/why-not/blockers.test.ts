@@ -371,6 +371,22 @@ test('what waits for people is told with the command that approves it', async ()
   })
 })
 
+test('a version that is blamed is told with the commit that takes it back, and the command that has its set try again', async () => {
+  const w = world()
+  w.rule()
+  w.fake.poke(
+    machine,
+    { name: 'n0' },
+    { spec: { components: [{ name: 'cni', version: '1.1.0', setRef: 'base', attempt: 1 }] } },
+  )
+  const limit = 'until cni is taken back by a commit, or a hold allows to retry it'
+  w.waiting('PermitRequested', 'x', { gate: 'Blame', seen: 'cni 1.1.0: 4 of 5 fail, 0 of 4 elsewhere', limit })
+  expect((await w.found()).find((b) => b.id === 'Blamed')).toMatchObject({
+    text: expect.stringContaining('is taken back by a commit') as string,
+    command: 'kubenode rollout retry base --reason "looked at by a person"',
+  })
+})
+
 test('S21 the file on a frozen node is named with its reason and the command that takes it away there', async () => {
   const w = world()
   w.rule()

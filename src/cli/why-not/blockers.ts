@@ -155,7 +155,13 @@ const OF_GATES: Readonly<Record<string, GateRow>> = {
     ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
   }),
   Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
-  Blame: (v) => ({ id: 'Blamed', text: `${said(v)}; go back to the version before, then it goes on` }),
+  Blame: (v, seen) => {
+    const set = seen.setRefs.get(/^until (\S+) is taken back/.exec(v.limit ?? '')?.[1] ?? '')
+    const text = `${said(v)}; what they share is looked at first: repairs one by one would not help`
+    return set === undefined
+      ? { id: 'Blamed', text }
+      : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "looked at by a person"` }
+  },
   Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
   Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
 }

@@ -32,6 +32,8 @@ export interface RuleSeen {
 export interface RepairsSeen {
   readonly node: string
   readonly machine: string | undefined
+  /** Component → the set that it came from. */
+  readonly setRefs: ReadonlyMap<string, string>
   readonly standing: Standing
   readonly rules: readonly RuleSeen[]
   readonly job: RemedyOperationJob | undefined
@@ -114,6 +116,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
   return {
     node: name,
     machine: byNode.get(node.metadata.uid)?.metadata.name,
+    setRefs: setRefsOf(byNode.get(node.metadata.uid)),
     standing: views.get(name)?.standing ?? { kind: 'Leaving', why: 'the Node is gone' },
     rules: planned.verdicts.map(({ reading, faults }) => ({
       remedier: reading.remedier,
@@ -141,6 +144,11 @@ function nearest(name: string, nodes: readonly Node[]): string {
 
 const permitOf = (client: KubeClient, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>
   client.get(operationPermit, { name: job.status?.permitRef ?? job.metadata.name ?? '' })
+
+const setRefsOf = (machine: Machine | undefined): ReadonlyMap<string, string> =>
+  new Map(
+    (machine?.spec.components ?? []).flatMap(({ name, setRef }) => (setRef === undefined ? [] : [[name, setRef]])),
+  )
 
 function frozenBy(machine: Machine | undefined): string | undefined {
   const frozen = findCondition(machine?.status?.conditions, 'Frozen')
