@@ -26,12 +26,13 @@ export function pickMachines({ canary, machines, nodes }: Seen, { everAll }: Fit
   const share = Math.max(1, Math.floor((matching.length * (pick.percent ?? 0)) / 100))
   const count = Math.min(MOST_MACHINES, pick.count ?? share)
   const candidates = fitting.map((machine) => ({ name: machine.metadata.name ?? '', machine }))
-  const picked = pickSpread(candidates, count, ['class', 'zone', 'rack'], new Map()).map((c) => c.name)
-  const machines = picked.toSorted()
-  if (picked.length === count) return { machines, lack: undefined }
+  const spread = pickSpread(candidates, count, ['class', 'zone', 'rack'], new Map())
+  const picked = spread.map((c) => c.name).toSorted()
+  if (picked.length === count) return { machines: picked, lack: undefined }
   const misfit = well.length < count ? undefined : firstMisfit(well, everAll)
-  if (misfit !== undefined) return { machines, lack: misfit, isMisfit: true }
-  return { machines, lack: `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted` }
+  if (misfit !== undefined) return { machines: picked, lack: misfit, isMisfit: true }
+  const lack = `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted`
+  return { machines: picked, lack }
 }
 
 /** Why the first of them that cannot take what is tried cannot. */
