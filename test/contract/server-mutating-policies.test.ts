@@ -194,6 +194,61 @@ describe.each(apiServers)('mutating policies on $name', ({ start }) => {
     })
   })
 
+  test.concurrent('policies for one version are asked about writes in another, in the version that they are written for', async () => {
+    const { name: namespace } = await space()
+    const group = `${fresh('toys')}.example.org`
+    const schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { spec: { type: 'object', additionalProperties: { type: 'string' } } },
+      },
+    }
+    const versions = ['v1', 'v2'].map((name) => ({ name, served: true, storage: name === 'v1', schema }))
+    await api.made('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: `toys.${group}` },
+      spec: { group, scope: 'Namespaced', names: { plural: 'toys', singular: 'toy', kind: 'Toy' }, versions },
+    })
+    const rules = (matchPolicy: string) => ({
+      matchPolicy,
+      resourceRules: [{ apiGroups: [group], apiVersions: ['v1'], operations: ['CREATE'], resources: ['toys'] }],
+    })
+    const said = 'object.apiVersion + " of " + request.requestKind.version'
+    await inForce(namespace, [apply(`Object{spec: Object.spec{seen: ${said}}}`)], {
+      matchConstraints: rules('Equivalent'),
+    })
+    await inForce(namespace, [apply('Object{spec: Object.spec{exact: "yes"}}')], { matchConstraints: rules('Exact') })
+    const refuses = fresh('refuses')
+    await api.made(`${POLICY}/validatingadmissionpolicies`, {
+      metadata: { name: refuses },
+      spec: {
+        matchConstraints: rules('Equivalent'),
+        validations: [{ expression: "object.metadata.name != 'bad'", messageExpression: said }],
+      },
+    })
+    await api.made(`${POLICY}/validatingadmissionpolicybindings`, {
+      metadata: { name: refuses },
+      spec: { policyName: refuses, validationActions: ['Deny'] },
+    })
+    const toy = (version: string, name: string) =>
+      api.post(`/apis/${group}/${version}/namespaces/${namespace}/toys`, {
+        apiVersion: `${group}/${version}`,
+        kind: 'Toy',
+        metadata: { name },
+        spec: {},
+      })
+    await eventually(async () => {
+      const made = await toy('v2', fresh('toy'))
+      expect([made.body.apiVersion, made.body['spec']]).toEqual([`${group}/v2`, { seen: `${group}/v1 of v2` }])
+      const own = await toy('v1', fresh('toy'))
+      expect(own.body['spec']).toEqual({ seen: `${group}/v1 of v1`, exact: 'yes' })
+      const refused = await toy('v2', 'bad')
+      expect([refused.code, refused.body.message]).toEqual([
+        422,
+        expect.stringContaining(`denied request: ${group}/v1 of v2`),
+      ])
+    })
+  })
+
   describe('one that fails', () => {
     test.concurrent('refuses the write, and says which it is', async () => {
       const { path, name } = await space()

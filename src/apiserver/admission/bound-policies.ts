@@ -1,11 +1,12 @@
 // Policies in CEL with the bindings that put them to work: which of them are meant for a request, and with which parameters.
 import type { KubeObject } from '#schema/object.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { Served } from '../registry/served.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'
 import { fields, word } from './compiled-policy.ts'
-import { ADMISSION_GROUP, matchesResources } from './match-resources.ts'
+import { ADMISSION_GROUP, matchesResources, type MatchOptions } from './match-resources.ts'
 
 interface Policy {
   readonly name: string
@@ -65,13 +66,30 @@ export class BoundPolicies<P extends Policy> {
     return this.#bound
   }
 
-  isMeant({ policy, binding }: Bound<P>, request: AdmissionRequest): boolean {
+  /** The version in which the policy is asked about the request: its own, or another that the rules of the policy name. */
+  meantAs({ policy, binding }: Bound<P>, request: AdmissionRequest): Served | undefined {
     const own = fields(policy.spec['matchConstraints'])
     const narrowed = fields(fields(binding['spec'])['matchResources'])
-    return (
-      matchesResources(own, request, this.#store, { emptyRulesMatch: false }) &&
-      matchesResources(narrowed, request, this.#store, { emptyRulesMatch: true })
-    )
+    const as = this.#versionFor(own, request, { emptyRulesMatch: false })
+    return as !== undefined && this.#versionFor(narrowed, request, { emptyRulesMatch: true }) !== undefined
+      ? as
+      : undefined
+  }
+
+  #versionFor(match: Readonly<Record<string, unknown>>, request: AdmissionRequest, options: MatchOptions) {
+    if (matchesResources(match, request, this.#store, options)) return request.served
+    if (match['matchPolicy'] === 'Exact') return undefined
+    const { group, plural } = request.served.type
+    const versions = this.#registry.versions(group)
+    if (versions.length < 2) return undefined
+    return versions
+      .map((version) => this.#registry.find(group, version, plural))
+      .find(
+        (s) =>
+          s !== undefined &&
+          s !== request.served &&
+          matchesResources(match, { ...request, served: s }, this.#store, options),
+      )
   }
 
   namespaceOf({ namespace, served }: AdmissionRequest): KubeObject | null {

@@ -9,6 +9,8 @@ export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 export interface AdmissionRequest {
   readonly operation: Operation
   readonly served: Served
+  /** The version of the request, where its objects are shown in another. */
+  readonly sentAs?: Served
   readonly subresource: string
   readonly namespace: string
   readonly name: string

@@ -3,11 +3,13 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { AdmissionEvaluation, matchConditions, type AdmissionScope } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { Served } from '../registry/served.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
 import type { Store } from '../storage/store.ts'
 import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest, Memory } from './chain.ts'
 import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
+import { inVersion, requestIn } from './in-version.ts'
 import { isExempt } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { mutatedBy } from './mutation-patch.ts'
@@ -25,7 +27,11 @@ export interface MutatingPolicyParts {
 interface Invocation {
   readonly bound: Bound
   readonly params: KubeObject | null
+  /** The version that the policy is written for. */
+  readonly as: Served
 }
+
+type Sent = AdmissionRequest & { readonly object: KubeObject }
 
 interface Fault {
   readonly bound: Bound
@@ -58,14 +64,14 @@ export class MutatingPolicyAdmission implements AdmissionLink {
 
   active = (): boolean => this.#policies.all().length > 0
 
-  mutate = (request: AdmissionRequest, memory: Memory): KubeObject | undefined => {
+  mutate = async (request: AdmissionRequest, memory: Memory): Promise<KubeObject | undefined> => {
     if (isExempt(request) || request.object === undefined) return request.object
     const faults: Fault[] = []
     let { object } = request
     let waiting: Invocation[] = []
     const due: Invocation[] = []
     for (const invocation of this.#invocations(request, faults)) {
-      const after = this.#invoke(invocation, { ...request, object }, faults)
+      const after = await this.#invoke(invocation, { ...request, object }, faults)
       if (after !== object) {
         due.push(...waiting)
         waiting = []
@@ -79,30 +85,39 @@ export class MutatingPolicyAdmission implements AdmissionLink {
   }
 
   /** After all others had their turn: those that asked for it see what came of the object. */
-  again = (request: AdmissionRequest, memory: Memory): KubeObject | undefined => {
+  again = async (request: AdmissionRequest, memory: Memory): Promise<KubeObject | undefined> => {
     const first = memory.get(this) as FirstRound | undefined
     if (first === undefined || request.object === undefined) return request.object
     const isOther = request.object !== first.output
     const faults: Fault[] = []
     let { object } = request
     for (const invocation of isOther ? [...first.due, ...first.waiting] : first.due)
-      object = this.#invoke(invocation, { ...request, object }, faults)
+      object = await this.#invoke(invocation, { ...request, object }, faults)
     refuseFaults(request, faults)
     return object
   }
 
   #invocations(request: AdmissionRequest, faults: Fault[]): readonly Invocation[] {
     return this.#policies.all().flatMap((bound): readonly Invocation[] => {
-      if (!this.#policies.isMeant(bound, request)) return []
+      const as = this.#policies.meantAs(bound, request)
+      if (as === undefined) return []
       const params = this.#policies.params(bound, request)
-      if ('found' in params) return params.found.map((found) => ({ bound, params: found }))
+      if ('found' in params) return params.found.map((found) => ({ bound, params: found, as }))
       faults.push({ bound, reason: undefined, message: `failed to configure binding: ${params.missing}` })
       return []
     })
   }
 
   /** The very same object when nothing changed. A mutation that fails is passed over; what is refused is the whole request. */
-  #invoke({ bound, params }: Invocation, request: AdmissionRequest & { readonly object: KubeObject }, faults: Fault[]) {
+  async #invoke({ bound, params, as }: Invocation, sent: Sent, faults: Fault[]): Promise<KubeObject> {
+    if (as === sent.served) return this.#mutated({ bound, params, as }, sent, faults)
+    const request = await requestIn(sent, as)
+    if (request.object === undefined) return sent.object
+    const after = this.#mutated({ bound, params, as }, { ...request, object: request.object }, faults)
+    return after === request.object ? sent.object : inVersion(after, as, sent.served)
+  }
+
+  #mutated({ bound, params }: Invocation, request: Sent, faults: Fault[]): KubeObject {
     const { policy } = bound
     const fault = (message: string) => void faults.push({ bound, reason: 'Invalid', message })
     const matched = matchConditions(policy.conditions, this.#evaluation(policy.scope, request, params))

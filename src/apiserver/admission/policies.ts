@@ -9,6 +9,7 @@ import { forbidden, Refusal } from '../status/refusal.ts'
 import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { compilePolicy, fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
+import { requestIn } from './in-version.ts'
 import { isExempt } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
@@ -45,13 +46,15 @@ export class PolicyAdmission implements AdmissionLink {
 
   active = (): boolean => this.#policies.all().length > 0
 
-  validate = (request: AdmissionRequest): void => {
+  validate = async (request: AdmissionRequest): Promise<void> => {
     if (isExempt(request)) return
-    for (const bound of this.#policies.all()) this.#judge(bound, request)
+    for (const bound of this.#policies.all()) {
+      const as = this.#policies.meantAs(bound, request)
+      if (as !== undefined) this.#judge(bound, as === request.served ? request : await requestIn(request, as))
+    }
   }
 
   #judge(bound: Bound, request: AdmissionRequest): void {
-    if (!this.#policies.isMeant(bound, request)) return
     const params = this.#policies.params(bound, request)
     if ('missing' in params) return this.#deny(bound, request, { reason: 'Invalid', message: params.missing })
     for (const param of params.found) this.#evaluate(bound, request, param)

@@ -1,18 +1,18 @@
 // What expressions see as `request`: the admission request without its objects.
 import { apiVersionOf } from '#schema/resource.ts'
+import type { Served } from '../registry/served.ts'
 import type { AdmissionRequest } from './chain.ts'
 
 export function requestFacts(request: AdmissionRequest): unknown {
-  const { served, subresource, name, namespace, operation, user, dryRun, options } = request
-  const { group, version, kind, plural } = served.type
-  const ofKind = { group, version, kind }
-  const ofResource = { group, version, resource: plural }
+  const { served, sentAs = served, subresource, name, namespace, operation, user, dryRun, options } = request
+  const kindOf = ({ type: { group, version, kind } }: Served) => ({ group, version, kind })
+  const resourceOf = ({ type: { group, version, plural } }: Served) => ({ group, version, resource: plural })
   return {
-    kind: ofKind,
-    resource: ofResource,
+    kind: kindOf(served),
+    resource: resourceOf(served),
     subResource: subresource,
-    requestKind: ofKind,
-    requestResource: ofResource,
+    requestKind: kindOf(sentAs),
+    requestResource: resourceOf(sentAs),
     requestSubResource: subresource,
     name,
     namespace,

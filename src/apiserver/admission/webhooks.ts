@@ -11,6 +11,7 @@ import type { Store } from '../storage/store.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import { ADMISSION_GROUP, isExempt, isNamespaceSelected, isObjectSelected } from './match-resources.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
+import { inVersion } from './in-version.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 import { WebhookCaller, type ResolveService } from './webhook-call.ts'
@@ -168,13 +169,6 @@ export class WebhookAdmission {
     if (!ignoresFailure) throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${error}`)
     return undefined
   }
-}
-
-/** The same object in another version of its resource. */
-function inVersion(object: KubeObject, from: Served, to: Served): KubeObject | Promise<KubeObject> {
-  if (from === to) return object
-  const { conversion, fromStored } = to.behaviour
-  return conversion === undefined ? fromStored(from.behaviour.toStored(object)) : conversion.fromVersion(object)
 }
 
 function warnAll(warnings: readonly string[], warn: (text: string) => void): void {
