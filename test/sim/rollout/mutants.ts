@@ -4,7 +4,7 @@ import { rolloutRules } from '#controllers/componentset/rules.ts'
 import { budgetOf } from '#controllers/componentset/share.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { reportResults, requestPermit } from '#nodeops/permits.ts'
+import { requestPermit } from '#nodeops/permits.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { ControllerParts } from './fleet.ts'
 
@@ -75,26 +75,12 @@ export const mutants: readonly RolloutMutant[] = [
     name: 'a stale read: permits are asked for without looking at the set again',
     story: 'pause and resume',
     faults: ['Stale', 'TimeTravel'],
-    within: 40,
+    within: 20,
     parts: {
       sets: {
         act: (t, action, seen, context) =>
           action.kind === 'Ask'
             ? requestPermit(tools(t), action.permit, action.request)
-            : act(t, action, seen, context),
-      },
-    },
-  },
-  {
-    name: 'a stale read: slots are freed without looking at the machines again',
-    story: 'selector that moves',
-    faults: ['Stale', 'TimeTravel'],
-    within: 40,
-    parts: {
-      sets: {
-        act: (t, action, seen, context) =>
-          action.kind === 'Report'
-            ? reportResults(tools(t), action.permit, Object.fromEntries(action.results.map((r) => [r.uid, r.result])))
             : act(t, action, seen, context),
       },
     },
