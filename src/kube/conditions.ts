@@ -63,6 +63,8 @@ function shortened(message: string): string {
   const line = ODD_SPACE.test(message) ? message.replaceAll(/\s+/g, ' ').trim() : message
   // No text has more characters than it has units.
   if (line.length <= MAX_CONDITION_MESSAGE) return line
+  // There are no more letters than units: most messages need not be taken apart.
+  if (line.length <= MAX_CONDITION_MESSAGE) return line
   const letters = [...line]
   return letters.length <= MAX_CONDITION_MESSAGE ? line : `${letters.slice(0, MAX_CONDITION_MESSAGE - 1).join('')}…`
 }

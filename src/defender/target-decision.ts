@@ -1,0 +1,150 @@
+// Decides about one target of a permit: what stands in its way, or that its slot is taken. What is granted here counts only once the ledger was swapped.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { timestamp } from '#lib/clock.ts'
+import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
+import type { Target } from './fleet.ts'
+import { type GateVerdict, binding } from './gate.ts'
+import { askGates, auditorsOf, policiesFor } from './gates.ts'
+import { holdGate } from './gates/hold.ts'
+import { seriesOf } from './gates/rate.ts'
+import { targetGate } from './gates/target.ts'
+import type { Grant } from './ledger.ts'
+import type { Ground, Question } from './question.ts'
+import { deny, pass, wait } from './say.ts'
+import type { Unit } from './unit.ts'
+
+export interface TargetDecision {
+  readonly target: string
+  /** What binds; `Granted` only when the slot is in the ledger. */
+  readonly verdict: GateVerdict
+  readonly gates: readonly GateVerdict[]
+  /** What each policy that decides it said by itself, and what those that only watch would have said. Absent: no policy was asked. */
+  readonly judged?: readonly Judgement[]
+}
+
+export interface Judgement {
+  readonly policy: string
+  readonly verdict: GateVerdict['verdict']
+}
+
+export function decideTarget(
+  permit: OperationPermit,
+  target: Target,
+  ground: Ground,
+  isEnding: boolean,
+): TargetDecision {
+  const { snapshot, ledger } = ground
+  const uid = permit.metadata.uid ?? ''
+  const told = (verdict: GateVerdict, gates: readonly GateVerdict[]): TargetDecision => ({
+    target: target.uid,
+    verdict,
+    gates,
+  })
+  const before = permit.status?.verdicts?.find((v) => v.target === target.uid)
+  if (permit.spec.results?.[target.uid] !== undefined && before !== undefined) return kept(permit, target, before)
+  const slot = ledger.grantOf(target.uid, uid)
+  if (slot?.state === 'Held') return told(held(permit, slot), keptGates(permit, target))
+  if (slot !== undefined) return told(wait('Ledger', { reason: 'PermitExpired', seen: 'its slot is orphaned' }), [])
+  if (permit.spec.results?.[target.uid] !== undefined)
+    return told(wait('Target', { reason: 'PermitRequested', seen: 'given up before it was granted' }), [])
+  const found = snapshot.fleet.find(target)
+  const first = targetGate(found, { permit, uid: target.uid }, snapshot)
+  if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
+  const { unit } = found
+  const isFree = snapshot.isWithoutDisruption(permit)
+  const question: Question = {
+    permit,
+    unit,
+    isRecovery: snapshot.isRecovery(permit),
+    policies: policiesFor(snapshot.policies, permit, unit),
+  }
+  const frozen = isFree ? holdGate(question, ground) : undefined
+  const gates = [first, ...(isFree ? (frozen === undefined ? [] : [frozen]) : askGates(question, ground))]
+  const judged = isFree ? [] : judgements(question, gates, ground)
+  const refusal =
+    binding(gates) ??
+    (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
+  if (refusal !== undefined) return { ...told(refusal, gates), judged }
+  return { ...take(question, target, isFree, gates, ground), judged }
+}
+
+function judgements(question: Question, gates: readonly GateVerdict[], ground: Ground): readonly Judgement[] {
+  const { policies } = question
+  const auditors = auditorsOf(ground.snapshot.policies, question)
+  const said = (of: readonly GateVerdict[]) => binding(of)?.verdict ?? 'Granted'
+  const alone = (policy: CompiledPolicy): Judgement => ({
+    policy: policy.name,
+    verdict: said(askGates({ ...question, policies: [policy] }, ground)),
+  })
+  const [only] = policies
+  // One policy alone has been asked already.
+  const deciding =
+    only !== undefined && policies.length === 1 ? [{ policy: only.name, verdict: said(gates) }] : policies.map(alone)
+  return [...deciding, ...auditors.map(alone)]
+}
+
+function take(
+  question: Question,
+  target: Target,
+  isFree: boolean,
+  gates: readonly GateVerdict[],
+  { snapshot, ledger, levels }: Ground,
+): TargetDecision {
+  const { permit, unit } = question
+  const grant: Grant = {
+    ...grantFor(permit, target, unit, ledger.now),
+    ...(isFree && { exempt: 'NoDisruption' as const }),
+  }
+  // Policies that only watch count as well: else they could not tell what their rates would have done.
+  const policies = [...question.policies, ...auditorsOf(snapshot.policies, question)]
+  const series = isFree ? [] : seriesOf({ ...question, policies })
+  const full = ledger.isFull(grant, series)
+  if (full !== undefined)
+    return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
+  ledger.take(grant, series)
+  // Also in the levels of policies that do not decide this: they count whatever is down.
+  levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
+  return { target: target.uid, gates, verdict: held(permit, grant) }
+}
+
+/** Of the ledger alone, so that a permit whose status was lost in a crash gets the same one. */
+export const held = (_permit: OperationPermit, { grantedAt }: Grant): GateVerdict =>
+  pass('Ledger', { reason: 'PermitGranted', seen: `granted at ${grantedAt}` })
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+const asGate = ({ target: _target, ...verdict }: Verdict): GateVerdict =>
+  ({ ...verdict, reason: verdict.verdict === 'Granted' ? 'PermitGranted' : 'PermitDenied' }) as GateVerdict
+
+const keptGates = (permit: OperationPermit, target: Target): readonly GateVerdict[] =>
+  (permit.status?.gates ?? []).filter((g) => g.target === target.uid).map(asGate)
+
+const kept = (permit: OperationPermit, target: Target, verdict: Verdict): TargetDecision => ({
+  target: target.uid,
+  verdict: asGate(verdict),
+  gates: keptGates(permit, target),
+})
+
+export function grantFor(
+  { metadata, spec }: OperationPermit,
+  target: Target,
+  unit: Unit | undefined,
+  now: number,
+): Grant {
+  const { kind, namespace, name, uid } = target
+  const domains = { zone: unit?.zone ?? '', rack: unit?.rack ?? '', pool: unit?.pool ?? '' }
+  const known = Object.fromEntries(Object.entries(domains).filter(([, value]) => value !== ''))
+  return {
+    permit: metadata.name ?? '',
+    permitUid: metadata.uid ?? '',
+    target: uid,
+    kind,
+    ...(namespace !== undefined && { namespace }),
+    name,
+    operations: spec.operations,
+    state: 'Held',
+    grantedAt: timestamp(now),
+    ...known,
+    ...(spec.component !== undefined && { component: spec.component.name }),
+  }
+}
