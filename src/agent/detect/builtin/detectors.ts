@@ -49,6 +49,7 @@ interface Detector {
 
 const MAX_PROCESSES = 5_000
 const CALL_MS = 5_000
+const ASK_SERVER_AFTER_MS = 5_000
 const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/lib/systemd/system', '/usr/lib/systemd/system']
 
 const CONDITIONS: Readonly<Record<DetectorName, readonly string[]>> = {
@@ -90,7 +91,11 @@ export class Detectors {
     const { clock, conditions } = this.#deps
     this.#startedAt = clock.monotonic()
     this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => conditions.problem(t)?.isTrue === true))
-    for (const detector of this.#all()) void this.#run(detector)
+    for (const detector of this.#all()) {
+      // A connection that is open by then serves for it; ten thousand agents that start need no more of them than they have to.
+      if (detector.name === 'clock') this.#later(detector, Math.min(detector.everyMs, ASK_SERVER_AFTER_MS))
+      else void this.#run(detector)
+    }
   }
 
   close(): void {
@@ -105,7 +110,7 @@ export class Detectors {
   }
 
   async #run(detector: Detector): Promise<void> {
-    const { clock, random, log } = this.#deps
+    const { random, log } = this.#deps
     const { name, everyMs, look } = detector
     try {
       for (const reading of await look()) this.#show(reading)
@@ -115,11 +120,15 @@ export class Detectors {
       // Once: a detector that fails for a day must not fill the disk with lines.
       if (failed === 1) log.warn('detector failed', { detector: name, error })
     }
-    if (!this.#isClosed)
-      this.#timers.set(
-        name,
-        clock.after(random.jitter(everyMs), () => void this.#run(detector)),
-      )
+    this.#later(detector, random.jitter(everyMs))
+  }
+
+  #later(detector: Detector, ms: number): void {
+    if (this.#isClosed) return
+    this.#timers.set(
+      detector.name,
+      this.#deps.clock.after(ms, () => void this.#run(detector)),
+    )
   }
 
   #show({ type, ...rest }: Reading): void {
