@@ -18,7 +18,8 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { thaw } from '../hold/freeze.ts'
 import { placeHold } from '../hold/placing.ts'
 import { type Asked, askHold } from './ask.ts'
-import { type Blocker, TOLD, blockerLines, blockers } from './blockers.ts'
+import type { Blocker } from './blocker.ts'
+import { TOLD, blockerLines, blockers } from './blockers.ts'
 import { look } from './look.ts'
 
 type Wild = Record<string, unknown>

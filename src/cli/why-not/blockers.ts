@@ -1,170 +1,9 @@
-// What holds back the repair of one node, and the command that lifts it. Pure; a row of the table for each reason that the controllers and the Defender give.
-import type { Reason } from '#api/catalogue.ts'
+// What holds back the repair of one node, and the command that lifts it. Pure; every reason that the controllers and the Defender give has words.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { type Blocker, type Cause, frozenByFile, heldBy } from './blocker.ts'
+import { OF_GATES, said } from './gate-blockers.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
-import { type PolicyGate, type Verdict, policyPatch } from './policy-patch.ts'
-
-export interface Blocker {
-  /** One word, the same for the same cause. */
-  readonly id: string
-  /** The rule or job that is held back. */
-  readonly of: string
-  readonly text: string
-  /** Lifts it. Absent: only what is said in the text does. */
-  readonly command?: string
-  /** What git declares comes back with the next commit unless it is changed there too. */
-  readonly isDeclared?: boolean
-}
-
-type Row = (reason: {
-  readonly rule: RuleSeen
-  readonly text: string
-  readonly seen: RepairsSeen
-}) => Omit<Blocker, 'of'>
-
-const patch = (plural: string, name: string, spec: object): string =>
-  `kubectl patch ${plural}.kubenode.io ${name} --type merge -p '${JSON.stringify({ spec })}'`
-const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
-  patch('noderemediers', remedier.metadata.name ?? '', spec)
-const retry = (node: string): string => `kubenode repair node/${node} --reason "looked at by a person"`
-
-/** Twice as much is enough to go on, and little enough to notice. */
-const doubled = (n: number): number => 2 * n
-
-const limit =
-  (field: 'perHour' | 'perDay', id: string): Row =>
-  ({ rule, text }) => ({
-    id,
-    text: `${text}; it goes on by itself when the first is long enough ago`,
-    command: patchRule(rule, { limits: { [field]: doubled(rule.remedier.spec.limits[field]) } }),
-    isDeclared: true,
-  })
-
-/** Reasons for which the remedy controller makes no job. */
-const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
-  ShadowOnly: ({ rule, text }) =>
-    rule.remedier.spec.mode === 'Shadow'
-      ? { id: 'Shadow', text, command: patchRule(rule, { mode: 'Enforce' }), isDeclared: true }
-      : { id: 'Share', text, command: patchRule(rule, { share: 100 }), isDeclared: true },
-  DryRunOnly: ({ rule, text }) => ({
-    id: 'DryRun',
-    text,
-    command: patchRule(rule, { mode: 'Enforce' }),
-    isDeclared: true,
-  }),
-  ObservedOnly: ({ text, seen }) => ({
-    id: 'Observed',
-    text,
-    command: patch('machines', seen.machine ?? seen.node, { channel: 'Agent' }),
-    isDeclared: true,
-  }),
-  HoldPause: ({ text, seen }) => heldBy(text, seen),
-  HoldAbort: ({ text, seen }) => ({ id: 'Aborted', text, command: retry(seen.node) }),
-  LadderExhausted: ({ text, seen }) => ({ id: 'LadderExhausted', text, command: retry(seen.node) }),
-  Cooldown: ({ text, seen }) => ({ id: 'Cooldown', text, command: retry(seen.node) }),
-  PerNodeLimit: ({ text, seen }) => ({ id: 'PerNodeLimit', text, command: retry(seen.node) }),
-  HourlyLimit: limit('perHour', 'HourlyLimit'),
-  DailyLimit: limit('perDay', 'DailyLimit'),
-  InFlightLimit: ({ rule, text }) => ({
-    id: 'InFlightLimit',
-    text: `${text}; it goes on when one of them ends`,
-    command: patchRule(rule, { limits: { maxInFlight: more(rule.remedier.spec.limits.maxInFlight) } }),
-    isDeclared: true,
-  }),
-  WaitingForOther: ({ rule, text }) =>
-    text.startsWith('the rule must hold')
-      ? { id: 'HoldDown', text, command: patchRule(rule, { for: '0s' }), isDeclared: true }
-      : {
-          id: 'HigherRule',
-          text,
-          command: patchRule(rule, { priority: 1_000 }),
-          isDeclared: true,
-        },
-  CohortBlamed: ({ text }) => ({ id: 'MassFault', text: `${text}; look for the change that they share` }),
-  ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they are heard of again` }),
-  JobRunning: ({ text }) => ({ id: 'OtherJob', text: `${text}; it is this rule's turn after it` }),
-}
-
-const more = (max: number | string): number | string =>
-  typeof max === 'number' ? doubled(max) : `${Math.min(100, doubled(Number.parseInt(max, 10)))}%`
-
-/** The controllers and the Defender begin with the name of the hold. */
-function heldBy(text: string, { holds }: RepairsSeen): Omit<Blocker, 'of'> {
-  const [name = ''] = text.replace(/^hold /, '').split(/[:;]/, 1)
-  const hold = holds.find((h) => h.metadata.name === name)
-  const isAll = hold?.spec.effect === 'Freeze' && hold.spec.target.kind === 'Cluster'
-  return {
-    id: hold?.spec.effect === 'Freeze' ? 'Frozen' : 'Paused',
-    text: `${text}${hold === undefined ? '' : ` (${hold.spec.author}, until ${hold.spec.until})`}`,
-    command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
-  }
-}
-
-/** The built-in policy has no name: it goes once a policy of somebody decides. */
-function raising(
-  gate: PolicyGate,
-  verdict: Verdict,
-  { policies }: RepairsSeen,
-): Pick<Blocker, 'command' | 'isDeclared'> {
-  const policy = policies.find((p) => p.metadata.name === verdict.policy)
-  const spec = policy && policyPatch(gate, verdict, policy)
-  return spec === undefined ? {} : { command: patch('defenderpolicies', verdict.policy ?? '', spec), isDeclared: true }
-}
-
-type GateRow = (verdict: Verdict, seen: RepairsSeen) => Omit<Blocker, 'of'>
-
-const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): string =>
-  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
-
-/** Gates that the Defender names. */
-const OF_GATES: Readonly<Record<string, GateRow>> = {
-  Hold: (v, seen) =>
-    seen.frozen === undefined ? { ...heldBy(v.seen ?? '', seen), text: said(v) } : frozenByFile(seen),
-  Protect: (v, seen) => ({
-    id: 'Protected',
-    text: said(v),
-    command: `kubenode repair node/${seen.node} --unprotect --reason "looked at by a person"`,
-  }),
-  Window: (v, seen) => ({
-    id: 'Window',
-    text: `${said(v)}; it goes on by itself when times allow it`,
-    ...raising('Window', v, seen),
-  }),
-  HealthFloor: (v, seen) =>
-    v.policy === undefined && v.seen?.includes('silent') === true
-      ? { id: 'MassSilence', text: `${said(v)}; it goes on when they are heard of again` }
-      : { id: 'HealthFloor', text: said(v), ...raising('HealthFloor', v, seen) },
-  Budget: (v, seen) => ({
-    id: 'Budget',
-    text: `${said(v)}; it goes on when others end`,
-    ...raising('Budget', v, seen),
-  }),
-  Rate: (v, seen) => ({
-    id: 'Rate',
-    text: `${said(v)}; it goes on when the window has passed`,
-    ...raising('Rate', v, seen),
-  }),
-  Breaker: (v, seen) => ({
-    id: 'Breaker',
-    text: `${said(v)}; it lets one through to see after its pause`,
-    ...raising('Breaker', v, seen),
-  }),
-  Approval: (v, seen) => ({
-    id: 'Approval',
-    text: said(v),
-    ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
-  }),
-  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
-  Blame: (v, seen) => {
-    const set = seen.setRefs.get(/^until (\S+) is taken back/.exec(v.limit ?? '')?.[1] ?? '')
-    const text = `${said(v)}; what they share is looked at first: repairs one by one would not help`
-    return set === undefined
-      ? { id: 'Blamed', text }
-      : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "looked at by a person"` }
-  },
-  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
-  Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
-}
+import { OF_RULES } from './rule-blockers.ts'
 
 /** What has words of its own here; the rest would be told by its reason alone. */
 export const TOLD: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
@@ -195,16 +34,6 @@ export function blockers(seen: RepairsSeen): readonly Blocker[] {
   ]
   // A job and its rule, or a gate and the node, may wait for the same.
   return [...new Map(found.map((b) => [`${b.id} ${b.command ?? b.of}`, b])).values()]
-}
-
-/** Only on the node itself, since it must work while no server does. */
-function frozenByFile({ frozen = '' }: RepairsSeen): Omit<Blocker, 'of'> {
-  const folder = /^by (\/.*)\/[^/]+ on the node/.exec(frozen)?.[1] ?? '/var/lib/kubenode'
-  return {
-    id: 'FrozenByFile',
-    text: `every disruption of the node is forbidden ${frozen}; whoever put the file there had a reason; run this on the node itself`,
-    command: `kubenode thaw --node-folder ${folder}`,
-  }
 }
 
 /** The last repair was refused for good. What was lifted since is no blocker any more. */
@@ -269,7 +98,7 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
 const abort = (job: RemedyOperationJob): string =>
   `kubectl delete remedyoperationjobs.kubenode.io ${job.metadata.name} --wait=false`
 
-function ofPermit(seen: RepairsSeen, text: string): Omit<Blocker, 'of'> {
+function ofPermit(seen: RepairsSeen, text: string): Cause {
   const [verdict] = (seen.permit?.status?.verdicts ?? []).filter((v) => v.verdict !== 'Granted')
   if (verdict === undefined)
     return {

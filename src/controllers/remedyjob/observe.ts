@@ -5,7 +5,6 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { drainPlan, podsOn } from '#nodeops/drain.ts'
@@ -14,13 +13,13 @@ import { type ActiveRule, RuleBook } from '#nodeops/rules/active-rule.ts'
 import { type NodeView, isAskable, nodeView } from '#nodeops/rules/node-view.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { judge } from '#nodeops/rules/since.ts'
-import { ageMs } from '#policy/reading.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './moves.ts'
 import { Beats } from './beats.ts'
+import { clearedReading } from './cleared.ts'
 import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { type Operation, operationName } from './operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
@@ -293,37 +292,6 @@ export class Observer {
       ...(speaksOf('repairs') && { repairs: repairsFact(before, now) }),
     }
   }
-}
-
-/** What the rung says must be seen: a condition gone, or the rule false; and a component healthy, where it names one. */
-function clearedReading({ job, view, active, fault, isHeard }: Looked, now: number): FaultReading {
-  const verify = active.spec.ladder[job.spec.rung]?.verify
-  const type = verify?.conditionCleared
-  const byCondition =
-    type === undefined || view.standing.kind !== 'Readable' ? fault : conditionReading(view, type, now)
-  const component = verify?.probe?.component
-  if (byCondition.kind !== 'Absent' || component === undefined) return byCondition
-  const status = view.machine?.status?.components?.find((c) => c.name === component)
-  if (status === undefined) return { kind: 'Unknown', why: `component ${component} is not reported` }
-  if (status.state !== 'Healthy') return { kind: 'Present' }
-  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} was not probed since the repair` }
-}
-
-interface Looked {
-  readonly job: RemedyOperationJob
-  readonly view: NodeView
-  readonly active: ActiveRule
-  readonly fault: FaultReading
-  readonly isHeard: boolean
-}
-
-function conditionReading(view: NodeView, type: string, now: number): FaultReading {
-  const condition = findCondition(view.node.status?.conditions, type)
-  if (condition?.status === 'True') return { kind: 'Present' }
-  if (condition?.status !== 'False')
-    return { kind: 'Unknown', why: `${type} is ${condition?.status ?? 'not reported'}` }
-  const age = ageMs(condition.lastTransitionTime, now)
-  return { kind: 'Absent', since: age === undefined ? undefined : now - age }
 }
 
 function pickSome<T>(list: readonly T[], most: number, random: Random): readonly T[] {

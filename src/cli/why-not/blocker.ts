@@ -1,0 +1,42 @@
+// One thing that holds back the repair of a node, the words for it, and those that several causes share. Pure.
+import type { RepairsSeen } from './look.ts'
+
+export interface Blocker {
+  /** One word, the same for the same cause. */
+  readonly id: string
+  /** The rule or job that is held back. */
+  readonly of: string
+  readonly text: string
+  /** Lifts it. Absent: only what is said in the text does. */
+  readonly command?: string
+  /** What git declares comes back with the next commit unless it is changed there too. */
+  readonly isDeclared?: boolean
+}
+
+/** Whoever calls knows what it is that is held back. */
+export type Cause = Omit<Blocker, 'of'>
+
+export const patch = (plural: string, name: string, spec: object): string =>
+  `kubectl patch ${plural}.kubenode.io ${name} --type merge -p '${JSON.stringify({ spec })}'`
+
+/** The controllers and the Defender begin with the name of the hold. */
+export function heldBy(text: string, { holds }: RepairsSeen): Cause {
+  const [name = ''] = text.replace(/^hold /, '').split(/[:;]/, 1)
+  const hold = holds.find((h) => h.metadata.name === name)
+  const isAll = hold?.spec.effect === 'Freeze' && hold.spec.target.kind === 'Cluster'
+  return {
+    id: hold?.spec.effect === 'Freeze' ? 'Frozen' : 'Paused',
+    text: `${text}${hold === undefined ? '' : ` (${hold.spec.author}, until ${hold.spec.until})`}`,
+    command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
+  }
+}
+
+/** Only on the node itself, since it must work while no server does. */
+export function frozenByFile({ frozen = '' }: RepairsSeen): Cause {
+  const folder = /^by (\/.*)\/[^/]+ on the node/.exec(frozen)?.[1] ?? '/var/lib/kubenode'
+  return {
+    id: 'FrozenByFile',
+    text: `every disruption of the node is forbidden ${frozen}; whoever put the file there had a reason; run this on the node itself`,
+    command: `kubenode thaw --node-folder ${folder}`,
+  }
+}

@@ -1,0 +1,70 @@
+// What each gate of the Defender means to somebody whose repair it holds back, and the command that lifts it. Pure.
+import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
+import type { RepairsSeen } from './look.ts'
+import { type PolicyGate, type Verdict, policyPatch } from './policy-patch.ts'
+
+/** The built-in policy has no name: it goes once a policy of somebody decides. */
+function raising(
+  gate: PolicyGate,
+  verdict: Verdict,
+  { policies }: RepairsSeen,
+): Pick<Blocker, 'command' | 'isDeclared'> {
+  const policy = policies.find((p) => p.metadata.name === verdict.policy)
+  const spec = policy && policyPatch(gate, verdict, policy)
+  return spec === undefined ? {} : { command: patch('defenderpolicies', verdict.policy ?? '', spec), isDeclared: true }
+}
+
+type GateRow = (verdict: Verdict, seen: RepairsSeen) => Cause
+
+export const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): string =>
+  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
+
+/** Gates that the Defender names. */
+export const OF_GATES: Readonly<Record<string, GateRow>> = {
+  Hold: (v, seen) =>
+    seen.frozen === undefined ? { ...heldBy(v.seen ?? '', seen), text: said(v) } : frozenByFile(seen),
+  Protect: (v, seen) => ({
+    id: 'Protected',
+    text: said(v),
+    command: `kubenode repair node/${seen.node} --unprotect --reason "looked at by a person"`,
+  }),
+  Window: (v, seen) => ({
+    id: 'Window',
+    text: `${said(v)}; it goes on by itself when times allow it`,
+    ...raising('Window', v, seen),
+  }),
+  HealthFloor: (v, seen) =>
+    v.policy === undefined && v.seen?.includes('silent') === true
+      ? { id: 'MassSilence', text: `${said(v)}; it goes on when they are heard of again` }
+      : { id: 'HealthFloor', text: said(v), ...raising('HealthFloor', v, seen) },
+  Budget: (v, seen) => ({
+    id: 'Budget',
+    text: `${said(v)}; it goes on when others end`,
+    ...raising('Budget', v, seen),
+  }),
+  Rate: (v, seen) => ({
+    id: 'Rate',
+    text: `${said(v)}; it goes on when the window has passed`,
+    ...raising('Rate', v, seen),
+  }),
+  Breaker: (v, seen) => ({
+    id: 'Breaker',
+    text: `${said(v)}; it lets one through to see after its pause`,
+    ...raising('Breaker', v, seen),
+  }),
+  Approval: (v, seen) => ({
+    id: 'Approval',
+    text: said(v),
+    ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
+  }),
+  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
+  Blame: (v, seen) => {
+    const set = seen.setRefs.get(/^until (\S+) is taken back/.exec(v.limit ?? '')?.[1] ?? '')
+    const text = `${said(v)}; what they share is looked at first: repairs one by one would not help`
+    return set === undefined
+      ? { id: 'Blamed', text }
+      : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "looked at by a person"` }
+  },
+  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
+  Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
+}
