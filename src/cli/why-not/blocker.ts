@@ -16,8 +16,12 @@ export interface Blocker {
 /** Whoever calls knows what it is that is held back. */
 export type Cause = Omit<Blocker, 'of'>
 
+/** What objects say ends up in a line that a person hands to a shell: it stays one word there, whatever it holds. */
+export const shellWord = (text: string): string =>
+  /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
 export const patch = (plural: string, name: string, spec: object): string =>
-  `kubectl patch ${plural}.kubenode.io ${name} --type merge -p '${JSON.stringify({ spec })}'`
+  `kubectl patch ${plural}.kubenode.io ${name} --type merge -p ${shellWord(JSON.stringify({ spec }))}`
 
 /** The controllers and the Defender begin with the name of the hold. */
 export function heldBy(text: string, { holds }: RepairsSeen): Cause {
@@ -27,7 +31,9 @@ export function heldBy(text: string, { holds }: RepairsSeen): Cause {
   return {
     id: hold?.spec.effect === 'Freeze' ? 'Frozen' : 'Paused',
     text: `${text}${hold === undefined ? '' : ` (${hold.spec.author}, until ${hold.spec.until})`}`,
-    command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
+    ...(hold !== undefined && {
+      command: isAll ? 'kubenode thaw --all' : `kubectl delete operationalholds.kubenode.io ${name}`,
+    }),
   }
 }
 
@@ -37,6 +43,6 @@ export function frozenByFile({ frozen = '' }: RepairsSeen): Cause {
   return {
     id: 'FrozenByFile',
     text: `every disruption of the node is forbidden ${frozen}; whoever put the file there had a reason; run this on the node itself`,
-    command: `kubenode thaw --node-folder ${folder}`,
+    command: `kubenode thaw --node-folder ${shellWord(folder)}`,
   }
 }

@@ -1,4 +1,5 @@
 // For each blocker: it is made on a server, the printed command is carried out, and the blocker is gone.
+import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -18,7 +19,7 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { thaw } from '../hold/freeze.ts'
 import { placeHold } from '../hold/placing.ts'
 import { type Asked, askHold } from './ask.ts'
-import type { Blocker } from './blocker.ts'
+import { type Blocker, shellWord } from './blocker.ts'
 import { TOLD, blockerLines, blockers } from './blockers.ts'
 import { look } from './look.ts'
 
@@ -482,6 +483,16 @@ test('every reason for which the remedy controller makes no job, and every gate 
   const ofRules = ['RuleInvalid', 'AsDeclared']
   expect([...reasons].filter((r) => !TOLD.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
   expect(TOLD.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))
+})
+
+test('S21 what an object or a node says stays one word of the line that a person hands to a shell', async () => {
+  const evil = `x'; touch "$HOME"/pwned; #`
+  const argv = execFileSync('sh', ['-c', `printf '%s\\n' a ${shellWord(evil)} b`], { encoding: 'utf8' })
+  expect(argv).toBe(`a\n${evil}\nb\n`)
+  const w = world()
+  w.rule()
+  w.frozen('by /srv/$(touch pwned)/frozen on the node: x')
+  expect((await w.found())[0]?.command).toBe(`kubenode thaw --node-folder '/srv/$(touch pwned)'`)
 })
 
 test('whatever a repair that has not begun waits for is told as a blocker', async () => {
