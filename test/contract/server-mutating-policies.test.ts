@@ -315,7 +315,7 @@ describe.each(apiServers)('mutating policies on $name', ({ start }) => {
         const { code, body } = await make(path)
         expect([code, String(body.message)]).toEqual([
           403,
-          expect.stringContaining(`policy '${policy}' with binding '${policy}' denied request: JSONPath: `),
+          expect.stringContaining(`policy '${policy}' with binding '${policy}' denied request: JSON Patch: `),
         ])
       })
     })

@@ -59,10 +59,10 @@ function operated(object: KubeObject, json: unknown): Mutated {
     const patched = applyJsonPatch(object, json)
     return isObject(patched)
       ? { ok: true, object: patched as KubeObject }
-      : failed('JSONPath: the patch makes no object')
+      : failed('JSON Patch: the patch makes no object')
   } catch (e) {
     if (e instanceof FailedTest) return { ok: true, object }
-    if (e instanceof PatchError) return failed(`JSONPath: ${e.message}`)
+    if (e instanceof PatchError) return failed(`JSON Patch: ${e.message}`)
     throw e
   }
 }

@@ -136,6 +136,7 @@ const webhookKind = (
 ): BuiltinKind => ({
   type: kind(name, plural),
   singular: name.toLowerCase(),
+  categories: ['api-extensions'],
   generation: true,
   schema: {
     type: 'object',
@@ -276,6 +277,7 @@ export const validatingAdmissionPolicy: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
   singular: 'validatingadmissionpolicy',
   subresources: ['status'],
+  categories: ['api-extensions'],
   generation: true,
   schema: {
     type: 'object',
@@ -326,6 +328,7 @@ const ACTIONS = ['Audit', 'Deny', 'Warn']
 export const validatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
   singular: 'validatingadmissionpolicybinding',
+  categories: ['api-extensions'],
   generation: true,
   schema: {
     type: 'object',

@@ -94,8 +94,16 @@ export const deployment: BuiltinKind = {
       type: 'string',
       cell: (o) => `${number(statusOf(o)['readyReplicas'])}/${number(specOf(o)['replicas'])}`,
     },
-    numeric('Up-to-date', 'status', 'updatedReplicas'),
-    numeric('Available', 'status', 'availableReplicas'),
+    {
+      ...numeric('Up-to-date', 'status', 'updatedReplicas'),
+      type: 'string',
+      cell: (o) => String(number(statusOf(o)['updatedReplicas'])),
+    },
+    {
+      ...numeric('Available', 'status', 'availableReplicas'),
+      type: 'string',
+      cell: (o) => String(number(statusOf(o)['availableReplicas'])),
+    },
     ageColumn,
     ...templateColumns,
   ],

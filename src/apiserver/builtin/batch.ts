@@ -5,7 +5,7 @@ import { invalid, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, number, shown, specOf, statusOf, text } from './fields.ts'
 import type { Fields } from './fields.ts'
-import type { BuiltinKind, BuiltinSchema, Draft, StrategyContext } from './kind.ts'
+import type { BuiltinKind, BuiltinSchema, Column, Draft, StrategyContext } from './kind.ts'
 import { podTemplate, templateDefaults } from './pod-spec.ts'
 import { templateMeta } from './pod-volumes.ts'
 import { templateProblems } from './pod-validate.ts'
@@ -23,7 +23,7 @@ import {
   time,
   withDefault,
 } from './shape.ts'
-import { ageColumn, nameColumn, templateColumns } from './workload.ts'
+import { ageColumn, nameColumn, selectorText, templateColumns } from './workload.ts'
 
 const jobSpec: BuiltinSchema = struct('JobSpec', {
   parallelism: pointer(int32),
@@ -229,6 +229,9 @@ export const job: BuiltinKind = {
   defaultPropagation: 'Orphan',
 }
 
+/** What it makes, to be shown as that is. */
+const ofJob = (o: KubeObject): KubeObject => ({ ...o, spec: fields(fields(specOf(o)['jobTemplate'])['spec']) })
+
 export const cronJob: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'CronJob', plural: 'cronjobs', namespaced: true },
   singular: 'cronjob',
@@ -274,10 +277,12 @@ export const cronJob: BuiltinKind = {
     nameColumn,
     { name: 'Schedule', type: 'string', cell: (o) => text(specOf(o)['schedule']) },
     { name: 'Timezone', type: 'string', cell: (o) => shown(specOf(o)['timeZone']) },
-    { name: 'Suspend', type: 'string', cell: (o) => (specOf(o)['suspend'] === true ? 'True' : 'False') },
+    { name: 'Suspend', type: 'boolean', cell: (o) => (specOf(o)['suspend'] === true ? 'True' : 'False') },
     { name: 'Active', type: 'integer', cell: (o) => listAt(statusOf(o), 'active').length },
     { name: 'Last Schedule', type: 'string', cell: (o) => shown(statusOf(o)['lastScheduleTime']) },
     ageColumn,
+    ...templateColumns.slice(0, 2).map((c): Column => ({ ...c, cell: (o, now) => c.cell(ofJob(o), now) })),
+    { name: 'Selector', type: 'string', priority: 1, cell: (o) => selectorText(specOf(ofJob(o))['selector']) },
   ],
   applyDefaults: (o) => {
     const spec = specOf(o)

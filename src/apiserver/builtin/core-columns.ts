@@ -17,6 +17,16 @@ export const ageColumn: Column = {
   cell: (o, now) => ageCell(o.metadata.creationTimestamp, now),
 }
 
+const ACCESS_MODES: Readonly<Record<string, string>> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+}
+
+/** As people know them from tables. */
+export const shortModes = (modes: readonly string[]): string => modes.map((m) => ACCESS_MODES[m] ?? m).join(',')
+
 export const text = (name: string, cell: Column['cell'], priority = 0): Column => ({
   name,
   type: 'string',

@@ -9,14 +9,18 @@ export interface KeptKind extends Omit<BuiltinKind, 'type' | 'schema' | 'singula
   readonly properties: Fields
   /** Between the name and the age. */
   readonly shows?: readonly Column[]
+  /** After the age. */
+  readonly wide?: readonly Column[]
+  /** Some kinds show no age. */
+  readonly ageless?: true
 }
 
-export function keptKind({ properties, shows = [], ...kind }: KeptKind): BuiltinKind {
+export function keptKind({ properties, shows = [], wide = [], ageless, ...kind }: KeptKind): BuiltinKind {
   const hasStatus = properties['status'] !== undefined
   return {
     singular: kind.type.kind.toLowerCase(),
     schema: struct(kind.type.kind, properties),
-    columns: [nameColumn, ...shows, ageColumn],
+    columns: [nameColumn, ...shows, ...(ageless === true ? [] : [ageColumn]), ...wide],
     ...(hasStatus ? { subresources: ['status'], prepareForCreate: (o) => ({ ...o, status: {} }) } : {}),
     ...kind,
   }

@@ -74,6 +74,7 @@ function policyProblems(o: KubeObject): readonly FieldProblem[] {
 export const mutatingAdmissionPolicy: BuiltinKind = {
   type: kind('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
   singular: 'mutatingadmissionpolicy',
+  categories: ['api-extensions'],
   generation: true,
   schema: {
     type: 'object',
@@ -109,6 +110,7 @@ export const mutatingAdmissionPolicy: BuiltinKind = {
 export const mutatingAdmissionPolicyBinding: BuiltinKind = {
   type: kind('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
   singular: 'mutatingadmissionpolicybinding',
+  categories: ['api-extensions'],
   generation: true,
   schema: {
     type: 'object',

@@ -1,8 +1,9 @@
 // Ingresses, network policies, address records: kept for the programs that list them; nothing here routes or filters.
 import { text } from './core-columns.ts'
-import { fields, listAt, shown, specOf, text as textOf } from './fields.ts'
+import { fields, listAt, shown, specOf, statusOf, text as textOf, textsAt } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'
 import { always, conditions, int32, intOrString, labelSelector, listOf, pointer, str, struct } from './shape.ts'
+import { selectorText } from './workload.ts'
 
 const networking = typeIn('networking.k8s.io')
 
@@ -75,6 +76,12 @@ const ingress = keptKind({
           .map((r) => textOf(r['host']) || '*')
           .join(',') || '*',
     ),
+    text('Address', (o) =>
+      listAt(fields(statusOf(o)['loadBalancer']), 'ingress')
+        .map((i) => textOf(i['ip']) || textOf(i['hostname']))
+        .join(','),
+    ),
+    text('Ports', (o) => (listAt(specOf(o), 'tls').length > 0 ? '80, 443' : '80')),
   ],
 })
 
@@ -97,7 +104,15 @@ const ingressClass = keptKind({
       }),
     ),
   },
-  shows: [text('Controller', (o) => textOf(specOf(o)['controller']))],
+  shows: [
+    text('Controller', (o) => textOf(specOf(o)['controller'])),
+    text('Parameters', (o) => {
+      const p = fields(specOf(o)['parameters'])
+      if (p['name'] === undefined) return '<none>'
+      const group = textOf(p['apiGroup'])
+      return `${textOf(p['kind'])}${group === '' ? '' : `.${group}`}/${textOf(p['name'])}`
+    }),
+  ],
 })
 
 const peers = listOf(
@@ -131,6 +146,7 @@ const networkPolicy = keptKind({
     const policyTypes = ['Ingress', ...(listAt(spec, 'egress').length > 0 ? ['Egress'] : [])]
     return { ...o, spec: { ...spec, policyTypes } }
   },
+  shows: [text('Pod-Selector', (o) => selectorText(specOf(o)['podSelector']))],
 })
 
 const ipAddress = keptKind({
@@ -143,7 +159,14 @@ const ipAddress = keptKind({
       }),
     ),
   },
-  shows: [text('ParentRef', (o) => textOf(fields(specOf(o)['parentRef'])['name']))],
+  shows: [
+    text('ParentRef', (o) => {
+      const p = fields(specOf(o)['parentRef'])
+      const plural = [textOf(p['resource']), textOf(p['group'])].filter((s) => s !== '').join('.')
+      return [plural, textOf(p['namespace']), textOf(p['name'])].filter((s) => s !== '').join('/')
+    }),
+  ],
+  ageless: true,
 })
 
 const serviceCidr = keptKind({
@@ -153,6 +176,7 @@ const serviceCidr = keptKind({
     spec: always(struct('ServiceCIDRSpec', { cidrs: listOf(str) })),
     status: always(struct('ServiceCIDRStatus', { conditions })),
   },
+  shows: [text('CIDRs', (o) => textsAt(specOf(o), 'cidrs').join(','))],
 })
 
 export const networkKinds = [ingress, ingressClass, networkPolicy, ipAddress, serviceCidr] as const

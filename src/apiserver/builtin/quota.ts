@@ -1,4 +1,5 @@
 // Resource quotas, limit ranges, volume claims and storage classes: kept and shown for tools that expect them; nothing here enforces them.
+import { shortModes } from './core-columns.ts'
 import { fields, shown, specOf, statusOf, text, textsAt } from './fields.ts'
 import type { BuiltinKind } from './kind.ts'
 import { claimSpec } from './pod-volumes.ts'
@@ -45,7 +46,17 @@ export const resourceQuota: BuiltinKind = {
       name: 'Request',
       type: 'string',
       cell: (o) =>
-        Object.entries(fields(specOf(o)['hard']))
+        Object.entries(fields(statusOf(o)['hard']))
+          .filter(([k]) => !k.startsWith('limits'))
+          .map(([k, v]) => `${k}: ${text(fields(statusOf(o)['used'])[k]) || '0'}/${text(v)}`)
+          .join(', '),
+    },
+    {
+      name: 'Limit',
+      type: 'string',
+      cell: (o) =>
+        Object.entries(fields(statusOf(o)['hard']))
+          .filter(([k]) => k.startsWith('limits'))
           .map(([k, v]) => `${k}: ${text(fields(statusOf(o)['used'])[k]) || '0'}/${text(v)}`)
           .join(', '),
     },
@@ -104,9 +115,15 @@ export const persistentVolumeClaim: BuiltinKind = {
     { name: 'Status', type: 'string', cell: (o) => text(statusOf(o)['phase']) },
     { name: 'Volume', type: 'string', cell: (o) => text(specOf(o)['volumeName']) },
     { name: 'Capacity', type: 'string', cell: (o) => text(fields(statusOf(o)['capacity'])['storage']) },
-    { name: 'Access Modes', type: 'string', cell: (o) => textsAt(statusOf(o), 'accessModes').join(',') },
+    { name: 'Access Modes', type: 'string', cell: (o) => shortModes(textsAt(statusOf(o), 'accessModes')) },
     { name: 'StorageClass', type: 'string', cell: (o) => text(specOf(o)['storageClassName']) },
+    {
+      name: 'VolumeAttributesClass',
+      type: 'string',
+      cell: (o) => text(specOf(o)['volumeAttributesClassName']) || '<unset>',
+    },
     ageColumn,
+    { name: 'VolumeMode', type: 'string', priority: 1, cell: (o) => text(specOf(o)['volumeMode']) },
   ],
   prepareForCreate: (o) => ({ ...o, status: { phase: 'Pending' } }),
 }
@@ -142,7 +159,7 @@ export const storageClass: BuiltinKind = {
     { name: 'Provisioner', type: 'string', cell: (o) => text(o['provisioner']) },
     { name: 'ReclaimPolicy', type: 'string', cell: (o) => shown(o['reclaimPolicy']) },
     { name: 'VolumeBindingMode', type: 'string', cell: (o) => shown(o['volumeBindingMode']) },
-    { name: 'AllowVolumeExpansion', type: 'boolean', cell: (o) => o['allowVolumeExpansion'] === true },
+    { name: 'AllowVolumeExpansion', type: 'string', cell: (o) => String(o['allowVolumeExpansion'] === true) },
     ageColumn,
   ],
 }

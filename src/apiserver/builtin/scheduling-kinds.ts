@@ -1,8 +1,11 @@
 // Kinds that the scheduler, kubelets and the controllers of workloads list: runtime classes, devices and claims to them, older workloads, scaling, flow control. Kept, not acted upon.
 import { text } from './core-columns.ts'
-import { fields, number, specOf, statusOf, text as textOf } from './fields.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { fields, listAt, number, specOf, statusOf, text as textOf } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'
+import type { Column } from './kind.ts'
 import { podTemplate } from './pod-spec.ts'
+import { templateColumns } from './workload.ts'
 import {
   always,
   anything,
@@ -47,9 +50,26 @@ const runtimeClass = keptKind({
   shows: [text('Handler', (o) => textOf(o['handler']))],
 })
 
+const labelsText = (labels: unknown): string =>
+  Object.entries(fields(labels))
+    .map(([k, v]) => `${k}=${textOf(v)}`)
+    .sort()
+    .join(',') || '<none>'
+
+/** Its template stands at the top, where those of workloads are in a spec. */
+const ofPodTemplate =
+  (cell: Column['cell']): Column['cell'] =>
+  (o, now) =>
+    cell({ ...o, spec: { template: o['template'] } }, now)
+
 const podTemplateKind = keptKind({
   type: typeIn('')('PodTemplate', 'podtemplates', true),
   properties: { template: always(podTemplate) },
+  shows: [
+    ...templateColumns.slice(0, 2).map((c) => ({ ...c, priority: 0, cell: ofPodTemplate(c.cell) })),
+    text('Pod Labels', (o) => labelsText(fields(fields(o['template'])['metadata'])['labels'])),
+  ],
+  ageless: true,
 })
 
 const replicationController = keptKind({
@@ -96,7 +116,24 @@ const replicationController = keptKind({
     { name: 'Current', type: 'integer', cell: (o) => number(statusOf(o)['replicas']) },
     { name: 'Ready', type: 'integer', cell: (o) => number(statusOf(o)['readyReplicas']) },
   ],
+  wide: [...templateColumns.slice(0, 2), text('Selector', (o) => labelsText(specOf(o)['selector']), 1)],
 })
+
+/** What is wanted of each metric, beside what was last seen of it. */
+function targetsText(o: KubeObject): string {
+  const current = listAt(statusOf(o), 'currentMetrics')
+  const all = listAt(specOf(o), 'metrics').map((metric, i) => {
+    const part = textOf(metric['type']).replace(/^./, (c) => c.toLowerCase())
+    const own = fields(metric[part])
+    const [target, seen] = [fields(own['target']), fields(fields(current[i]?.[part])['current'])]
+    const isShare = target['averageUtilization'] !== undefined
+    const field = isShare ? 'averageUtilization' : target['averageValue'] === undefined ? 'value' : 'averageValue'
+    const shown = (v: unknown): string => (v === undefined ? '<unknown>' : `${String(v)}${isShare ? '%' : ''}`)
+    const name = textOf(own['name']) === '' ? '' : `${textOf(own['name'])}: `
+    return `${name}${shown(seen[field])}/${shown(target[field])}`
+  })
+  return all.length === 0 ? '<none>' : all.join(', ')
+}
 
 const scalingRules = pointer(
   struct('HPAScalingRules', {
@@ -154,9 +191,12 @@ const horizontalPodAutoscaler = keptKind({
       const target = fields(specOf(o)['scaleTargetRef'])
       return `${textOf(target['kind'])}/${textOf(target['name'])}`
     }),
-    { name: 'MinPods', type: 'integer', cell: (o) => number(specOf(o)['minReplicas']) },
-    { name: 'MaxPods', type: 'integer', cell: (o) => number(specOf(o)['maxReplicas']) },
-    { name: 'Replicas', type: 'integer', cell: (o) => number(statusOf(o)['currentReplicas']) },
+    text('Targets', targetsText),
+    text('MinPods', (o) =>
+      specOf(o)['minReplicas'] === undefined ? '<unset>' : String(number(specOf(o)['minReplicas'])),
+    ),
+    text('MaxPods', (o) => String(number(specOf(o)['maxReplicas']))),
+    text('Replicas', (o) => String(number(statusOf(o)['currentReplicas']))),
   ],
 })
 

@@ -23,13 +23,5 @@ export const serviceAccount: BuiltinKind = {
     imagePullSecrets: listOf(struct('LocalObjectReference', { name: str })),
     automountServiceAccountToken: pointer(bool),
   }),
-  columns: [
-    nameColumn,
-    {
-      name: 'Secrets',
-      type: 'string',
-      cell: (o) => (Array.isArray(o['secrets']) ? o['secrets'].length : 0),
-    },
-    ageColumn,
-  ],
+  columns: [nameColumn, ageColumn],
 }

@@ -1,7 +1,8 @@
 // Volumes and what drives them: kept for the scheduler, the volume controllers and kubelets that list them; nothing here binds or attaches.
-import { text } from './core-columns.ts'
-import { fields, shown, specOf, statusOf, text as textOf, textsAt } from './fields.ts'
+import { shortModes, text } from './core-columns.ts'
+import { fields, listAt, shown, specOf, statusOf, text as textOf, textsAt } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'
+import type { Column } from './kind.ts'
 import {
   always,
   anything,
@@ -95,7 +96,7 @@ const persistentVolume = keptKind({
   prepareForCreate: (o) => ({ ...o, status: { phase: 'Pending' } }),
   shows: [
     text('Capacity', (o) => textOf(fields(specOf(o)['capacity'])['storage'])),
-    text('Access Modes', (o) => textsAt(specOf(o), 'accessModes').join(',')),
+    text('Access Modes', (o) => shortModes(textsAt(specOf(o), 'accessModes'))),
     text('Reclaim Policy', (o) => textOf(specOf(o)['persistentVolumeReclaimPolicy'])),
     text('Status', (o) => textOf(statusOf(o)['phase'])),
     text('Claim', (o) => {
@@ -103,7 +104,10 @@ const persistentVolume = keptKind({
       return textOf(claim['name']) === '' ? '' : `${textOf(claim['namespace'])}/${textOf(claim['name'])}`
     }),
     text('StorageClass', (o) => textOf(specOf(o)['storageClassName'])),
+    text('VolumeAttributesClass', (o) => textOf(specOf(o)['volumeAttributesClassName']) || '<unset>'),
+    text('Reason', (o) => textOf(statusOf(o)['reason'])),
   ],
+  wide: [text('VolumeMode', (o) => textOf(specOf(o)['volumeMode']), 1)],
 })
 
 const csiNode = keptKind({
@@ -135,6 +139,12 @@ const csiNode = keptKind({
   ],
 })
 
+const flag = (name: string, field: string, otherwise: boolean): Column => ({
+  name,
+  type: 'boolean',
+  cell: (o) => (typeof specOf(o)[field] === 'boolean' ? specOf(o)[field] === true : otherwise),
+})
+
 const csiDriver = keptKind({
   type: storage('CSIDriver', 'csidrivers', false),
   properties: {
@@ -153,6 +163,17 @@ const csiDriver = keptKind({
       }),
     ),
   },
+  shows: [
+    flag('AttachRequired', 'attachRequired', true),
+    flag('PodInfoOnMount', 'podInfoOnMount', false),
+    flag('StorageCapacity', 'storageCapacity', false),
+    text('TokenRequests', (o) => {
+      const asked = listAt(specOf(o), 'tokenRequests').map((t) => textOf(t['audience']))
+      return asked.length === 0 ? '<unset>' : asked.join(',')
+    }),
+    flag('RequiresRepublish', 'requiresRepublish', false),
+    text('Modes', (o) => textsAt(specOf(o), 'volumeLifecycleModes').join(',') || '<none>'),
+  ],
 })
 
 const csiStorageCapacity = keptKind({
@@ -163,7 +184,8 @@ const csiStorageCapacity = keptKind({
     capacity: pointer(quantity),
     maximumVolumeSize: pointer(quantity),
   },
-  shows: [text('StorageClass', (o) => textOf(o['storageClassName'])), text('Capacity', (o) => textOf(o['capacity']))],
+  shows: [{ name: 'Created At', type: 'date', cell: (o) => o.metadata.creationTimestamp ?? '' }],
+  ageless: true,
 })
 
 const volumeError = pointer(struct('VolumeError', { time, message: str, errorCode: pointer(int32) }))
@@ -190,7 +212,7 @@ const volumeAttachment = keptKind({
     ),
   },
   shows: [
-    text('Attacher', (o) => textOf(specOf(o)['attacher'])),
+    { ...text('Attacher', (o) => textOf(specOf(o)['attacher'])), format: 'name' },
     text('PV', (o) => shown(fields(specOf(o)['source'])['persistentVolumeName'])),
     text('Node', (o) => textOf(specOf(o)['nodeName'])),
     { name: 'Attached', type: 'boolean', cell: (o) => statusOf(o)['attached'] === true },

@@ -110,7 +110,7 @@ function restartAlways(spec: Fields): FieldProblem[] {
   return [notSupported('spec.template.spec.restartPolicy', policy, ['Always'])]
 }
 
-const selectorText = (selector: unknown): string => {
+export const selectorText = (selector: unknown): string => {
   const s = fields(selector)
   const equal = Object.entries(fields(s['matchLabels'])).map(([k, v]) => `${k}=${text(v)}`)
   const rest = listAt(s, 'matchExpressions').map((e) => {
