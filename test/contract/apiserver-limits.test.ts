@@ -116,6 +116,19 @@ describe('sizes', () => {
     expect((await api.post(PATH, configMap('small'))).code).toBe(201)
   })
 
+  test('YAML is read up to 1 MiB, for it takes a hundred times as long as JSON; JSON in its place is JSON', async () => {
+    const { api } = await started()
+    const type = 'application/yaml'
+    const yaml = await api.post(PATH, 'x'.repeat(1.2 * MIB), { type })
+    const json = await api.post(PATH, configMap('json', 1.2 * MIB), { type })
+    expect([yaml.code, yaml.body.message, json.code]).toEqual([
+      413,
+      'Request entity too large: limit of YAML is 1048576, of JSON 3145728',
+      // read, and more than a config map may hold
+      422,
+    ])
+  })
+
   test('a body without a declared length is held to the same bound', async () => {
     const { raw } = await started()
     const { socket, until } = await raw()

@@ -181,6 +181,8 @@ async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
   return { value, duplicates }
 }
 
+/** Reading a megabyte of YAML can take a second in which nobody else is answered; of JSON it is milliseconds. */
+const MAX_YAML = 1024 * 1024
 /** Each alias counts for all that it stands for. */
 const MAX_ALIASES = 100
 
@@ -203,6 +205,8 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   const json = text.startsWith('{') ? jsonOrUndefined(text) : undefined
   if (isDeeperThan(json)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
   if (json !== undefined) return { value: json, duplicates: [], error: undefined }
+  if (text.length > MAX_YAML)
+    throw tooLarge(`Request entity too large: limit of YAML is ${MAX_YAML}, of JSON ${MAX_BODY_BYTES}`)
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { uniqueKeys: false, strict: false, version: '1.1', merge: true })
   // of several documents the first is taken
