@@ -14,7 +14,7 @@ import { takeNodeLock } from './join/lock.ts'
 import { orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
 import { readHostFacts } from './node/facts.ts'
-import { keepLease } from './node/leases.ts'
+import { keepLeases } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
 import { openSession, type Session } from './session.ts'
 import { withSharedTick } from './shared-tick.ts'
@@ -117,13 +117,11 @@ function runForever(
   const common = { client, clock, random, log }
   const lease = { ...common, everyMs: parts.config.leaseMs }
   const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
+  const ofNode = { namespace: NODE_LEASES, name: node, holder: node, onBack: () => parts.nodeWriter.again() }
   const onObject = (found: Machine | undefined) => obeyMachine(parts, found)
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
-    keepLease(lease, own, signal),
-    ...(parts.config.registerNode
-      ? [keepLease(lease, { namespace: NODE_LEASES, name: node, holder: node }, signal, () => parts.nodeWriter.again())]
-      : []),
+    keepLeases(lease, parts.config.registerNode ? [own, ofNode] : [own], signal),
     keep(),
   ]
 }

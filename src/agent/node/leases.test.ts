@@ -5,7 +5,7 @@ import { seededRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
-import { keepLease } from './leases.ts'
+import { keepLeases } from './leases.ts'
 import { leaseType } from './types.ts'
 
 const EVERY_MS = 10_000
@@ -25,8 +25,9 @@ function kept() {
   }
   const deps = { client, clock, random: seededRandom(2), log: silentLogger, everyMs: EVERY_MS }
   const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm' }
+  const other = { namespace: 'kubenode-system', name: 'agent-m', holder: 'm' }
   const stop = new AbortController()
-  const ended = keepLease(deps, lease, stop.signal, () => back.push(clock.monotonic()))
+  const ended = keepLeases(deps, [other, { ...lease, onBack: () => back.push(clock.monotonic()) }], stop.signal)
   const renewedAt = () => fake.peek(leaseType, { namespace: 'kube-node-lease', name: 'm' })?.spec
   return { clock, network, back, renewedAt, end: () => (stop.abort(), ended) }
 }

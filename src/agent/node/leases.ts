@@ -30,31 +30,40 @@ const LATE = 1.5
 /** Whether somebody may have called the holder silent since it was last heard of: whoever does so writes on the Node what only its own next word takes back. */
 export const wasMissed = (silentMs: number, everyMs: number): boolean => silentMs > everyMs * LATE
 
-/** Until the signal aborts; never rejects. `onBack` is told of each renewal that came late. */
-export async function keepLease(
-  deps: LeaseDeps,
-  lease: LeaseName,
-  signal: AbortSignal,
-  onBack?: () => void,
-): Promise<void> {
-  const { clock, random, log, everyMs } = deps
-  let isFailing = false
-  let heardAt = clock.monotonic()
+export interface KeptLease extends LeaseName {
+  /** Told of each renewal that came late. */
+  readonly onBack?: () => void
+}
+
+/** All of them in turn, over one connection that never falls idle for long. Until the signal aborts; never rejects. */
+export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], signal: AbortSignal): Promise<void> {
+  const { clock, random, everyMs } = deps
+  const kept = leases.map((lease) => ({ lease, isFailing: false, heardAt: clock.monotonic() }))
   while (!signal.aborted) {
-    try {
-      await renewLease(deps, lease, signal)
-      const silentMs = clock.monotonic() - heardAt
-      heardAt = clock.monotonic()
-      if (wasMissed(silentMs, everyMs)) onBack?.()
-      if (isFailing) log.info('lease renewed again', { lease: lease.name })
-      isFailing = false
-    } catch (error) {
-      if (signal.aborted) return
-      // Once, or a day without the API server would fill the disk with lines.
-      if (!isFailing) log.warn('lease not renewed', { lease: lease.name, error })
-      isFailing = true
-    }
+    for (const one of kept) await renewKept(deps, one, signal)
     await clock.sleep(random.jitter(everyMs), signal).catch(() => undefined)
+  }
+}
+
+async function renewKept(
+  deps: LeaseDeps,
+  kept: { readonly lease: KeptLease; isFailing: boolean; heardAt: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log, everyMs } = deps
+  const { lease } = kept
+  if (signal.aborted) return
+  try {
+    await renewLease(deps, lease, signal)
+    const silentMs = clock.monotonic() - kept.heardAt
+    kept.heardAt = clock.monotonic()
+    if (wasMissed(silentMs, everyMs)) lease.onBack?.()
+    if (kept.isFailing) log.info('lease renewed again', { lease: lease.name })
+    kept.isFailing = false
+  } catch (error) {
+    // Once, or a day without the API server would fill the disk with lines.
+    if (!kept.isFailing && !signal.aborted) log.warn('lease not renewed', { lease: lease.name, error })
+    kept.isFailing = true
   }
 }
 
