@@ -4,6 +4,7 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
+import { letHeapGrow } from './heap-growth.ts'
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -53,6 +54,7 @@ export async function runApiServer({
     ...(log === undefined ? {} : { log }),
   })
   await server.listen()
+  letHeapGrow()
   const kubeconfig = join(data, 'admin.kubeconfig')
   // never half a file: the disk may be full, and somebody may be reading
   writeFileSync(`${kubeconfig}.part`, server.adminKubeconfig(), { mode: 0o600 })
