@@ -135,13 +135,15 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
   return new Map([...names].toSorted().map((name, i) => [name, i]))
 }
 
-/** Machines of slices that the selector does not match any more. */
+/** Machines of slices, and of permits that no slice names, which the selector does not match any more: one that is not looked at would be taken for one that is gone. */
 function strangersOf(
-  { set, machines, nodes }: Seen,
+  { set, machines, nodes, permits }: Seen,
   members: ReadonlyMap<string, Reading>,
   indexOf: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, Reading> {
-  const names = new Set((set.status?.waves ?? []).flatMap((w) => w.machines).filter((m) => !members.has(m)))
+  const inWaves = (set.status?.waves ?? []).flatMap((w) => w.machines)
+  const inPermits = [...permits.values()].flatMap((p) => (isPermitEnded(p) ? [] : p.spec.targets.map((t) => t.name)))
+  const names = new Set([...inWaves, ...inPermits].filter((m) => !members.has(m)))
   if (names.size === 0) return new Map()
   const left = machines.filter((m) => names.has(m.metadata.name ?? ''))
   return new Map(left.map((m) => [m.metadata.name ?? '', readOne(m, nodes, indexOf)]))

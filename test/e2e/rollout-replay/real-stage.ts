@@ -133,7 +133,7 @@ export class RealStage implements Stage, Ground {
           kind: 'Machine',
           metadata: {
             name,
-            labels: { [POOL_LABEL]: isMember ? this.#pool : 'others' },
+            labels: { [POOL_LABEL]: this.#pool(isMember ? POOL_VALUE : 'others') },
             finalizers: [FINALIZERS.machine],
           },
           spec: {
@@ -160,8 +160,9 @@ export class RealStage implements Stage, Ground {
     })
   }
 
-  get #pool(): string {
-    return `${POOL_VALUE}-${this.seed}`
+  /** Every story has pools of its own. */
+  #pool(name = ''): string {
+    return `${name}-${this.seed}`
   }
 
   #key(key: ObjectKey): ObjectKey {
@@ -179,12 +180,20 @@ export class RealStage implements Stage, Ground {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
       Object.entries(value).map(([k, v]) => {
-        if (k === POOL_LABEL && v === POOL_VALUE) return [k, this.#pool]
+        if (k === POOL_LABEL && typeof v === 'string') return [k, this.#pool(v)]
+        if (k === 'matchExpressions' && Array.isArray(v)) return [k, v.map((r) => this.#inOwnPools(r))]
         if (k === 'target') return [k, { ...v, name: this.prefix + v.name }]
         if (k === 'machines' && Array.isArray(v)) return [k, v.map((name) => this.prefix + String(name))]
         return [k, this.#renamed(v)]
       }),
     )
+  }
+
+  #inOwnPools(requirement: { readonly key: string; readonly values?: readonly string[] }): unknown {
+    const { key, values } = requirement
+    return key === POOL_LABEL && values !== undefined
+      ? { ...requirement, values: values.map((v) => this.#pool(v)) }
+      : requirement
   }
 
   #then<T>(work: () => Promise<T>): T {
