@@ -29,7 +29,9 @@ function kept() {
   const stop = new AbortController()
   const ended = keepLeases(deps, [other, { ...lease, onBack: () => back.push(clock.monotonic()) }], stop.signal)
   const renewedAt = () => fake.peek(leaseType, { namespace: 'kube-node-lease', name: 'm' })?.spec
-  return { clock, network, back, renewedAt, end: () => (stop.abort(), ended) }
+  const take = (holderIdentity: string) =>
+    inner.patch(leaseType, lease, { type: 'merge', value: { spec: { holderIdentity } } })
+  return { clock, network, back, renewedAt, take, end: () => (stop.abort(), ended) }
 }
 
 test('a lease that is renewed in time tells nobody of a return', async () => {
@@ -50,5 +52,24 @@ test('the first renewal after a silence tells of it once: the Node may have been
   await agent.clock.advance(60_000)
   expect(agent.back).toHaveLength(1)
   expect(agent.back[0]).toBeLessThan(120_000 + 2 * EVERY_MS)
+  await agent.end()
+})
+
+test('who holds it is said at first, now and then, and after a silence', async () => {
+  const agent = kept()
+  const holder = () => (agent.renewedAt() as { holderIdentity?: string } | undefined)?.holderIdentity
+  await agent.clock.advance(1_000)
+  expect(holder()).toBe('m')
+  await agent.take('another')
+  await agent.clock.advance(3 * EVERY_MS)
+  expect(holder()).toBe('another')
+  await agent.clock.advance(40 * EVERY_MS)
+  expect(holder()).toBe('m')
+  await agent.take('another')
+  agent.network.isUp = false
+  await agent.clock.advance(3 * EVERY_MS)
+  agent.network.isUp = true
+  await agent.clock.advance(3 * EVERY_MS)
+  expect(holder()).toBe('m')
   await agent.end()
 })
