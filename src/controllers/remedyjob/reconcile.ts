@@ -15,6 +15,7 @@ import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
+import { Asking } from './asking.ts'
 import { BY_MACHINE, BY_NODE, BY_RULE, cachesOf } from './caches.ts'
 import type { JobTools } from './do-step.ts'
 import type { JobAction, JobPlan, StepResult } from './moves.ts'
@@ -53,6 +54,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, context)
   const own = new OwnWrites(clock)
+  const asking = new Asking(clock, (name) => controller.enqueue(name))
   const { providers, outbound } = config
   const tools: JobTools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
 
@@ -65,7 +67,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
       if (ms === undefined) throw error
       return requeueAfter(ms)
     }
-    if (decided === 'Behind') return requeueAfter(LAG_MS)
+    if (typeof decided === 'number') return requeueAfter(decided)
     if (decided === undefined) return doneOrAfter(undefined)
     const readAt = clock.monotonic()
     // What is begun is gone on with at once, while what was read is as good as new.
@@ -86,12 +88,15 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     }
   }
 
-  async function decide(name: string, signal: AbortSignal): Promise<Decided | 'Behind' | undefined> {
+  /** A number: not now, but after so many milliseconds. */
+  async function decide(name: string, signal: AbortSignal): Promise<Decided | number | undefined> {
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
-    if (own.isBehind(seen.job)) return 'Behind'
+    if (own.isBehind(seen.job)) return LAG_MS
     const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
+    const putOffMs = phaseOf(seen.job) === 'AwaitingPermit' ? asking.putOffMs(name) : undefined
+    if (putOffMs !== undefined) return putOffMs
     const fresh = await observer.observeFresh(name, signal)
     return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
   }
@@ -176,12 +181,15 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     allKeys: () => caches.jobs.list().map(nameOf),
   })
   const wake = (jobs: readonly RemedyOperationJob[]) => {
-    for (const job of jobs) controller.enqueue(nameOf(job), { urgent: phaseOf(job) === 'Pending' })
+    for (const job of jobs) controller.enqueue(nameOf(job))
   }
   const isAlive = (job: RemedyOperationJob) => phaseOf(job) !== 'Done'
   const concerns = (node: Node | undefined) => (job: RemedyOperationJob) =>
     isAlive(job) || isCordonedBy(node, cordonOwner(job)) || isFencedBy(node, cordonOwner(job))
-  caches.jobs.onChange((before, now) => wake([now ?? before].flatMap((j) => j ?? [])))
+  caches.jobs.onChange((before, now) => {
+    asking.note(before, now)
+    wake([now ?? before].flatMap((j) => j ?? []))
+  })
   caches.permits.onChange((before, now) => {
     const { kind, name } = (now ?? before)?.spec.requester ?? {}
     if (kind === remedyOperationJob.kind && name !== undefined) controller.enqueue(name)

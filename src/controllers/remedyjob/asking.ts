@@ -1,0 +1,53 @@
+// Lets everybody ask before anybody begins: of a thousand repairs that come together each has its permit asked for before the first few take the server's
+// time with their steps. Nobody waits for one that cannot ask, and nobody waits long.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Clock } from '#lib/clock.ts'
+import { nameOf, phaseOf } from './seen.ts'
+
+/** Who has not asked by then is held up by something else. */
+const ASKING_MS = 2_000
+/** A repair is put off for so long at most, whoever keeps coming. */
+export const MOST_PUT_OFF_MS = 5_000
+
+export class Asking {
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #wake: (name: string) => void
+  /** Jobs that have not asked yet: since when we know of them, the oldest first. */
+  readonly #open = new Map<string, number>()
+  readonly #putOff = new Map<string, number>()
+
+  constructor(clock: Pick<Clock, 'monotonic'>, wake: (name: string) => void) {
+    this.#clock = clock
+    this.#wake = wake
+  }
+
+  /** Hears of every change of a job. */
+  note(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): void {
+    const job = now ?? before
+    if (job === undefined) return
+    const name = nameOf(job)
+    if (now === undefined) this.#putOff.delete(name)
+    if (now !== undefined && phaseOf(now) === 'Pending') {
+      if (!this.#open.has(name)) this.#open.set(name, this.#clock.monotonic())
+      return
+    }
+    if (this.#open.delete(name) && this.#open.size === 0) for (const waiting of this.#putOff.keys()) this.#wake(waiting)
+  }
+
+  /** How long the job that could begin is put off at most, while others ask; undefined: it may go on. It is woken when they have. */
+  putOffMs(name: string): number | undefined {
+    const now = this.#clock.monotonic()
+    for (const [open, since] of this.#open) {
+      if (now - since < ASKING_MS) break
+      this.#open.delete(open)
+    }
+    const since = this.#putOff.get(name) ?? now
+    const leftMs = Math.min(ASKING_MS, since + MOST_PUT_OFF_MS - now)
+    if (this.#open.size === 0 || leftMs <= 0) {
+      this.#putOff.delete(name)
+      return undefined
+    }
+    this.#putOff.set(name, since)
+    return leftMs
+  }
+}
