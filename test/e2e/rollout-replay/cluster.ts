@@ -14,6 +14,9 @@ import { type ServerProcess, startedApiServer } from '#test/support/apiserver-pr
 
 const ROOT = join(import.meta.dirname, '../../..')
 
+/** As the local fleet runs its roles: without bounds a busy process keeps garbage for as long as it may. */
+const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
+
 export interface ClusterOptions {
   /** Between two renewals of a hollow agent's Lease. */
   readonly lease?: string
@@ -67,7 +70,7 @@ export class ProcessCluster {
     const hollow = ['--hollow-nodes', this.hollowDir, '--hollow-kubeconfig', this.adminKubeconfig]
     const own = role === 'controllers' ? [...hollow, '--hollow-lease', this.#lease] : []
     const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]
-    const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
+    const child = spawn(process.execPath, [...MEMORY, join(ROOT, 'src/cli/main.ts'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const log = createWriteStream(join(this.folder, `${role}.log`), { flags: 'a' })
