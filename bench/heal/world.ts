@@ -6,6 +6,7 @@ import { LABELS } from '#api/names.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { install } from '#local/install.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -21,6 +22,14 @@ const rackOf = (n: number, nodes: number): string => `rack-${n % Math.max(1, Mat
 /** No kubelet speaks here, and nobody shall think that they all fell silent. */
 const NEVER = '2099-01-01T00:00:00Z'
 const WRITES_AT_ONCE = 64
+
+const serviceAccountType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+}
 
 export interface BenchWorld {
   readonly client: HttpKubeClient
@@ -40,6 +49,9 @@ export async function startWorld(nodes: number): Promise<BenchWorld> {
   }
   const client = new HttpKubeClient(connection, { userAgent: 'bench' })
   await install(client, join(import.meta.dirname, '../../deploy'), systemClock)
+  // Pods run as somebody; where no controller manager makes it, we do.
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } }
+  await outcomeOf(() => client.create(serviceAccountType, account))
   await forEach(nodes, async (n) => void (await client.create(nodeType, nodeOf(n, nodes))))
   return {
     client,
