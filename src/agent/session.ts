@@ -31,9 +31,12 @@ export interface Session {
 /** How long a connection goes on with what it was given before it asks for the pair again. */
 const PAIR_GOOD_FOR_MS = 60_000
 
+/** One that hangs holds up no other. */
+const AT_ONCE = 2
+
 export async function openSession(deps: SessionDeps): Promise<Session> {
   const { clock, random, log, signal, files, dir } = deps
-  const options = { clock, random, userAgent: `kubenode-agent/${deps.version}` }
+  const options = { clock, random, userAgent: `kubenode-agent/${deps.version}`, atOnce: AT_ONCE }
   const { identity, pair: first } = await joinCluster({ ...deps, connect: (c) => new HttpKubeClient(c, options) })
   let pair: Pair = first
   const asUs = async () => ({

@@ -56,6 +56,8 @@ export interface HttpClientOptions {
   readonly timeouts?: Partial<Timeouts>
   /** "kubenode-machine/0.1.0"; the server puts it into managedFields where no manager is named, and into its audit log. */
   readonly userAgent?: string
+  /** Most requests in flight in a lane: who has little to say, ten thousand times, opens few connections. */
+  readonly atOnce?: number
 }
 
 interface Answer {
@@ -83,6 +85,7 @@ export class HttpKubeClient implements KubeClient {
       this.#clock,
       { ...defaultTimeouts, ...options.timeouts },
       options.userAgent ?? 'kubenode',
+      options.atOnce,
     )
   }
 

@@ -38,21 +38,25 @@ export interface LaneOptions {
   readonly isTls: boolean
   readonly tlsServerName: string | undefined
   readonly insecureSkipTlsVerify: boolean
+  /** A lane never has more in flight than this. Watches do not count. */
+  readonly atOnce: number
 }
 
 export class Lanes {
   readonly #options: LaneOptions
-  readonly #turns: Readonly<Record<Lane, Turns>> = {
-    lease: new Turns(IN_FLIGHT.lease),
-    prompt: new Turns(IN_FLIGHT.prompt),
-    bulk: new Turns(IN_FLIGHT.bulk),
-    watch: new Turns(IN_FLIGHT.watch),
-  }
+  readonly #turns: Readonly<Record<Lane, Turns>>
   #material: TlsMaterial | undefined
   #agents: Agents | undefined
 
   constructor(options: LaneOptions) {
     this.#options = options
+    const turns = (lane: Lane) => new Turns(Math.min(IN_FLIGHT[lane], options.atOnce))
+    this.#turns = {
+      lease: turns('lease'),
+      prompt: turns('prompt'),
+      bulk: turns('bulk'),
+      watch: new Turns(IN_FLIGHT.watch),
+    }
   }
 
   /** The lane's sockets for this TLS material. New material makes new sockets; requests in flight finish on the old ones. */

@@ -67,7 +67,7 @@ export class Transport {
   readonly #userAgent: string
   readonly credentials: Credentials
 
-  constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, userAgent: string) {
+  constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, userAgent: string, atOnce?: number) {
     this.#url = parseServer(config)
     this.#prefix = this.#url.pathname.replace(/\/+$/, '')
     this.#config = config
@@ -79,6 +79,7 @@ export class Transport {
       isTls: this.#url.protocol === 'https:',
       tlsServerName: config.tlsServerName,
       insecureSkipTlsVerify: config.insecureSkipTlsVerify === true,
+      atOnce: atOnce ?? Number.POSITIVE_INFINITY,
     })
   }
 
