@@ -8,7 +8,7 @@ import { keptMetadata, specChanged, withMetadata, withoutKeys } from '../meta/id
 import { metadataUpdateProblems } from '../meta/validate.ts'
 import type { Served } from '../registry/served.ts'
 import { conflict, internal, MODIFIED } from '../status/refusal.ts'
-import type { Place } from '../storage/store.ts'
+import { onceDurable, type Place } from '../storage/store.ts'
 import type { Stored } from '../storage/stored.ts'
 import { strategyContext, type Call } from './context.ts'
 import { convertedView } from './encode.ts'
@@ -33,7 +33,10 @@ export interface Change {
 const UPDATE_ATTEMPTS = 100
 
 /** Undefined when there is no such object. */
-export async function changeObject(call: Call, at: Place, change: Change): Promise<Written | undefined> {
+export const changeObject = (call: Call, at: Place, change: Change): Promise<Written | undefined> =>
+  onceDurable(call.parts.store, at, () => changeUntilDone(call, at, change))
+
+async function changeUntilDone(call: Call, at: Place, change: Change): Promise<Written | undefined> {
   for (let attempt = 0; attempt < UPDATE_ATTEMPTS; attempt++) {
     const stored = call.parts.store.latest(at)
     if (stored === undefined) return undefined

@@ -6,6 +6,7 @@ import { bornMetadata, generatedName, withMetadata, withoutKeys } from '../meta/
 import { metadataProblems } from '../meta/validate.ts'
 import { namespaceMissing, namespaceTerminating } from '../status/namespace-refusal.ts'
 import { alreadyExists, internal } from '../status/refusal.ts'
+import type { Place } from '../storage/store.ts'
 import { strategyContext, type Call } from './context.ts'
 import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
 import { tracked, type Managing } from './managed.ts'
@@ -62,13 +63,19 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
       throw internal('resourceVersion should not be set on objects to be created')
     const at = placeOf(served, path.namespace, name)
     if (options.dryRun) {
-      if (parts.store.latest(at) !== undefined) throw alreadyExists(groupResource(served), name)
+      if (parts.store.latest(at) !== undefined) return refuseSecond(call, at)
       return { stored: unstored(served, at, prepared), created: true }
     }
     const outcome = await parts.store.put(at, undefined, await encodingOf(served, prepared))
     if ('done' in outcome) return { stored: outcome.done, created: true }
-    if (!generates || attempt >= GENERATE_ATTEMPTS) throw alreadyExists(groupResource(served), name)
+    if (!generates || attempt >= GENERATE_ATTEMPTS) return refuseSecond(call, at)
   }
+}
+
+/** Told once the first one is durable: whoever hears of it may read it. */
+async function refuseSecond({ parts, served }: Call, at: Place): Promise<never> {
+  await parts.store.settled(at)
+  throw alreadyExists(groupResource(served), at.name)
 }
 
 const withNamespace = (meta: ObjectMeta, namespace: string): ObjectMeta =>

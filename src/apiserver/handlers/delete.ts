@@ -8,7 +8,7 @@ import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'
 import { conflict, forbidden, methodNotAllowed, MODIFIED, notFound } from '../status/refusal.ts'
 import type { Stored } from '../storage/stored.ts'
-import type { Place } from '../storage/store.ts'
+import { onceDurable, type Place } from '../storage/store.ts'
 import type { Answer, Call } from './context.ts'
 import { deleteOptions, type DeleteOptions, type Propagation } from './delete-options.ts'
 import { encoded, objectAnswer, JSON_TYPE, convertedView } from './encode.ts'
@@ -57,7 +57,10 @@ export interface Deleted {
 const ATTEMPTS = 100
 
 /** Undefined when there is no such object. */
-export async function deleteObject(call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
+export const deleteObject = (call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> =>
+  onceDurable(call.parts.store, at, () => deleteUntilDone(call, at, options))
+
+async function deleteUntilDone(call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
   for (let i = 0; i < ATTEMPTS; i++) {
     const stored = call.parts.store.latest(at)
     if (stored === undefined) return undefined

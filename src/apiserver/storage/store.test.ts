@@ -8,8 +8,8 @@ import { encodedAt } from './internal-write.ts'
 import { memoryStorage } from './memory.ts'
 import type { StorageBackend } from './port.ts'
 import { sqliteStorage } from './sqlite.ts'
-import { Store } from './store.ts'
-import type { StoreEvent } from './stored.ts'
+import { Store, onceDurable } from './store.ts'
+import type { StoreEvent, Stored } from './stored.ts'
 
 const at = (name: string, namespace = 'ns') => ({ resource: '/configmaps', namespace, name })
 const object = (name: string, k: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { k } })
@@ -47,6 +47,24 @@ describe.each(Object.entries(backends))('a store on %s', (_, backend) => {
     const outcome = await store.put(at('a'), old, encodedAt(object('a', '3')))
     expect(outcome).toEqual({ stale: store.get(at('a')) })
     expect(await store.put(at('a'), undefined, encodedAt(object('a', '3')))).toEqual({ stale: store.get(at('a')) })
+    await store.close()
+  })
+
+  test('who rests on a write that is on its way is answered once that write is durable', async () => {
+    const store = new Store(backend())
+    const first = put(store, 'a', '1')
+    const told: string[] = []
+    const tell = (what: string) => told.push(`${what} at ${store.revision}`)
+    await Promise.all([
+      onceDurable(store, at('a'), async () => undefined).then(() => tell('not there')),
+      onceDurable(store, at('a'), async () => ({ stored: store.latest(at('a')) as Stored })).then(() =>
+        tell('unchanged'),
+      ),
+      onceDurable(store, at('a'), async () => Promise.reject(new Error('refused'))).catch(() => tell('refused')),
+      store.settled(at('b')).then(() => tell('another')),
+    ])
+    expect(told.sort()).toEqual(['another at 0', 'not there at 1', 'refused at 1', 'unchanged at 1'])
+    await first
     await store.close()
   })
 

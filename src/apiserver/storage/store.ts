@@ -29,6 +29,7 @@ interface InFlight {
   readonly revision: number
   /** Undefined: a deletion. */
   readonly object: Stored | undefined
+  readonly written: Promise<WriteOutcome>
 }
 
 interface Pending {
@@ -99,6 +100,11 @@ export class Store {
     return last === undefined ? this.get(at) : last.object
   }
 
+  /** Resolves when what `latest` gives is durable; rejects when it never will be. Whatever is told of it waits for that. */
+  async settled(at: Place): Promise<void> {
+    await this.#inFlight.get(pathOf(at))?.written
+  }
+
   /** Stores when the newest version is `expected` (undefined: when there is none). */
   put(at: Place, expected: Stored | undefined, encode: (revision: number) => Encoded): Promise<WriteOutcome> {
     const seen = this.latest(at)
@@ -143,16 +149,16 @@ export class Store {
   ): Promise<WriteOutcome> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const { resource, namespace, name, revision } = object
-    this.#inFlight.set(pathOf(object), { revision, object: type === 'DELETED' ? undefined : object })
-    return new Promise((resolve, reject) => {
-      this.#queue.push({
-        change: { resource, namespace, name, revision, bytes },
-        event: { type, revision, object, previous, lines: new Map() },
-        resolve,
-        reject,
-      })
-      this.#committing ??= this.#commitAll()
+    const { promise: written, resolve, reject } = Promise.withResolvers<WriteOutcome>()
+    this.#inFlight.set(pathOf(object), { revision, object: type === 'DELETED' ? undefined : object, written })
+    this.#queue.push({
+      change: { resource, namespace, name, revision, bytes },
+      event: { type, revision, object, previous, lines: new Map() },
+      resolve,
+      reject,
     })
+    this.#committing ??= this.#commitAll()
+    return written
   }
 
   async #commitAll(): Promise<void> {
@@ -200,6 +206,22 @@ export class Store {
     event.lines.clear()
     for (const listener of this.#onChange) listener(event)
     resolve({ done: event.object })
+  }
+}
+
+/** Runs what may rest on a write of somebody else that is on its way, and answers only when that write is durable: a client that is refused may look. */
+export async function onceDurable<T extends { readonly stored: Stored }>(
+  store: Store,
+  at: Place,
+  work: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    const answer = await work()
+    if (answer === undefined || answer.stored.revision > store.revision) await store.settled(at)
+    return answer
+  } catch (e) {
+    await store.settled(at)
+    throw e
   }
 }
 
