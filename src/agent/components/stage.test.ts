@@ -107,6 +107,13 @@ describe('the trust document', () => {
     return reading.kind === 'Trusted' ? reading.document.sequence : reading.reason
   }
 
+  test('components that ask at the same moment share one look, and none of them fails', async () => {
+    const files = new MemoryFiles()
+    const s = store(files, publisher.trust({ sequence: 2 }))
+    expect(await Promise.all([sequenceOf(s), sequenceOf(s), sequenceOf(s)])).toEqual([2, 2, 2])
+    expect(await sequenceOf(s)).toBe(2)
+  })
+
   test('S5 goes forward, and an older one is not taken, also after a restart', async () => {
     const files = new MemoryFiles()
     expect(await sequenceOf(store(files, publisher.trust({ sequence: 2 })))).toBe(2)

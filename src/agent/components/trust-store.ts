@@ -32,13 +32,24 @@ export class TrustStore {
   readonly #deps: TrustStoreDeps
   #held: SignedTrust | undefined
   #isLoaded = false
+  #look: Promise<TrustReading> | undefined
 
   constructor(deps: TrustStoreDeps) {
     this.#deps = deps
   }
 
-  /** Looks for a newer document first; what was accepted before goes on to count when none is there. */
-  async current(): Promise<TrustReading> {
+  /**
+   * Looks for a newer document first; what was accepted before goes on to count when none is there. Components ask at the same moment:
+   * they share one look, since two would write over each other's document.
+   */
+  current(): Promise<TrustReading> {
+    this.#look ??= this.#lookForNewer().finally(() => {
+      this.#look = undefined
+    })
+    return this.#look
+  }
+
+  async #lookForNewer(): Promise<TrustReading> {
     await this.#load()
     const candidate = await this.#deps.fetchNewest()
     const refusal = candidate === undefined ? 'no trust document can be fetched' : await this.#consider(candidate)

@@ -1,5 +1,6 @@
 // The Node of this agent on the server: found, or made where no kubelet makes it. Remembers the UID that permits and jobs name.
 import { isObject } from '#lib/json.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists, isNotFound } from '#kube/errors.ts'
@@ -21,6 +22,7 @@ export interface NodeObjectDeps {
 export class NodeObject {
   readonly #deps: NodeObjectDeps
   #uid: string | undefined
+  #making: Promise<KubeObject | undefined> | undefined
 
   constructor(deps: NodeObjectDeps) {
     this.#deps = deps
@@ -39,7 +41,8 @@ export class NodeObject {
     try {
       const found = (await this.#read()) ?? (this.#deps.register ? await this.#make() : undefined)
       return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
-    } catch {
+    } catch (e) {
+      this.#deps.log.info('cannot tell whether the node waits for its components', { error: messageOf(e) })
       return undefined
     }
   }
@@ -62,7 +65,15 @@ export class NodeObject {
     return found
   }
 
-  async #make(): Promise<KubeObject | undefined> {
+  /** Each component and the status want it at the same moment; all but one would be told of a Node that they cannot read yet. */
+  #make(): Promise<KubeObject | undefined> {
+    this.#making ??= this.#create().finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #create(): Promise<KubeObject | undefined> {
     const { client, name, facts, log } = this.#deps
     try {
       const made = await client.create(nodeType, newNode({ name, facts }), { fieldManager: FIELD_MANAGERS.agent })
