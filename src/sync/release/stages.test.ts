@@ -135,6 +135,16 @@ describe('a Release', () => {
     expect(soaks).toEqual([12 * S, 12 * S])
   })
 
+  test('waits for nothing once its clusters are healthy, when it has no soak', () => {
+    const story = new Story(two({ minSuccessTime: '0s' }))
+    const seen = new Set<string>()
+    for (let i = 0; i < 40 && story.status?.phase !== 'Succeeded'; i++) {
+      story.step({ a: well, b: well }, {}, 300)
+      for (const s of story.status?.stages ?? []) seen.add(s.phase)
+    }
+    expect([...seen].sort()).toEqual(['Progressing', 'Succeeded', 'Waiting'])
+  })
+
   test('says of everything that waits for what it waits', () => {
     const story = new Story(two())
     story.steps(3, { a: working, b: well })

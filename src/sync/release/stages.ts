@@ -300,7 +300,8 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
       soakUntil,
       waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
     }
-  if (now < until)
+  // Without a soak there is nothing to round up to.
+  if (soakMs > 0 && now < until)
     return {
       ...base,
       phase: 'Soaking',
