@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { build, builtOf, entryIn, sourcesOf } from './build.ts'
+import { build, builtOf, entryIn, manifestsBy, sourcesOf } from './build.ts'
 import { programEnv } from './environment.ts'
 
 const folders: string[] = []
@@ -15,7 +15,7 @@ afterEach(() => {
 function checkout(): { root: string; cache: string } {
   const root = mkdtempSync(join(tmpdir(), 'kubenode-build-'))
   folders.push(root)
-  for (const name of ['src', 'package.json', 'package-lock.json'])
+  for (const name of ['src', 'deploy', 'package.json', 'package-lock.json'])
     cpSync(join(releaseRoot(), name), join(root, name), { recursive: true })
   symlinkSync(join(releaseRoot(), 'node_modules'), join(root, 'node_modules'))
   const cache = join(root, 'cache')
@@ -38,6 +38,7 @@ test(
     const built = await build(options(where))
     expect(built.ending).toBe('.mjs')
     expect(builtOf(where)).toEqual(built)
+    expect(manifestsBy(built, where.root)).toEqual(manifestsBy(sourcesOf(where.root), where.root))
     const said = (entry: string) => execFileSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
     expect(said(entryIn(built, 'main'))).toBe(said(entryIn(sourcesOf(where.root), 'main')))
     for (const name of ['agent-main', 'hollow-main']) expect(existsSync(entryIn(built, name)), name).toBe(true)

@@ -2,8 +2,19 @@
 // A build belongs to the sources that it was made from; who edits them, or has no bundler, runs the sources themselves.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, mkdirSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { manifestsOf, type Manifests } from './install.ts'
 
 export interface BuildOptions {
   /** The checkout. */
@@ -26,6 +37,8 @@ const PARTS = ['apiserver', 'roles', 'agent'] as const
 /** They look for files beside themselves, or are loaded by few and late. */
 const LEFT_OUT = ['pino', 'rolldown', 'cdk8s', '@kubernetes/client-node', 'isomorphic-git'] as const
 const BUILDS = 'programs'
+/** What is installed into each cluster; as YAML it takes as long to read as a program to load. */
+const MANIFESTS = 'manifests.json'
 /** A fleet that runs loads parts of its build late; the one before it may still be in use. */
 const MOST_KEPT = 3
 /** A slow machine takes a tenth of it. */
@@ -33,6 +46,11 @@ const WARM_WITHIN_MS = 30_000
 
 export const entryIn = ({ folder, ending }: Entries, name: string): string => join(folder, `${name}${ending}`)
 export const sourcesOf = (root: string): Entries => ({ folder: join(root, 'src/cli'), ending: '.ts' })
+
+export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifests =>
+  ending === '.ts'
+    ? manifestsOf(join(root, 'deploy'))
+    : (JSON.parse(readFileSync(join(folder, MANIFESTS), 'utf8')) as Manifests)
 
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Pick<BuildOptions, 'root' | 'cache'>): Entries | undefined {
@@ -58,6 +76,7 @@ export async function build(options: BuildOptions): Promise<Entries> {
     })
     await bundle.write({ dir: made, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
     await bundle.close()
+    writeFileSync(join(made, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
     const folder = join(builds, fingerprintOf(root))
     rmSync(folder, { recursive: true, force: true })
     // Whole or not there: a second start may look at the same moment.
@@ -73,10 +92,14 @@ export async function build(options: BuildOptions): Promise<Entries> {
 
 /** Changes with every edit of ours, every package and every Node. */
 function fingerprintOf(root: string): string {
-  const src = join(root, 'src')
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(ts|json)$/.test(f))
+  const files = ['src', 'deploy'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((f) => /\.(ts|json|yaml)$/.test(f))
+      .sort()
+      .map((f) => join(root, folder, f)),
+  )
   const hash = createHash('sha256').update(process.version)
-  for (const path of [join(root, 'package-lock.json'), ...files.sort().map((f) => join(src, f))]) {
+  for (const path of [join(root, 'package-lock.json'), ...files]) {
     const { size, mtimeMs } = statSync(path)
     hash.update(`${path}\0${size}\0${mtimeMs}\n`)
   }

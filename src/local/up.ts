@@ -6,11 +6,11 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { provideArtifacts } from './artifacts.ts'
 import type { Pack } from './artifacts.ts'
-import { build, builtOf, entryIn } from './build.ts'
+import { build, builtOf, entryIn, manifestsBy, type Entries } from './build.ts'
 import { programEnv } from './environment.ts'
 import { declareHub } from './hub.ts'
 import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
-import { installManifests, manifestsOf } from './install.ts'
+import { installManifests } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
   ALL_CLUSTERS,
@@ -70,10 +70,11 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
   const layout = layoutOf(options.data)
+  const entries = await builtEntries(options)
   const unlock = takeLock(layout.lock)
   const keeper = new Keeper({
     node: options.node,
-    entry: await programFile(options),
+    entry: entryIn(entries, 'main'),
     logs: layout.logs,
     env: programEnv(options.compileCache),
     clock: systemClock,
@@ -84,7 +85,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   })
   const clients: Closable[] = []
   try {
-    return await run({ layout, keeper, options, opened: clients, began })
+    return await run({ layout, keeper, entries, options, opened: clients, began })
   } finally {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.say('stopping every process')
@@ -106,13 +107,14 @@ interface Closable {
 interface Start {
   readonly layout: Layout
   readonly keeper: Keeper
+  readonly entries: Entries
   readonly options: UpOptions
   /** Whoever connects is put here. */
   readonly opened: Closable[]
   readonly began: number
 }
 
-async function run({ layout, keeper, options, opened, began }: Start): Promise<UpResult> {
+async function run({ layout, keeper, entries, options, opened, began }: Start): Promise<UpResult> {
   const { screen, signal } = options
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
@@ -136,7 +138,7 @@ async function run({ layout, keeper, options, opened, began }: Start): Promise<U
   const declared = provideFleet(layout, options)
   declared.catch(() => undefined)
 
-  const manifests = manifestsOf(join(options.root, 'deploy'))
+  const manifests = manifestsBy(entries, options.root)
   const clients = new Map<string, KubeClient>()
   await Promise.all(
     ALL_CLUSTERS.map(async (name) => {
@@ -175,12 +177,12 @@ async function run({ layout, keeper, options, opened, began }: Start): Promise<U
 }
 
 /** Built on the first start of a checkout and after each edit. */
-async function programFile({ root, node, compileCache, screen }: UpOptions): Promise<string> {
+async function builtEntries({ root, node, compileCache, screen }: UpOptions): Promise<Entries> {
   const where = { root, cache: compileCache }
   const built = builtOf(where)
-  if (built !== undefined) return entryIn(built, 'main')
+  if (built !== undefined) return built
   screen.say('first start of this checkout: its programs are built once')
-  return entryIn(await build({ ...where, node, env: programEnv(compileCache) }), 'main')
+  return await build({ ...where, node, env: programEnv(compileCache) })
 }
 
 interface Declared {
