@@ -104,6 +104,8 @@ export interface CordonTools {
   readonly random: Random
   readonly fieldManager: string
   readonly signal?: AbortSignal
+  /** The node as it was read a moment ago: what the first attempt may write over. */
+  readonly held?: Node | undefined
 }
 
 /** The node that is meant; another one of the same name is another node. */

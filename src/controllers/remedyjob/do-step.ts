@@ -54,9 +54,11 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   const { job } = seen
   const owner = cordonOwner(job)
   const operation = job.spec.operations[step.index]
+  // The node was read for this decision; where it changed since, the swap reads it again.
+  const holding = { ...nodeTools(tools, signal), held: seen.isFresh ? seen.node : undefined }
   if (operation?.cordon !== undefined)
-    return settled(await cordon(nodeTools(tools, signal), job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
-  if (operation?.uncordon !== undefined) return settled(await uncordon(nodeTools(tools, signal), job.spec.node, owner))
+    return settled(await cordon(holding, job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
+  if (operation?.uncordon !== undefined) return settled(await uncordon(holding, job.spec.node, owner))
   if (operation?.drain !== undefined) return drain(tools.client, job.spec.node.name, operation.drain, signal)
   if (operation?.reboot !== undefined) return reboot(tools, seen, signal)
   if (operation?.fence !== undefined) return fenceOff(tools, seen, signal)

@@ -114,6 +114,8 @@ const VERIFYING = {
   conditions: [{ type: 'FaultCleared', status: 'Unknown', lastTransitionTime: ago(40) }],
 }
 const granted = permit('Granted')
+/** More than a third of its lease is over. */
+const short = permit('Granted', 'Granted', { renewTime: ago(60) })
 
 const draining = (more: Wild, step?: Wild): Seen =>
   seen({
@@ -247,6 +249,26 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['a lost permit is asked for again', seen({ status: AWAITING }), 'RequestPermit'],
   ['with a permit it starts', seen({ status: AWAITING, permit: granted }), 'Running'],
   ['it never starts on a cache', seen({ status: AWAITING, permit: granted, isFresh: false }), 'fresh'],
+  [
+    'a lease that is short is renewed before the start',
+    seen({ status: AWAITING, permit: short }),
+    'RenewPermit, Running',
+  ],
+  [
+    'but not where others are as bad: somebody else may need the slot',
+    seen({ status: AWAITING, permit: short, asked: { bad: 2, total: 5 } }),
+    'waits: CohortBlamed',
+  ],
+  [
+    'nor while nobody can tell of the node',
+    seen({ status: AWAITING, permit: short, fault: { kind: 'Unknown', why: 'x' }, isFresh: false }),
+    'waits: SafetyReadingUnknown',
+  ],
+  [
+    'who gives up lets the lease go',
+    seen({ status: AWAITING, permit: short, fault: { kind: 'Absent' } }),
+    'Done, Superseded',
+  ],
   [
     'it watches a moment before it starts',
     seen({ status: AWAITING, permit: granted, isRipe: false }),

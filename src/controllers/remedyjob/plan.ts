@@ -82,8 +82,9 @@ function planBeginning(seen: Seen, now: number): JobPlan {
       'fewer nodes must have the fault at once',
       ASK_AGAIN_MS,
     )
+  // Who begins late begins with a whole lease. Who is held up, by whatever it is, keeps none: others may need the slot meanwhile.
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
-  return { actions: [], change }
+  return withRenewal(seen, now, { actions: [], change })
 }
 
 /** Somebody decided that the machine is not ours to touch: what has begun ends, and nothing follows. */
@@ -134,5 +135,8 @@ function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const { permit } = seen
   if (permit === undefined || !isRenewalDue(permit, now))
     return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
-  return { ...planned, actions: [{ kind: 'RenewPermit', reason: 'the job is at work', permit }, ...planned.actions] }
+  return {
+    ...planned,
+    actions: [{ kind: 'RenewPermit', reason: 'the job wants it still', permit }, ...planned.actions],
+  }
 }

@@ -9,6 +9,7 @@ import { applyObject } from '#kube/apply.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
 import { isFencedBy } from '#nodeops/fence.ts'
 import type { Node } from '#nodeops/objects.ts'
+import { isRenewalDue } from '#nodeops/permits.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { blindFor } from '#runtime/informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
@@ -48,13 +49,15 @@ const MOST_TURNS = 8
 const FRESH_MS = 500
 /** Repairs of different nodes hold nobody up: most of the time each waits for the server. */
 const WORKERS = 16
+/** The lease runs: it goes before those that only ask. */
+const GRANTED = { urgent: true }
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, log, metrics, events, config } = context
   const caches = cachesOf(context.informers)
   const observer = new Observer(caches, context)
   const own = new OwnWrites(clock)
-  const asking = new Asking(clock, (name) => controller.enqueue(name))
+  const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
   const { providers, outbound } = config
   const tools: JobTools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
 
@@ -95,7 +98,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     if (own.isBehind(seen.job)) return LAG_MS
     const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
-    const putOffMs = phaseOf(seen.job) === 'AwaitingPermit' ? asking.putOffMs(name) : undefined
+    const mayWait = phaseOf(seen.job) === 'AwaitingPermit' && !isLeaseShort(seen, clock.now())
+    const putOffMs = mayWait ? asking.putOffMs(name) : undefined
     if (putOffMs !== undefined) return putOffMs
     const fresh = await observer.observeFresh(name, signal)
     return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
@@ -192,7 +196,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   })
   caches.permits.onChange((before, now) => {
     const { kind, name } = (now ?? before)?.spec.requester ?? {}
-    if (kind === remedyOperationJob.kind && name !== undefined) controller.enqueue(name)
+    const isGrant = now?.status?.phase === 'Granted' && before?.status?.phase !== 'Granted'
+    if (kind === remedyOperationJob.kind && name !== undefined) controller.enqueue(name, isGrant ? GRANTED : {})
   })
   caches.nodes.onChange((before, now) => {
     for (const node of new Set([before, now]))
@@ -234,6 +239,8 @@ function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string
 /** Nothing is to be done at once: it waits, or it is over. */
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
+
+const isLeaseShort = ({ permit }: Seen, now: number): boolean => permit !== undefined && isRenewalDue(permit, now)
 
 const isBeginning = ({ job }: Seen): boolean => phaseOf(job) === 'Pending' || phaseOf(job) === 'AwaitingPermit'
 
