@@ -62,6 +62,37 @@ const NODE_TAINTS = [TAINTS.componentsPending, 'node.kubernetes.io/not-ready']
 const unchanged = (field: string, otherwise: string): string =>
   `object.metadata.?${field}.orValue(${otherwise}) == (oldObject == null ? ${otherwise} : oldObject.metadata.?${field}.orValue(${otherwise}))`
 
+/** Whose Node it is decides which certificate its agent may have; the rest is what controllers went by last. An agent that could write them could become another node. */
+const MACHINE_KEPT: Readonly<Record<string, string>> = {
+  observedGeneration: '0',
+  phase: `''`,
+  nodeRef: '{}',
+  commit: `''`,
+  waitingFor: '{}',
+}
+/** Of a job an agent writes the steps, and nothing else. */
+const JOB_KEPT: Readonly<Record<string, string>> = {
+  observedGeneration: '0',
+  phase: `''`,
+  outcome: `''`,
+  permitRef: `''`,
+  startedAt: `''`,
+  verifyUntil: `''`,
+  finishedAt: `''`,
+  evidence: '[]',
+  message: `''`,
+  nextJob: `''`,
+  waitingFor: '{}',
+  conditions: '[]',
+}
+const statusKept = (fields: Readonly<Record<string, string>>): string =>
+  all(
+    ...Object.entries(fields).map(
+      ([field, otherwise]) =>
+        `object.?status.?${field}.orValue(${otherwise}) == oldObject.?status.?${field}.orValue(${otherwise})`,
+    ),
+  )
+
 const agentWrites: AdmissionPolicy = {
   name: 'kubenode-agents',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }],
@@ -126,6 +157,14 @@ const agentWrites: AdmissionPolicy = {
       ),
       message:
         'an agent writes the status of its own Machine and jobs, its own Leases and its own Node, and nothing else',
+    },
+    {
+      expression: any(`request.resource.resource != 'machines'`, statusKept(MACHINE_KEPT)),
+      message: `an agent does not say ${Object.keys(MACHINE_KEPT).join(', ')} of its Machine`,
+    },
+    {
+      expression: any(`request.resource.resource != 'remedyoperationjobs'`, statusKept(JOB_KEPT)),
+      message: 'an agent says the steps of a job, and nothing else',
     },
     {
       expression: any('object == null', all(unchanged('ownerReferences', '[]'), unchanged('finalizers', '[]'))),

@@ -51,7 +51,10 @@ const lease = (namespace: string, name: string, metadata: object = {}) =>
 const applyStatus = { fieldManager: 'kubenode-agent', force: true, subresource: 'status' } as const
 const machineStatus = (name: string, metadata: object = {}) =>
   object(machine, name, { status: { bootID: 'x' } }, metadata)
-const jobStatus = (name: string) => object(remedyOperationJob, name, { status: { phase: 'Running' } })
+const jobStatus = (name: string, status: object = {}) =>
+  object(remedyOperationJob, name, {
+    status: { steps: [{ index: 0, operation: 'cordon', executor: 'Agent', attempts: 1 }], ...status },
+  })
 const nodeStatus = (name: string, metadata: object = {}) =>
   object(nodeType, name, { status: { conditions: [{ type: 'KernelDeadlock', status: 'False' }] } }, metadata)
 const freshNode = (name: string, metadata: object = {}, spec: object = {}) =>
@@ -90,6 +93,22 @@ const MAY: readonly Attempt[] = [
 
 const MAY_NOT: readonly Attempt[] = [
   ["write the status of another's Machine", (a) => a.apply(machine, machineStatus('b'), applyStatus)],
+  [
+    'become the agent of another Node',
+    (a) =>
+      a.patch(
+        machine,
+        { name: 'a' },
+        { type: 'merge', value: { status: { nodeRef: { name: 'node-b', uid: '1' } } } },
+        { subresource: 'status' },
+      ),
+  ],
+  [
+    'say the phase of its Machine',
+    (a) => a.apply(machine, object(machine, 'a', { status: { bootID: 'x', phase: 'Ready' } }), applyStatus),
+  ],
+  ['end its job', (a) => a.apply(remedyOperationJob, jobStatus('job-a', { phase: 'Done' }), applyStatus)],
+  ['give its job a permit', (a) => a.apply(remedyOperationJob, jobStatus('job-a', { permitRef: 'p' }), applyStatus)],
   [
     'write the spec of its Machine',
     (a) => a.patch(machine, { name: 'a' }, { type: 'merge', value: { spec: { pool: 'gold' } } }),
