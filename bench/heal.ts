@@ -319,10 +319,17 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     if (!cordonedAt.has(name)) cordonedAt.set(name, performance.now())
   })
   const granted = new Set<string>()
-  const stopPermits = permits.onChange((_, now) => {
+  /** How far the burst has come: a person wants to know who is slow. */
+  const stages = { made: [] as number[], asked: [] as number[], granted: [] as number[] }
+  const stopPermits = permits.onChange((old, now) => {
     const name = now?.spec.targets[0]?.name ?? ''
-    if (now !== undefined && isGranted(now) && wanted.has(name)) granted.add(name)
+    if (now === undefined || !wanted.has(name)) return
+    if (old === undefined) stages.asked.push(performance.now())
+    if (!isGranted(now) || granted.has(name)) return
+    granted.add(name)
+    stages.granted.push(performance.now())
   })
+  const stopJobs = jobs.onChange((old) => void (old === undefined && stages.made.push(performance.now())))
   const cpu = cpuSeconds()
   const at = performance.now()
   await forEach(ofBurst, (n) => setCondition(world, n, conditionOf(n), 'True'))
@@ -332,7 +339,7 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     throw new Error(`${left.length} of a burst wait still; the first: ${whyNot(watched, left[0] ?? 0)}`)
   }
   const burstMs = performance.now() - at
-  say(`burst is granted; ${cpuTold(cpu)}`)
+  say(`burst is granted; ${toldStages(stages, at)}; ${cpuTold(cpu)}`)
   await until(() => [...wanted].every((n) => cordonedAt.has(n)), PATIENCE_MS)
   const made = jobs.list().filter((j) => !before.has(j.metadata.name))
   const names = new Set(made.map(nodeOfJob))
@@ -340,6 +347,7 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
   const wrong = [...touched].filter((n) => !wanted.has(n)).length + [...wanted].filter((n) => !cordonedAt.has(n)).length
   stop()
   stopPermits()
+  stopJobs()
   say(`burst is cordoned; ${cpuTold(cpu)}`)
   const times = [...cordonedAt.values()]
   const middle = times.slice(Math.floor(0.1 * times.length), Math.ceil(0.9 * times.length))
@@ -351,6 +359,15 @@ async function measureBurst(watched: Watched, ofBurst: readonly number[]): Promi
     wrong_nodes: wrong + (made.length - names.size),
     cordons_per_s: (1_000 * (middle.length - 1)) / spanMs,
   }
+}
+
+/** When the first, the middle and the last of each stage were there, in seconds. */
+function toldStages(stages: Readonly<Record<string, readonly number[]>>, from: number): string {
+  const told = Object.entries(stages).map(([name, times]) => {
+    const at = [0, Math.floor(times.length / 2), times.length - 1].map((n) => ((times[n] ?? from) - from) / 1_000)
+    return `${name} ${at.map((s) => s.toFixed(1)).join(' ')}`
+  })
+  return told.join(', ')
 }
 
 /** Whole repairs: of nodes without pods at the same time for the calls, then one by one of nodes whose pods go, for the wait after the last of them. */

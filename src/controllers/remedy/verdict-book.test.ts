@@ -33,7 +33,11 @@ const RULES: Readonly<Record<string, object>> = {
   silent: { when: { all: [is('Ready', 'Unknown')] } },
 }
 const book = new RuleBook()
+const read = new Map<string, ActiveRule>()
+/** Compiled once: a rule that did not change is the same object, here as in the controller. */
 const activeOf = (name: string): ActiveRule[] => {
+  const known = read.get(name)
+  if (known !== undefined) return [known]
   const { active, problem } = book.read(
     {
       apiVersion: 'kubenode.io/v1alpha1',
@@ -44,6 +48,7 @@ const activeOf = (name: string): ActiveRule[] => {
     [],
   )
   if (active === undefined) throw new Error(problem)
+  read.set(name, active)
   return [active]
 }
 
