@@ -43,7 +43,6 @@ export interface AgentOptions {
 export type AgentEnd = 'Stopped' | 'Reboot'
 
 const NODE_LEASES = 'kube-node-lease'
-const SECOND_LEASE_AFTER_MS = 500
 
 export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
   const options = { ...given, clock: withSharedTick(given.clock) }

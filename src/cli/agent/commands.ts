@@ -5,7 +5,6 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 
-
 export function register(program: Command, io: Io): void {
   const agent = program.command('agent').description('the agent of a node: its bundle, joining a host, running it')
   agent
@@ -17,7 +16,8 @@ export function register(program: Command, io: Io): void {
     .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
       const { bundleAgent } = await import('./bundle.ts')
       const node = withNode === true ? { node: process.execPath } : {}
-      for (const made of await bundleAgent({ root: releaseRoot(), out, prefix, ...node })) io.out(`${JSON.stringify(made)}\n`)
+      for (const made of await bundleAgent({ root: releaseRoot(), out, prefix, ...node }))
+        io.out(`${JSON.stringify(made)}\n`)
     })
   agent
     .command('join')
