@@ -60,6 +60,8 @@ export const ANNOTATIONS = {
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version that its pods are. Without it the newest template counts. */
   componentVersion: 'kubenode.io/component-version',
+  /** On a Machine: UIDs of permits under which it is ordered nothing any more, because its slot in them is given back. */
+  letGo: 'kubenode.io/let-go',
   /** On a Machine that `kubenode import` made: undoing an import takes back these and no others. */
   imported: 'kubenode.io/imported',
 } as const

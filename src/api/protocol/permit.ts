@@ -45,7 +45,8 @@ export const slotTable = defineTable({
   preconditions: {
     gatesPass: 'every gate lets this target pass',
     ledgerSwapped: 'the grant is in the ledger: the compare-and-swap succeeded',
-    resultIn: 'the requester wrote a result for this target while the permit was Granted',
+    resultIn:
+      'the requester wrote a result for this target while the permit was Granted: it has no order, and gets none under this permit any more',
     permitEnded: 'the permit is Expired or Revoked, or it was deleted, and there was no result',
     targetQuiet:
       'the target is healthy, no order to disrupt it stands, and its agent has reported since the order went away',

@@ -19,6 +19,12 @@ interface Machine {
   readonly permit: number
   /** The controller has read that permit as Granted and is about to write the order. */
   readonly ordering: number
+  /** The requester has looked, seen that nothing was begun, and is about to let the machine go; or that no order can come any more, and is about to free its slot. */
+  readonly looked: 'No' | 'Idle' | 'Done'
+  /** Permits under which it is ordered nothing any more. */
+  readonly letGo: readonly number[]
+  /** The permit of its last order. */
+  readonly tried: number
   /** The agent has read the permit as Granted and is about to switch. */
   readonly cleared: boolean
   /** The agent has reported since the order went away. */
@@ -42,6 +48,14 @@ interface Bugs {
   readonly forgetsResults?: boolean
   /** The end of a lease frees the slots. */
   readonly freesAtExpiry?: boolean
+  /** The requester frees what had not begun when it looked, and tells nobody before. */
+  readonly freesUntold?: boolean
+  /** A slice makes a second attempt. */
+  readonly ordersTwice?: boolean
+  /** The controller writes the order over whatever version of the Machine there is. */
+  readonly overwrites?: boolean
+  /** The machine gets another target although its order stands. */
+  readonly retargetsOrders?: boolean
 }
 
 interface Size {
@@ -58,6 +72,9 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     order: 'Absent',
     permit: -1,
     ordering: -1,
+    looked: 'No',
+    letGo: [],
+    tried: -1,
     cleared: false,
     quiet: true,
     attempt: 1,
@@ -69,6 +86,13 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
   const withMachine = (w: World, m: number, change: Partial<Machine>): World => ({
     ...w,
     machines: w.machines.map((x, i) => (i === m ? { ...x, ...change } : x)),
+  })
+  /** A write to the Machine, of whoever it is: what was decided on the version before is refused when it comes. */
+  const written = (m: Machine, change: Partial<Machine>): Partial<Machine> => ({
+    ...(bugs.overwrites !== true && { ordering: -1 }),
+    // What comes after the machine was let go is no order under this permit, and is not asked about; the result itself names no version of the Machine.
+    ...(m.looked === 'Idle' && bugs.freesUntold !== true && { looked: 'No' as const }),
+    ...change,
   })
   const withPermit = (w: World, p: number, change: Partial<Permit>): World => ({
     ...w,
@@ -110,7 +134,15 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       return [
         {
           name: `wave ${event}`,
-          to: { ...w, wave: step.state, permits: event === 'ask' ? [...w.permits, asked] : w.permits },
+          // What is known of machines is known for the permit before, and its results are refused once it has ended.
+          to:
+            event === 'ask'
+              ? {
+                  wave: step.state,
+                  permits: [...w.permits, asked],
+                  machines: w.machines.map((m) => ({ ...m, looked: 'No' as const })),
+                }
+              : { ...w, wave: step.state },
         },
       ]
     })
@@ -171,35 +203,60 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       m.ordering === -1 &&
       w.wave === 'Switching' &&
       m.state === 'Staged' &&
+      !m.letGo.includes(current) &&
+      // One attempt for each machine of a slice.
+      (m.tried !== current || bugs.ordersTwice === true) &&
       grantedFor(w, current, i)
     )
       out.push({ name: `controller ${i} reads permit`, to: withMachine(w, i, { ordering: current }) })
     if (m.ordering !== -1) {
-      const facts = { staged: m.state === 'Staged', permitGrantedNow: true, drained: true }
+      const facts = { staged: m.state === 'Staged', permitGrantedNow: true, notLetGo: true, drained: true }
       const step = nextOrderState(m.order, 'order', facts)
-      const written = step.ok ? { order: step.state, permit: m.ordering, quiet: false } : {}
-      out.push({ name: `controller ${i} writes order`, to: withMachine(w, i, { ...written, ordering: -1 }) })
+      const change = step.ok
+        ? written(m, { order: step.state, permit: m.ordering, tried: m.ordering, quiet: false, ordering: -1 })
+        : {}
+      out.push({ name: `controller ${i} writes order`, to: withMachine(w, i, { ordering: -1, ...change }) })
     }
     const phase = w.permits[m.permit]?.phase
-    const facts = { ended: ENDED.includes(m.state), permitEnded: phase !== 'Granted', retargeted: false }
+    const facts = {
+      ended: ENDED.includes(m.state),
+      // A permit with a result for the machine answers it no more; its orders are taken back like those of one that ended.
+      permitEnded: m.permit !== -1 && (phase !== 'Granted' || w.permits[m.permit]?.results[i] === true),
+    }
     for (const event of ['clear', 'withdraw'] as const) {
       const step = nextOrderState(m.order, event, facts)
       if (step.ok)
-        out.push({ name: `controller ${i} ${event}s order`, to: withMachine(w, i, { order: step.state, permit: -1 }) })
+        out.push({
+          name: `controller ${i} ${event}s order`,
+          to: withMachine(w, i, written(m, { order: step.state, permit: -1 })),
+        })
     }
-    // The requester writes the result once the end of the attempt is seen and the order is away.
-    const permit = w.permits[current]
-    if (
-      permit?.phase === 'Granted' &&
-      ENDED.includes(m.state) &&
-      m.order === 'Absent' &&
-      m.ordering === -1 &&
-      permit.results[i] !== true
-    )
+    if (bugs.retargetsOrders === true && m.order === 'Present')
       out.push({
-        name: `result ${i}`,
-        to: withPermit(w, current, { results: permit.results.map((r, k) => (k === i ? true : r)) }),
+        name: `controller ${i} retargets`,
+        to: withMachine(w, i, written(m, { order: 'Absent', permit: -1, quiet: true })),
       })
+    return out
+  }
+
+  /** The requester frees what has ended, and what did not begin; looking, letting go and freeing are three moments. */
+  function requesterMoves(w: World, m: Machine, i: number): readonly Move<World>[] {
+    const out: Move<World>[] = []
+    const current = w.permits.length - 1
+    const permit = w.permits[current]
+    if (permit?.phase !== 'Granted' || permit.results[i] === true) return out
+    const freed = withPermit(w, current, { results: permit.results.map((r, k) => (k === i ? true : r)) })
+    if (m.order === 'Absent' && m.looked === 'No' && !isSwitching(m.state)) {
+      const isOver = m.letGo.includes(current) || (m.tried === current && ENDED.includes(m.state))
+      const looked = isOver ? ('Done' as const) : ('Idle' as const)
+      out.push({ name: `requester looks at ${i}`, to: withMachine(w, i, { looked }) })
+    }
+    if (m.looked === 'Idle' && bugs.freesUntold !== true) {
+      const letGo = written(m, { letGo: [...m.letGo, current], looked: 'Done' })
+      out.push({ name: `requester lets ${i} go`, to: withMachine(w, i, letGo) })
+    }
+    if (m.looked === 'Done' || (m.looked === 'Idle' && bugs.freesUntold === true))
+      out.push({ name: `result ${i}`, to: withMachine(freed, i, { looked: 'No' }) })
     return out
   }
 
@@ -230,7 +287,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       const step = nextComponentState(m.state, event, facts)
       if (!step.ok) continue
       const more = event === 'switch' ? { cleared: false } : event === 'retarget' ? { attempt: m.attempt + 1 } : {}
-      out.push({ name: `agent ${i} ${event}`, to: withMachine(w, i, { state: step.state, ...more }) })
+      out.push({ name: `agent ${i} ${event}`, to: withMachine(w, i, written(m, { state: step.state, ...more })) })
     }
     return out
   }
@@ -240,7 +297,11 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     moves: (w) => [
       ...waveMoves(w),
       ...defenderMoves(w),
-      ...w.machines.flatMap((m, i) => [...controllerMoves(w, m, i), ...agentMoves(w, m, i)]),
+      ...w.machines.flatMap((m, i) => [
+        ...controllerMoves(w, m, i),
+        ...requesterMoves(w, m, i),
+        ...agentMoves(w, m, i),
+      ]),
     ],
     broken: (w) => {
       const uncounted = w.machines.findIndex(
@@ -278,8 +339,12 @@ describe('a slice', () => {
   test.each([
     ['an orphan freed while its agent is about to switch', { freesHealthyOrphans: true }, 'no budget counts it'],
     ['an agent that trusts the order alone', { trustsOrders: true }, 'no budget counts it'],
-    ['a permit used again after its result', { forgetsResults: true }, 'no budget counts it'],
+    ['a permit used again after its result', { forgetsResults: true, ordersTwice: true }, 'no budget counts it'],
     ['slots that go with the lease', { freesAtExpiry: true }, 'no budget counts it'],
+    ['a second attempt under the same permit', { ordersTwice: true }, 'no budget counts it'],
+    ['a machine that is let go and not told', { freesUntold: true }, 'no budget counts it'],
+    ['an order over a version that nobody looked at', { overwrites: true }, 'no budget counts it'],
+    ['another target while an order stands', { retargetsOrders: true }, 'no budget counts it'],
   ])('is found broken by %s', (_, bug, message) => {
     expect(explore(slice({ machines: 1, permits: 1, attempts: 2 }, bug)).violation?.message).toContain(message)
   })

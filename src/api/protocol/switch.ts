@@ -81,16 +81,16 @@ export const orderTable = defineTable({
     staged: 'the agent reports Staged for the attempt',
     permitGrantedNow:
       'the permit of the slice was read right now: it is Granted for this machine, and has no result of it yet',
+    notLetGo:
+      'the version of the Machine that the order is written over, and no other, says that it was not let go from the permit',
     drained: 'pods that the disruption moves are gone, or it moves none',
-    ended: 'the agent reports an end of the attempt: Healthy, RolledBack or Failed',
+    ended: 'the agent reports an end of the attempt: Healthy, Degraded, RolledBack or Failed',
     permitEnded: 'the permit is not Granted any more',
-    retargeted: 'the machine shall have another version, configuration or attempt',
   },
   rows: [
-    { from: 'Absent', event: 'order', to: 'Present', when: ['staged', 'permitGrantedNow', 'drained'] },
+    { from: 'Absent', event: 'order', to: 'Present', when: ['staged', 'permitGrantedNow', 'notLetGo', 'drained'] },
     { from: 'Present', event: 'clear', to: 'Absent', when: ['ended'] },
     { from: 'Present', event: 'withdraw', to: 'Absent', when: ['permitEnded'] },
-    { from: 'Present', event: 'retarget', to: 'Absent', when: ['retargeted'] },
   ],
 })
 

@@ -4,6 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase } from '#api/protocol/canary.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type ComponentConfigInput, configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -196,7 +197,8 @@ function results({ canary, permits, machines }: Seen, isGoingOn: boolean): reado
     const ended = permit.spec.targets.flatMap(({ name, uid }): readonly MachineResult[] => {
       if (permit.spec.results?.[uid] !== undefined) return []
       const machine = machines.find((m) => m.metadata.name === name && m.metadata.uid === uid)
-      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, isGoingOn)
+      const mayGoOn = isGoingOn && machine !== undefined && !isLetGo(machine, permit.metadata.uid ?? '')
+      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, mayGoOn)
       return result === undefined ? [] : [{ machine: name, uid, result }]
     })
     if (ended.length === 0) return []

@@ -7,13 +7,15 @@ import { machine } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
 import { assertNever } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { nodeType } from '#nodeops/objects.ts'
-import { renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { reportConfirmed } from '#nodeops/let-go.ts'
+import { renewPermit, requestPermit } from '#nodeops/permits.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
 import { ServerVersion } from '#nodeops/server-version.ts'
 import { specsIn } from '#nodeops/compatibility.ts'
@@ -166,29 +168,15 @@ async function act(
   }
 }
 
-/** A result frees a slot, so it is written only for machines that a fresh look confirms. */
-async function report(
+/** A result frees a slot, so it is written only for machines that a fresh look confirms, and that no order can reach under the permit any more. */
+function report(
   client: KubeClient,
   { permit, wanted, results }: Extract<CanaryAction, { kind: 'Report' }>,
   { canary }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const isGoingOn = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
-  const looks = await Promise.all(
-    results.map(async ({ machine: name, uid, result }) => {
-      const now = await client.get(machine, { name }, { signal })
-      if (now === undefined || now.metadata.uid !== uid) return result === 'Released'
-      return resultOf(now, wanted, isGoingOn) === result
-    }),
+  const isMarking = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
+  return reportConfirmed({ client, fieldManager, signal }, permit, results, (fresh, { result }) =>
+    resultOf(fresh, wanted, isMarking && !isLetGo(fresh, permit.metadata.uid ?? '')) === result ? 'OnceLetGo' : 'No',
   )
-  const confirmed = results.filter((_, i) => looks[i])
-  if (confirmed.length === 0) return outdated('no machine is as it looked')
-  const outcome = await reportResults(
-    { client, fieldManager, signal },
-    permit,
-    Object.fromEntries(confirmed.map((r) => [r.uid, r.result])),
-  )
-  return outcome.kind !== 'Applied' || confirmed.length === results.length
-    ? outcome
-    : outdated('some machines are not as they looked')
 }

@@ -1,13 +1,14 @@
 // Carries out one action of a rollout and decides nothing: whatever opens or frees a slot looks once more at what it rests on.
 import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { type Machine, machine } from '#api/kinds/machine.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { podType } from '#nodeops/objects.ts'
-import { type PermitTools, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
+import { type Confirmed, reportConfirmed } from '#nodeops/let-go.ts'
+import { type PermitTools, renewPermit, requestPermit } from '#nodeops/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
@@ -49,7 +50,7 @@ export async function act(
     case 'Renew':
       return renewPermit(permitTools, action.permit, tools.now())
     case 'Report':
-      return (await isStale(client, seen, signal)) ?? report(permitTools, action, signal)
+      return (await isStale(client, seen, signal)) ?? report(permitTools, action)
     default:
       return assertNever(action)
   }
@@ -91,30 +92,23 @@ const orGone = (outcome: ActionOutcome): ActionOutcome =>
 
 type Report = Extract<SetAction, { kind: 'Report' }>
 
-/** A result frees a slot, so it is written only for machines that a fresh look confirms. */
-async function report(
-  tools: PermitTools,
-  { permit, target, results }: Report,
-  signal: AbortSignal,
-): Promise<ActionOutcome> {
-  const isConfirmed = await Promise.all(results.map((r) => confirms(tools.client, r, target, signal)))
-  const confirmed = results.filter((_, i) => isConfirmed[i])
-  if (confirmed.length === 0) return outdated('no machine is as it looked')
-  const outcome = await reportResults(tools, permit, Object.fromEntries(confirmed.map((r) => [r.uid, r.result])))
-  if (outcome.kind !== 'Applied' || confirmed.length === results.length) return outcome
-  return outdated('some machines are not as they looked')
-}
+/** A result frees a slot, so it is written only for machines that a fresh look confirms, and that no order can reach under the permit any more. */
+const report = (tools: PermitTools, { permit, target, startedAt, results }: Report): Promise<ActionOutcome> =>
+  reportConfirmed(tools, permit, results, (fresh, { result }) => confirms(fresh, result, target, startedAt))
 
-async function confirms(
-  client: KubeClient,
-  { machine: name, uid, result }: MachineResult,
+function confirms(
+  fresh: Machine,
+  result: MachineResult['result'],
   target: Target,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const fresh = await client.get(machine, { name }, { signal })
-  if (fresh === undefined || fresh.metadata.uid !== uid) return result === 'Released'
+  startedAt: string | undefined,
+): Confirmed {
   const now = resultNow(fresh, target)
-  return now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
+  const isSo = now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
+  if (!isSo) return 'No'
+  const told = fresh.spec.components?.find((c) => c.name === target.component)
+  // There is one attempt for each machine of a slice: whose attempt has ended gets no order for another one.
+  const hadItsAttempt = startedAt !== undefined && told?.wave === startedAt
+  return result !== 'Released' && hadItsAttempt ? 'Yes' : 'OnceLetGo'
 }
 
 const NO_NODES = { get: () => undefined }

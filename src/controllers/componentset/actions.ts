@@ -31,5 +31,7 @@ export type SetAction =
       readonly reason: string
       readonly permit: OperationPermit
       readonly target: Target
+      /** Of the slice, where there is one. */
+      readonly startedAt: string | undefined
       readonly results: readonly MachineResult[]
     }

@@ -169,7 +169,7 @@ export function reports({
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
   const reason = `${results.length} of ${permit.spec.targets.length} machines came to an end`
-  return [{ kind: 'Report', reason, permit, target: waveTarget(wave), results }]
+  return [{ kind: 'Report', reason, permit, target: waveTarget(wave), startedAt: wave.startedAt, results }]
 }
 
 function resultOf({ name, targetUid, result, end }: SliceMachine): readonly MachineResult[] {

@@ -1,5 +1,6 @@
 // One slice as it is now: what became of each of its machines, and whether any is between two versions.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#nodeops/permits.ts'
 import { type Reading, type Standing, isLost, standingOf } from './reading.ts'
 import type { Rules } from './rules.ts'
@@ -70,7 +71,9 @@ function viewMachine(
   const isSwitching = standing === 'Switching' && !isGone
   if (result !== undefined) return { ...base, end: result, isSwitching }
   const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
-  const isDropped = isGivenUp || isHalted || verdict === 'Denied' || !around.isMember(name)
+  // Let go before somebody crashed: it gets no order under this permit any more.
+  const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
+  const isDropped = isGivenUp || isHalted || wasLetGo || verdict === 'Denied' || !around.isMember(name)
   return {
     ...base,
     end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: wave.startedAt }),

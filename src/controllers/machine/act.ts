@@ -2,10 +2,12 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -90,7 +92,7 @@ export async function act(
     case 'ReplacePods':
       return replacePods(tools, machine, action, signal)
     case 'Uninstall':
-      return applySpec(client, machine, { ...machine.spec, components: [] }, signal)
+      return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
     case 'HandBackNode':
       return handBack(tools, nodeRef, signal)
     case 'WriteHost': {
@@ -226,7 +228,30 @@ function applySpec(
   return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
 }
 
-/** Right before an order is given, its permit is read from the server: the Defender may have taken it back. */
+/**
+ * An apply takes away only what nobody else owns: entries that somebody wrote down with the Machine would stay for ever. Whose field the list is, is not
+ * open, so what is left of others is written over.
+ */
+async function writeSpec(
+  client: KubeClient,
+  machine: Machine,
+  spec: OwnSpec,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> {
+  const written = await applySpec(client, machine, spec, signal)
+  if (written.kind !== 'Applied') return written
+  const { object } = written
+  const { components = [] } = spec
+  if (jsonEqual(object.spec.components ?? [], components)) return written
+  return updateExactly(
+    client,
+    machineType,
+    { ...object, spec: { ...object.spec, components } },
+    { fieldManager, signal },
+  )
+}
+
+/** Right before an order is given, its permit is read from the server: the Defender may have taken it back. The write names the version that was decided on: who let the machine go since is not overrun. */
 async function writeComponents(
   { client }: MachineTools,
   machine: Machine,
@@ -238,9 +263,10 @@ async function writeComponents(
     if (read.kind !== 'Applied') return read
     if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
       return outdated(`permit ${permit} is not Granted any more`)
+    if (isLetGo(machine, read.object?.metadata.uid ?? '')) return outdated(`it was let go from permit ${permit}`)
   }
   const { providerID, address } = machine.spec
-  return applySpec(client, machine, { providerID, address, components }, signal)
+  return writeSpec(client, machine, { providerID, address, components }, signal)
 }
 
 /** The values are read here, sealed and written; nothing else of us ever holds them. */

@@ -116,13 +116,22 @@ const cases: Readonly<Record<string, Case>> = {
     input: { ...works, claims: [claim({ waves: [wave({ machines: ['m-2'] })] })] },
     desired: [order('1.0', 1)],
   },
-  'a wave that names the machine gives it the version, with a new attempt and without an order': {
+  'a wave that names the machine gives it the version, with a new attempt and without an order that is out of date': {
+    input: {
+      ...works,
+      current: [order('1.0', 4, { switch: { attempt: 3, permit: 'old' } })],
+      claims: [claim({ waves: [wave({})] })],
+    },
+    desired: [order('1.1', 5)],
+  },
+  'what was ordered stays as it is until that is over: the agent may be about to begin': {
     input: {
       ...works,
       current: [order('1.0', 4, { switch: { attempt: 4, permit: 'old' } })],
       claims: [claim({ waves: [wave({})] })],
+      marks: [{ canary: 'try', components: [want('1.1')], permits: [] }],
     },
-    desired: [order('1.1', 5)],
+    desired: [order('1.0', 4, { switch: { attempt: 4, permit: 'old' } })],
   },
   'a wave gives the configuration that is declared': {
     input: { ...works, claims: [claim({ components: [want('1.0', 'c1')], waves: [wave({ version: '1.0' })] })] },

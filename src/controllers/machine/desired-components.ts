@@ -68,6 +68,8 @@ export function desiredComponents(input: DesiredInput): readonly ComponentOrder[
 function desiredComponent(input: DesiredInput, name: string): ComponentOrder | undefined {
   const { current, reports, claims, marks } = input
   const entry = current.find((c) => c.name === name)
+  // The agent may be about to act on it, and ends what it began: another order comes after the end of this one.
+  if (entry !== undefined && isOrdered(entry)) return entry
   const report = reports.find((r) => r.name === name)
   const claim = winner(claims, name, entry)
   const setRef = claim?.set

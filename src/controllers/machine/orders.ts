@@ -30,6 +30,8 @@ export interface OrderInput {
   readonly definitions: readonly MachineComponent[]
   /** Undefined: nobody looked. */
   readonly isDrained: boolean | undefined
+  /** UIDs of permits that the machine was let go from. */
+  readonly letGo?: readonly string[]
   /** A hold forbids to begin anything. */
   readonly isHeld?: boolean
   /** Heard when left out. */
@@ -85,6 +87,7 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   const facts: OrderFacts = {
     staged: report !== undefined && isReportOf(report, entry) && report.state === 'Staged',
     permitGrantedNow: true,
+    notLetGo: true,
     drained: needsDrain ? input.isDrained : true,
   }
   const step = nextOrderState('Absent', 'order', facts)
@@ -133,7 +136,8 @@ function withoutOrder(entry: ComponentOrder): ComponentOrder {
   return rest
 }
 
-const ENDED: ReadonlySet<string> = new Set(['Healthy', 'RolledBack', 'Failed'])
+/** Degraded is what was Healthy a moment before. */
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** The agent is done with the attempt, or the permit does not hold any more. */
 function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentReport | undefined): boolean {
@@ -145,13 +149,14 @@ function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentRepor
   return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
 }
 
-/** The permit of the wave or canary that wants this version, if it is granted for this machine and this component. */
+/** The permit of the wave or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
 function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
   return permitNames(input, entry).find((name) => isGranted(input, entry, name))
 }
 
-function isGranted({ permits, machineUid }: OrderInput, entry: ComponentOrder, name: string): boolean {
+function isGranted({ permits, machineUid, letGo }: OrderInput, entry: ComponentOrder, name: string): boolean {
   const permit = permits.find((p) => p.metadata.name === name)
+  if (letGo?.includes(permit?.metadata.uid ?? '') === true) return false
   const about = permit?.spec.component?.name
   return (about === undefined || about === entry.name) && permitAnswer(permit, machineUid).kind === 'Granted'
 }

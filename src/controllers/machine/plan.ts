@@ -1,6 +1,7 @@
 // Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import { letGoFrom } from '#api/protocol/let-go.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
@@ -242,6 +243,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     permits,
     definitions,
     isDrained: isDrained(seen, pods),
+    letGo: letGoFrom(machine),
     isHeld: seen.hold !== undefined,
     agent: agentOf(isBeating(seen.agentBeat)),
   })

@@ -95,6 +95,8 @@ export class Watcher {
       const wasGranted = permit?.status?.verdicts?.some((v) => v.target === now.metadata.uid && v.verdict === 'Granted')
       if (permitAnswer(permit, now.metadata.uid ?? '').kind !== 'Granted' && wasGranted !== true)
         return `${key} is told to switch without a permit`
+      if (permit?.spec.results?.[now.metadata.uid ?? ''] !== undefined)
+        return `${key} is told to switch although its slot is given back`
       const report = now.status?.components?.find((r) => r.name === told.name)
       if (report?.state !== 'Staged' || report.attempt !== told.attempt)
         return `${key} is told to switch what is not staged`

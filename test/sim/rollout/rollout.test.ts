@@ -72,6 +72,9 @@ describe('F1 F2 F3 F4 F5 F6 F7 F8 F11 F18 F20: a rollout over 200 machines', () 
 const LESSONS = [
   ['F5 slots of machines whose slice went on without them count until they are free', 'zone partition', 15],
   ['F6 such slots are freed before others are asked for, whoever misses what', 'zone partition', 26],
+  ['F3 a machine is let go before its slot is free, whatever the order rests on', 'pause and resume', 125],
+  ['F3 an order that was on its way when a machine was let go is refused', 'pause and resume', 161],
+  ['F11 machines that go leave whoever wrote their components down', 'members come and go', 126],
   ['F2 replies that are lost do not spread the trial of a bad version over more machines', 'second thoughts', 555],
 ] as const
 

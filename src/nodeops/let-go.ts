@@ -1,0 +1,49 @@
+// Frees slots of machines under a permit: each is looked at afresh, and let go first where an order under the permit might still come.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { isLetGo, withLetGo } from '#api/protocol/let-go.ts'
+import type { WriteOutcome } from '#kube/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import { type PermitTools, type TargetResult, reportResults } from './permits.ts'
+
+export interface Part {
+  readonly machine: string
+  readonly uid: string
+  readonly result: TargetResult
+}
+
+/** What a fresh look at a machine makes of a result. */
+export type Confirmed = 'No' | 'Yes' | 'OnceLetGo'
+
+export type Reported = WriteOutcome<unknown> | { readonly kind: 'Outdated'; readonly reason: string }
+
+/** The permit goes in over the version that was decided on: one that changed since is decided about anew. */
+export async function reportConfirmed<P extends Part>(
+  tools: PermitTools,
+  permit: OperationPermit,
+  parts: readonly P[],
+  confirm: (fresh: Machine, part: P) => Confirmed,
+): Promise<Reported> {
+  const are = await Promise.all(parts.map((part) => mayBeFreed(tools, permit, part, confirm)))
+  const free = parts.filter((_, i) => are[i])
+  if (free.length === 0) return { kind: 'Outdated', reason: 'no machine is as it looked' }
+  const outcome = await reportResults(tools, permit, Object.fromEntries(free.map((p) => [p.uid, p.result])))
+  if (outcome.kind !== 'Applied' || free.length === parts.length) return outcome
+  return { kind: 'Outdated', reason: 'some machines are not as they looked' }
+}
+
+async function mayBeFreed<P extends Part>(
+  { client, fieldManager, signal }: PermitTools,
+  permit: OperationPermit,
+  part: P,
+  confirm: (fresh: Machine, part: P) => Confirmed,
+): Promise<boolean> {
+  const fresh = await client.get(machineType, { name: part.machine }, signal && { signal })
+  if (fresh === undefined || fresh.metadata.uid !== part.uid) return part.result === 'Released'
+  const confirmed = confirm(fresh, part)
+  if (confirmed !== 'OnceLetGo') return confirmed === 'Yes'
+  const { uid = '' } = permit.metadata
+  if (isLetGo(fresh, uid)) return true
+  const options = { fieldManager, ...(signal && { signal }) }
+  return (await updateExactly(client, machineType, withLetGo(fresh, uid), options)).kind === 'Applied'
+}
