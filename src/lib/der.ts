@@ -84,8 +84,23 @@ export function inside(value: DerValue | undefined, tag: number = TAG.sequence):
 /** The bytes of a PEM block with one of these labels; throws a SyntaxError when there is none. */
 export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
   for (const label of labels) {
-    const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(text)
-    if (block !== null) return Buffer.from(block[1] ?? '', 'base64')
+    const body = bodyOfPem(text, label)
+    if (body !== undefined) return Buffer.from(body, 'base64')
   }
   throw new SyntaxError(`no PEM block ${labels.join(' or ')}`)
+}
+
+const bodyOfPem = (text: string, label: string): string | undefined =>
+  new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(text)?.[1]
+
+/** The same of a text that holds one block and no more: of two, others may go by the other one. */
+export function bytesOfOnlyPem(text: string, label: string): Buffer {
+  const begins = text.split('-----BEGIN').length - 1
+  if (begins > 1) throw new SyntaxError(`${begins} PEM blocks where one is wanted`)
+  const body = bodyOfPem(text, label)
+  if (body === undefined) throw new SyntaxError(`no PEM block ${label}`)
+  const bytes = Buffer.from(body, 'base64')
+  // Decoders differ in what they pass over.
+  if (bytes.toString('base64') !== body.replace(/\s+/g, '')) throw new SyntaxError(`a PEM block ${label} not in base64`)
+  return bytes
 }

@@ -1,8 +1,9 @@
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
 import fc from 'fast-check'
-import { generateKeyPairSync, X509Certificate, createPrivateKey, type webcrypto } from 'node:crypto'
+import { generateKeyPairSync, sign, X509Certificate, createPrivateKey, type webcrypto } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { bitString, der, objectId, octets, pem, sequence, TAG } from '#lib/der.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { issueCertificate, newAuthority, signRequest } from './certificates.ts'
 import { readSigningRequest } from './signing-request.ts'
@@ -157,6 +158,92 @@ describe('a signing request', () => {
   test('with a name that others read in another way is refused', async () => {
     const text = await signingRequest(await newPrivateKey(), { commonName: 'system:admin\u0000.example.org' })
     expect(() => readSigningRequest(text)).toThrow(/control characters/)
+  })
+
+  const derOf = (text: string): Buffer => Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
+  const blockOf = (bytes: Buffer): string => pem('CERTIFICATE REQUEST', bytes)
+
+  test.each([
+    ['in another place of a line', (a: string, b: string) => ` ${a}${b}`],
+    ['of another label', (a: string, b: string) => `${a.replaceAll('CERTIFICATE', 'NEW CERTIFICATE')}${b}`],
+    ['behind it', (a: string, b: string) => `${a}${b}`],
+    ['of which only the beginning is there', (a: string, b: string) => `-----BEGIN CERTIFICATE REQUEST-----\n${a}${b}`],
+    ['around it', (a: string, b: string) => b.replace('\n', `\n${a}`)],
+  ])('beside another one %s is refused: others may go by that one', async (_name, both) => {
+    const [a, b] = await Promise.all(
+      ['kubenode:agent:m-1', 'system:kube-controller-manager'].map(async (commonName) =>
+        signingRequest(await newPrivateKey(), { commonName }),
+      ),
+    )
+    expect(() => readSigningRequest(both(a ?? '', b ?? ''))).toThrow(/PEM blocks/)
+  })
+
+  test('is read the same with text before it and lines that end as elsewhere', async () => {
+    const text = await signingRequest(await newPrivateKey(), { commonName: 'x' })
+    const read = readSigningRequest(text)
+    expect([read.commonName, read.signatureValid]).toEqual(['x', true])
+    expect(readSigningRequest(`Certificate Request:\n  Data:\n${text.replaceAll('\n', '\r\n')}`)).toEqual(read)
+    expect(() => readSigningRequest(text.replace('\n-----END', '\n=AAA\n-----END'))).toThrow(SyntaxError)
+    expect(() => readSigningRequest(`${'\n'.repeat(70_000)}${text}`)).toThrow(/characters/)
+  })
+
+  /** A request that says all that, signed. */
+  function signedRequest(subject: Buffer, attributes: Buffer, ...more: readonly Buffer[]): string {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const spki = publicKey.export({ type: 'spki', format: 'der' })
+    const info = sequence(der(TAG.integer, Buffer.from([0])), subject, spki, attributes, ...more)
+    const algorithm = sequence(objectId('2a8648ce3d040302'))
+    return blockOf(sequence(info, algorithm, bitString(sign('sha256', info, privateKey))))
+  }
+  const name = (tag: number, id: string, text: string | Buffer): Buffer =>
+    der(TAG.set, sequence(objectId(id), der(tag, Buffer.from(text))))
+  const [CN, O] = ['550403', '55040a']
+  const extensions = (...all: readonly Buffer[]): Buffer =>
+    sequence(objectId('2a864886f70d01090e'), der(TAG.set, sequence(...all)))
+  const names = (...all: readonly Buffer[]): Buffer => sequence(objectId('551d11'), octets(sequence(...all)))
+  const dns = (text: string): Buffer => der(0x82, Buffer.from(text, 'latin1'))
+  const none = der(0xa0)
+
+  test.each<[string, string]>([
+    ['two common names', signedRequest(sequence(name(TAG.utf8String, CN, 'a'), name(TAG.utf8String, CN, 'b')), none)],
+    ['a name of other letters', signedRequest(sequence(name(TAG.printableString, CN, 'kné')), none)],
+    ['an organization in two bytes a letter', signedRequest(sequence(name(0x1e, O, '\0a')), none)],
+    [
+      'a part of a name with two values',
+      signedRequest(
+        sequence(
+          der(
+            TAG.set,
+            sequence(objectId(CN), der(TAG.utf8String, Buffer.from('a')), der(TAG.utf8String, Buffer.from('b'))),
+          ),
+        ),
+        none,
+      ),
+    ],
+    ['an extension twice', signedRequest(sequence(), der(0xa0, extensions(names(dns('a')), names(dns('b')))))],
+    [
+      'an extension in two attributes',
+      signedRequest(sequence(), der(0xa0, extensions(names(dns('a'))), extensions(names(dns('b'))))),
+    ],
+    [
+      'an extension of two values',
+      signedRequest(
+        sequence(),
+        der(0xa0, extensions(sequence(objectId('551d11'), octets(sequence(dns('a'))), octets(sequence(dns('b')))))),
+      ),
+    ],
+    ['a name that ends at a zero byte', signedRequest(sequence(), der(0xa0, extensions(names(dns('a\0.b')))))],
+    ['a name with a space', signedRequest(sequence(), der(0xa0, extensions(names(dns('a b')))))],
+    ['no name', signedRequest(sequence(), der(0xa0, extensions(names(dns('')))))],
+    ['something beyond its attributes', signedRequest(sequence(), none, der(0xa1))],
+  ])('that asks for %s is refused', (_name, text) => {
+    expect(() => readSigningRequest(text)).toThrow(SyntaxError)
+  })
+
+  test('with something beyond its end is refused', async () => {
+    const bytes = derOf(await signingRequest(await newPrivateKey(), { commonName: 'x' }))
+    expect(readSigningRequest(blockOf(bytes)).commonName).toBe('x')
+    expect(() => readSigningRequest(blockOf(Buffer.concat([bytes, der(0x05)])))).toThrow(/more than/)
   })
 
   test('becomes a certificate with its name, key, alternative names and the usages asked for', async () => {

@@ -15,28 +15,35 @@ const part = (type: Buffer, value: string): Buffer =>
 export const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(...organizations.map((o) => part(ORGANIZATION, o)), part(COMMON_NAME, commonName))
 
-/** The first common name, '' when there is none, and all organizations. */
+/** The common name, '' when there is none, and all organizations. Of two common names others go by the last one. */
 export function readName(name: DerValue): Required<Subject> {
   const commonNames: string[] = []
   const organizations: string[] = []
   for (const set of inside(name))
     for (const pair of inside(set, TAG.set)) {
-      const [type, value] = inside(pair)
+      const [type, value, ...rest] = inside(pair)
+      if (rest.length > 0) throw new SyntaxError('a part of a name with more than a value')
       if (type?.whole.equals(COMMON_NAME) === true) commonNames.push(textOf(value))
       if (type?.whole.equals(ORGANIZATION) === true) organizations.push(textOf(value))
     }
+  if (commonNames.length > 1) throw new SyntaxError(`${commonNames.length} common names`)
   return { commonName: commonNames[0] ?? '', organizations }
 }
 
-const TEXTS: ReadonlySet<number> = new Set([TAG.utf8String, TAG.printableString, TAG.ia5String])
-const CONTROL = /\p{Cc}/u
+/** What may stand in each kind of text: bytes beyond ASCII are other letters to others where they are not said to be UTF-8. */
+const TEXTS: ReadonlyMap<number, RegExp> = new Map([
+  [TAG.utf8String, /^\P{Cc}*$/u],
+  [TAG.printableString, /^[ -~]*$/],
+  [TAG.ia5String, /^[ -~]*$/],
+])
 
 /** What others may read in another way is refused: other encodings, and characters that end or hide text. */
 function textOf(value: DerValue | undefined): string {
-  if (value === undefined || !TEXTS.has(value.tag))
+  const allowed = value && TEXTS.get(value.tag)
+  if (value === undefined || allowed === undefined)
     throw new SyntaxError('a name that is no UTF-8, printable or IA5 text')
   const text = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(value.content)
-  if (CONTROL.test(text) || !Buffer.from(text, 'utf8').equals(value.content))
-    throw new SyntaxError('a name with control characters or broken UTF-8')
+  if (!allowed.test(text) || !Buffer.from(text, 'utf8').equals(value.content))
+    throw new SyntaxError('a name with control characters, or in letters that its kind of text has not')
   return text
 }

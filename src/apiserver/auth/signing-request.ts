@@ -1,6 +1,6 @@
 // A request for a certificate (PKCS #10) as it was posted: read strictly, its signature checked. What cannot be read throws.
 import { createPublicKey, verify, type KeyObject } from 'node:crypto'
-import { bytesOfPem, inside, objectId, readDer, TAG, type DerValue } from '#lib/der.ts'
+import { bytesOfOnlyPem, der, inside, objectId, readDer, TAG, type DerValue } from '#lib/der.ts'
 import { readName } from './distinguished-name.ts'
 
 export interface SigningRequest {
@@ -27,27 +27,41 @@ const ATTRIBUTES = 0xa0
 const EXTENSION_REQUEST = objectId('2a864886f70d01090e') // 1.2.840.113549.1.9.14
 const ALTERNATIVE_NAMES = objectId('551d11') // 2.5.29.17
 
+/** Of version 1, which is written 0. */
+const VERSION = der(TAG.integer, Buffer.from([0]))
+
+/** Requests have some 400 bytes, with many names a few thousand; what reads longer ones would be kept busy by whoever posts them. */
+const MOST_CHARACTERS = 65_536
+
 export function requestParts(requestPem: string): RequestParts {
-  const [request, ...rest] = readDer(bytesOfPem(requestPem, 'CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST'))
-  const [info, algorithm, signature] = inside(request)
-  const [version, subject, publicKey, attributes] = inside(info)
-  if (rest.length > 0 || version?.tag !== TAG.integer || subject === undefined || publicKey === undefined)
+  if (requestPem.length > MOST_CHARACTERS) throw new SyntaxError(`a request of ${requestPem.length} characters`)
+  const [request, ...rest] = readDer(bytesOfOnlyPem(requestPem, 'CERTIFICATE REQUEST'))
+  const [info, algorithm, signature, ...more] = inside(request)
+  const [version, subject, publicKey, attributes, ...beyond] = inside(info)
+  if (rest.length + more.length + beyond.length > 0) throw new SyntaxError('more than a certificate request')
+  if (version?.whole.equals(VERSION) !== true || subject === undefined || publicKey === undefined)
     throw new SyntaxError('not a certificate request')
   return {
     subject,
     publicKey,
-    alternativeNames: requestedExtensions(attributes).find((e) => inside(e)[0]?.whole.equals(ALTERNATIVE_NAMES)),
+    alternativeNames: requestedExtensions(attributes).get(ALTERNATIVE_NAMES.toString('hex')),
     signatureValid: isSigned({ info, algorithm, signature }, publicKey),
   }
 }
 
-function requestedExtensions(attributes: DerValue | undefined): readonly DerValue[] {
-  if (attributes === undefined) return []
-  return inside(attributes, ATTRIBUTES).flatMap((attribute) => {
+/** By identifier. Of two of a kind somebody else may go by the other one. */
+function requestedExtensions(attributes: DerValue | undefined): ReadonlyMap<string, DerValue> {
+  const found = new Map<string, DerValue>()
+  for (const attribute of attributes === undefined ? [] : inside(attributes, ATTRIBUTES)) {
     const [type, values] = inside(attribute)
-    if (type?.whole.equals(EXTENSION_REQUEST) !== true) return []
-    return inside(values, TAG.set).flatMap((extensions) => inside(extensions))
-  })
+    if (type?.whole.equals(EXTENSION_REQUEST) !== true) continue
+    for (const extension of inside(values, TAG.set).flatMap((list) => inside(list))) {
+      const id = inside(extension)[0]?.whole.toString('hex') ?? ''
+      if (found.has(id)) throw new SyntaxError('an extension that is asked for twice')
+      found.set(id, extension)
+    }
+  }
+  return found
 }
 
 /** By the object identifier of the algorithm; anything else counts as not signed. */
@@ -95,7 +109,7 @@ export function readSigningRequest(requestPem: string): SigningRequest {
   const names = alternativeNames === undefined ? [] : generalNames(alternativeNames)
   return {
     ...readName(subject),
-    dnsNames: names.filter((n) => n.tag === DNS_NAME).map((n) => n.content.toString('latin1')),
+    dnsNames: names.filter((n) => n.tag === DNS_NAME).map((n) => visibleText(n.content)),
     ipAddresses: names.filter((n) => n.tag === IP_ADDRESS).map((n) => addressText(n.content)),
     otherNames: names.some((n) => n.tag !== DNS_NAME && n.tag !== IP_ADDRESS),
     signatureValid,
@@ -104,11 +118,23 @@ export function readSigningRequest(requestPem: string): SigningRequest {
 
 /** An extension is its identifier, whether it is critical, and a value in an octet string. */
 function generalNames(extension: DerValue): readonly DerValue[] {
-  const value = inside(extension).at(-1)
-  if (value?.tag !== TAG.octetString) throw new SyntaxError('an extension without a value')
-  const [names, ...rest] = readDer(value.content)
-  if (rest.length > 0) throw new SyntaxError('more than one value in an extension')
+  const [id, ...rest] = inside(extension)
+  const value = rest.at(-1)
+  if (id?.tag !== TAG.objectId || value?.tag !== TAG.octetString || rest.length > 2)
+    throw new SyntaxError('an extension without a value')
+  if (rest.length === 2 && rest[0]?.tag !== TAG.boolean) throw new SyntaxError('an extension with more than a value')
+  const [names, ...others] = readDer(value.content)
+  if (others.length > 0) throw new SyntaxError('more than one value in an extension')
   return inside(names)
+}
+
+const VISIBLE = /^[!-~]+$/
+
+/** Some end a name at a zero byte, or take a space for a separator. */
+function visibleText(bytes: Buffer): string {
+  const text = bytes.toString('latin1')
+  if (!VISIBLE.test(text)) throw new SyntaxError('a DNS name with characters that none has')
+  return text
 }
 
 const IPV4_BYTES = 4

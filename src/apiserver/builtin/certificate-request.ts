@@ -63,7 +63,7 @@ function specProblems(o: KubeObject): FieldProblem[] {
   const spec = at(o, 'spec')
   const out: FieldProblem[] = []
   const request = typeof spec['request'] === 'string' ? Buffer.from(spec['request'], 'base64').toString('utf8') : ''
-  if (!/-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(request))
+  if (!/-----BEGIN CERTIFICATE REQUEST-----/.test(request))
     out.push(invalid('spec.request', spec['request'] ?? '', 'PEM block type must be CERTIFICATE REQUEST'))
   const signer = String(spec['signerName'] ?? '')
   if (signer === '') out.push(required('spec.signerName'))
