@@ -9,7 +9,7 @@ import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { newestCommit } from './repository.ts'
 import { createScreen } from './screen.ts'
-import { componentsLine, summaryLines, unmet } from './summary.ts'
+import { componentsLine, summaryLines, unheard, unmet } from './summary.ts'
 import type { ClusterSeen, FleetSeen } from './summary.ts'
 
 let dir = ''
@@ -160,7 +160,7 @@ describe('the summary', () => {
       fleet(cluster({ sets: [{ metadata: { name: 'base' }, status: { conditions: [] } }] })),
       'test: set base is not rolled out',
     ],
-    ['an open repair', fleet(cluster({ jobs: [{ status: { phase: 'Running' } }] })), 'test: 1 repairs are open'],
+    ['an open repair', fleet(cluster({ jobs: [{ status: { phase: 'Running' } }] })), 'test: 1 repair is open'],
     ['a cluster that is away', fleet(cluster({ isReachable: false })), 'test does not answer'],
     ['a hub that is away', fleet(cluster(), { isReachable: false }), 'the hub does not answer'],
     [
@@ -174,6 +174,19 @@ describe('the summary', () => {
         releases: [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Progressing' } }],
       }),
       'release r is Progressing',
+    ],
+    [
+      'a release whose objects are refused',
+      fleet(cluster(), {
+        releases: [
+          {
+            metadata: { name: 'r' },
+            spec: { commit: COMMIT },
+            status: { phase: 'Progressing', waitingFor: { predicate: 'ApplyFailed', seen: 'test: KN4009' } },
+          },
+        ],
+      }),
+      'release r is Progressing, waits for ApplyFailed: test: KN4009',
     ],
     [
       'a commit that does not render',
@@ -190,6 +203,12 @@ describe('the summary', () => {
       'refused: KN7104: main.ts:3',
     ],
   ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
+})
+
+test('after a start nobody is ready who was not heard of since', () => {
+  const seen = fleet(cluster({ heard: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
+  expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents were not heard of since the start'])
+  expect(unheard(seen, 1_999)).toEqual([])
 })
 
 describe('the screen', () => {

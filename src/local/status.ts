@@ -53,7 +53,10 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
     for (;;) {
       const seen = await observeFleet(hub, clusters)
       const missing = unmet(seen, await newestCommit(layout.repository))
-      if (missing.length === 0 || systemClock.monotonic() >= until) return { lines: summaryLines(seen), missing }
+      if (missing.length === 0 || systemClock.monotonic() >= until) {
+        const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
+        return { lines: summaryLines(seen), missing: isDown ? ['npm start goes on from here'] : missing }
+      }
       await systemClock.sleep(LOOK_EVERY_MS)
     }
   } finally {

@@ -14,6 +14,8 @@ export interface ClusterSeen {
   readonly machineSets: readonly MachineSet[]
   readonly sets: readonly MachineComponentSet[]
   readonly jobs: readonly RemedyOperationJob[]
+  /** By machine, when its agent said last that it lives. */
+  readonly heard: ReadonlyMap<string, number>
 }
 
 export interface HubSeen {
@@ -129,10 +131,18 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} was not seen yet`]
   const release = newest(releases)
   if (release === undefined) return ['no release was made yet']
-  return release.status?.phase === 'Succeeded'
-    ? []
-    : [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}`]
+  if (release.status?.phase === 'Succeeded') return []
+  const waits = release.status?.waitingFor
+  const why = waits === undefined ? '' : `, waits for ${[waits.predicate, waits.seen ?? []].flat().join(': ')}`
+  return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
+
+/** After a start the statuses are still those of before: nobody is Ready who was not heard of since. */
+export const unheard = ({ clusters }: FleetSeen, since: number): readonly string[] =>
+  clusters.flatMap((c) => {
+    const silent = c.machines.filter((m) => (c.heard.get(m.metadata.name ?? '') ?? 0) < since).length
+    return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents were not heard of since the start`]
+  })
 
 /** Why the fleet is not yet as git says; empty when it is. */
 export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
@@ -146,7 +156,8 @@ export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly st
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
     for (const s of c.sets)
       if (!isTrue(s, 'Ready')) out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out`)
-    if (openJobs(c).length > 0) out.push(`${c.name}: ${openJobs(c).length} repairs are open`)
+    const open = openJobs(c).length
+    if (open > 0) out.push(`${c.name}: ${open === 1 ? '1 repair is' : `${open} repairs are`} open`)
   }
   return out
 }

@@ -30,7 +30,7 @@ import { isLed, Programs } from './programs.ts'
 import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
-import { summaryLines, unmet } from './summary.ts'
+import { summaryLines, unheard, unmet } from './summary.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -69,6 +69,7 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
+  const beganAt = systemClock.now()
   const layout = layoutOf(options.data)
   const entries = await builtEntries(options)
   const unlock = takeLock(layout.lock)
@@ -85,7 +86,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   })
   const clients: Closable[] = []
   try {
-    return await run({ layout, keeper, entries, options, opened: clients, began })
+    return await run({ layout, keeper, entries, options, opened: clients, began, beganAt })
   } finally {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.say('stopping every process')
@@ -112,9 +113,11 @@ interface Start {
   /** Whoever connects is put here. */
   readonly opened: Closable[]
   readonly began: number
+  /** The same moment by the clock on the wall, which leases carry. */
+  readonly beganAt: number
 }
 
-async function run({ layout, keeper, entries, options, opened, began }: Start): Promise<UpResult> {
+async function run({ layout, keeper, entries, options, opened, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal } = options
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
@@ -156,7 +159,7 @@ async function run({ layout, keeper, entries, options, opened, began }: Start): 
       programs.startSync()
     }),
   )
-  screen.say(`${since()}  hub and ${BUSINESS_CLUSTERS.join(', ')} answer; kinds, roles and policies are installed`)
+  screen.say(`${since()}  ${HUB}, ${BUSINESS_CLUSTERS.join(' and ')} answer; kinds, roles and policies are installed`)
   const { commit, components } = await declared
   screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
 
@@ -173,7 +176,7 @@ async function run({ layout, keeper, entries, options, opened, began }: Start): 
   }
   programs.startHubDefender()
   screen.say(`${since()}  sync, controllers and defenders are started`)
-  return await watch({ hub, business, layout, options, began, signal })
+  return await watch({ hub, business, layout, options, began, beganAt, signal })
 }
 
 /** Built on the first start of a checkout and after each edit. */
@@ -235,16 +238,17 @@ interface Watching {
   readonly layout: Layout
   readonly options: UpOptions
   readonly began: number
+  readonly beganAt: number
   readonly signal: AbortSignal
 }
 
-async function watch({ hub, business, layout, options, began, signal }: Watching): Promise<UpResult> {
+async function watch({ hub, business, layout, options, began, beganAt, signal }: Watching): Promise<UpResult> {
   const { screen, check } = options
   let readyMs: number | undefined
   let missing: readonly string[] = ['nothing was seen yet']
   while (!signal.aborted) {
     const seen = await observeFleet(hub, business)
-    missing = unmet(seen, await newestCommit(layout.repository))
+    missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, beganAt)]
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen))

@@ -91,7 +91,8 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-const terminalSize = () => ({ columns: process.stderr.columns, rows: process.stderr.rows })
+/** A terminal that nobody told its size, as under `script` or `docker run -t`, says 0. */
+const terminalSize = () => ({ columns: process.stderr.columns || 100, rows: process.stderr.rows || 50 })
 
 const dataFolder = (given: string | undefined, io: Io): string =>
   given === undefined ? join(releaseRoot(), '.kubenode') : resolve(io.cwd, given)

@@ -90,5 +90,32 @@ test('one that is over says what came of it; those of the last day are shown wit
   ])
 })
 
+test('a rollout that stopped says once why, and on which machines', () => {
+  const condition = (type: string, status: string) => ({
+    type,
+    status,
+    reason: 'RevisionFailed',
+    message: 'm',
+    lastTransitionTime: ago(60),
+  })
+  const set = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineComponentSet',
+    metadata: { name: 's' },
+    status: {
+      phase: 'Blocked',
+      conditions: [condition('Ready', 'False'), condition('Stalled', 'True')],
+      waves: [{ component: 'c', version: '2', step: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
+    },
+  } as unknown as KubeObject
+  expect(whyLines(set, [], NOW)).toEqual([
+    'machinecomponentset/s is Blocked',
+    'Ready is False for 1m: RevisionFailed: m',
+    '  The revision failed earlier and is blocked. See docs/runbooks/rollout.md.',
+    'Stalled is True for 1m: RevisionFailed',
+    'The slice c 2 step 1 failed: 1 of a, b',
+  ])
+})
+
 test('the commit of a repair is the one that its rule came from', () =>
   expect(traceLines(done('j', 1))).toContain('commit abcdef0123456789 (git show abcdef012345)'))

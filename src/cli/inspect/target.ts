@@ -22,6 +22,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   config: 'ComponentConfig',
   canary: 'ComponentCanary',
   rule: 'NodeRemedier',
+  remedier: 'NodeRemedier',
   job: 'RemedyOperationJob',
   permit: 'OperationPermit',
   hold: 'OperationalHold',

@@ -38,28 +38,44 @@ const isGood = (kind: string, c: Fields): boolean => {
   return known === undefined || text(c['status']) === known.good
 }
 
+/** What several conditions say is said once. */
 function conditionLines(object: KubeObject, now: number): string[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
+  const [messages, reasons] = [new Set<string>(), new Set<string>()]
   return bad.flatMap((c) => {
-    const reason = text(c['reason'])
-    const known = REASONS[reason as keyof typeof REASONS]
+    const [reason, message] = [text(c['reason']), text(c['message'])]
+    const known = reasons.has(reason) ? undefined : REASONS[reason as keyof typeof REASONS]
+    const isTold = messages.has(`${reason}: ${message}`)
+    reasons.add(reason)
+    messages.add(`${reason}: ${message}`)
     return [
-      `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}: ${text(c['message'])}`,
+      `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
       ...(known === undefined ? [] : [`  ${known.doc} See ${runbookPath(known.runbook)}.`]),
     ]
   })
 }
 
+/** Where to look first when a rollout has stopped. */
+function failedSlice(wave: Fields): string[] {
+  const machines = Array.isArray(wave['machines']) ? wave['machines'].map(text) : []
+  if (text(wave['phase']) !== 'Failed' || machines.length === 0) return []
+  const what = `${text(wave['component'])} ${text(wave['version'])}`.trimEnd()
+  return [
+    `The slice ${what} step ${Number(wave['step']) + 1} failed: ${text(wave['failed']) || '0'} of ${machines.join(', ')}`,
+  ]
+}
+
 /** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partLines(object: KubeObject, now: number): string[] {
   const status = fields(object['status'])
-  const waves = list(status['waves']).flatMap((w) =>
-    waitLines(
+  const waves = list(status['waves']).flatMap((w) => [
+    ...waitLines(
       w['waitingFor'],
       now,
       `The slice ${text(w['component'])} step ${Number(w['step']) + 1} (${text(w['phase'])})`,
     ),
-  )
+    ...failedSlice(w),
+  ])
   const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
   const clusters = list(status['clusters']).flatMap((c) =>
     waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),

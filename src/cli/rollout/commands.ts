@@ -82,7 +82,7 @@ function registerRollback(program: Command, io: Io): void {
       .description(
         'print the commit that brings a set back to an earlier revision; with --now its machines go there before',
       )
-      .argument('<set>', 'name of the set')
+      .argument('<set>', 'name of the set', nameAfter('set'))
       .option(
         '--to <revision>',
         'number or name, as kubenode rollout history shows them; the last one that did not fail',
@@ -117,7 +117,7 @@ function registerRollback(program: Command, io: Io): void {
     rollout
       .command('status')
       .description('how far a set is, and what it waits for')
-      .argument('<set>', 'name of the set'),
+      .argument('<set>', 'name of the set', nameAfter('set')),
   ).action(async (name: string, options: ServerOptions) => {
     const { setLines } = await import('./status.ts')
     const client = await connect(options, io)
@@ -129,7 +129,7 @@ function registerRollback(program: Command, io: Io): void {
     rollout
       .command('history')
       .description('the revisions that a set can go back to')
-      .argument('<set>', 'name of the set'),
+      .argument('<set>', 'name of the set', nameAfter('set')),
   ).action(async (name: string, options: ServerOptions) => {
     const { historyRows } = await import('./status.ts')
     const { set, revisions } = await setAndRevisions(await connect(options, io), name)
@@ -137,7 +137,10 @@ function registerRollback(program: Command, io: Io): void {
     for (const r of revisions) for (const line of r.failed) io.err(printable(`revision ${r.number} failed: ${line}\n`))
   })
   withReason(
-    rollout.command('retry').description('try a revision that failed once more').argument('<set>', 'name of the set'),
+    rollout
+      .command('retry')
+      .description('try a revision that failed once more')
+      .argument('<set>', 'name of the set', nameAfter('set')),
     '4h',
   ).action(async (name: string, options: HoldOptions) => {
     const target = { kind: 'MachineComponentSet', name } as const
@@ -149,7 +152,10 @@ function registerRollback(program: Command, io: Io): void {
 function registerCanary(program: Command, io: Io): void {
   const canary = program.command('canary').description('versions that are tried on a few machines first')
   withServer(
-    canary.command('status').description('how each machine does').argument('<name>', 'name of the canary'),
+    canary
+      .command('status')
+      .description('how each machine does')
+      .argument('<name>', 'name of the canary', nameAfter('canary')),
   ).action(async (name: string, options: ServerOptions) => {
     const { canaryLines, canaryRows } = await import('./status.ts')
     const found = await canaryNamed(await connect(options, io), name)
@@ -161,7 +167,7 @@ function registerCanary(program: Command, io: Io): void {
     canary
       .command('promote')
       .description('print the commit that gives its versions to the sets of its machines')
-      .argument('<name>', 'name of the canary that has passed'),
+      .argument('<name>', 'name of the canary that has passed', nameAfter('canary')),
   ).action(async (name: string, options: ServerOptions) => {
     const [{ changeText, promotion }, { machineComponentSet }] = await Promise.all([
       import('./commit.ts'),
@@ -178,7 +184,7 @@ function registerCanary(program: Command, io: Io): void {
     canary
       .command('abort')
       .description('end a canary; its machines go back to what their sets say')
-      .argument('<name>', 'name of the canary'),
+      .argument('<name>', 'name of the canary', nameAfter('canary')),
     '1h',
   ).action(async (name: string, options: HoldOptions) => {
     await place(options, io, { target: { kind: 'ComponentCanary', name }, effect: 'Abort', ...options })
@@ -186,6 +192,12 @@ function registerCanary(program: Command, io: Io): void {
     io.err('take it out of the fleet by a commit, or give it another name, to try again\n')
   })
 }
+
+/** Who paused `set/base` writes `set/base` here too. */
+const nameAfter =
+  (noun: string) =>
+  (what: string): string =>
+    what.startsWith(`${noun}/`) ? what.slice(noun.length + 1) : what
 
 const say = (io: Io, text: string): void => io.out(printable(`${text}\n`))
 
@@ -218,7 +230,7 @@ async function setAndRevisions(client: KubeClient, name: string) {
     import('./revisions.ts'),
     import('#api/names.ts'),
   ])
-  const set = await client.get(machineComponentSet, { name })
+  const set = name.includes('/') ? undefined : await client.get(machineComponentSet, { name })
   if (set === undefined)
     throw new KubeNodeError(
       'KN1377',
@@ -230,7 +242,7 @@ async function setAndRevisions(client: KubeClient, name: string) {
 
 async function canaryNamed(client: KubeClient, name: string): Promise<ComponentCanary> {
   const { componentCanary } = await import('#api/kinds/component-canary.ts')
-  const found = await client.get(componentCanary, { name })
+  const found = name.includes('/') ? undefined : await client.get(componentCanary, { name })
   if (found !== undefined) return found
   throw new KubeNodeError(
     'KN1378',
