@@ -1,6 +1,6 @@
 // Whether a change of a Node or a Machine can change what a rule says about it: ten thousand heartbeats must not each mean a look at everything.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { jsonEqual } from '#lib/json.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
 interface Reported extends KubeObject {
@@ -8,21 +8,42 @@ interface Reported extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 
-export function isNews(before: Reported | undefined, now: Reported | undefined): boolean {
-  if (before === undefined || now === undefined) return true
-  return !jsonEqual(essence(before), essence(now))
+/** `Later`: no decision waits for it, but what is told of a rule may be another. A burst of a thousand repairs is thousands of those. */
+export type News = 'Now' | 'Later' | undefined
+
+/** `speaksOfMarks`: some rule asks about taints or annotations, where each cordon of ours leaves its trace. */
+export function newsOf(before: Reported | undefined, now: Reported | undefined, speaksOfMarks: boolean): News {
+  if (before === undefined || now === undefined) return 'Now'
+  if (!jsonEqual(essence(before), essence(now))) return 'Now'
+  return jsonEqual(marks(before), marks(now)) ? undefined : speaksOfMarks ? 'Now' : 'Later'
 }
 
-function essence({ metadata: { uid, labels, annotations, deletionTimestamp }, spec, status }: Reported): unknown {
+function essence({ metadata: { uid, labels, deletionTimestamp }, spec, status }: Reported): unknown {
   const conditions = status?.conditions?.map((c) => ({ ...c, lastHeartbeatTime: undefined }))
-  return { uid, labels, annotations, deletionTimestamp, spec, status: { ...status, conditions } }
+  const { taints: _, jobs: __, ...plain } = isObject(spec) ? spec : {}
+  return { uid, labels, deletionTimestamp, spec: plain, status: { ...status, conditions } }
 }
 
-/** Of what a repair goes through only its beginning, its end and what people say of it lead to other decisions here. */
-export function isNewsOfJob(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): boolean {
-  if (before === undefined || now === undefined) return true
-  return !jsonEqual(essenceOfJob(before), essenceOfJob(now))
+/** Which jobs a Machine lists no rule can ask. */
+const marks = ({ metadata: { annotations }, spec }: Reported): unknown => ({
+  annotations,
+  taints: isObject(spec) ? spec['taints'] : undefined,
+})
+
+/** Of what a repair goes through only its end and what people say of it lead to other decisions here; who made it and when it began is counted. */
+export function newsOfJob(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): News {
+  if (now === undefined) return 'Now'
+  if (before === undefined) return now.status?.phase === 'Done' ? 'Now' : 'Later'
+  if (jsonEqual(essenceOfJob(before), essenceOfJob(now))) return undefined
+  return jsonEqual(wordsOf(before), wordsOf(now)) && now.status?.phase !== 'Done' ? 'Later' : 'Now'
 }
+
+const wordsOf = ({ metadata: { uid, annotations, deletionTimestamp }, spec }: RemedyOperationJob): unknown => ({
+  uid,
+  annotations,
+  deletionTimestamp,
+  spec,
+})
 
 function essenceOfJob({ metadata, spec, status }: RemedyOperationJob): unknown {
   const { uid, annotations, deletionTimestamp } = metadata

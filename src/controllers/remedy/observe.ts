@@ -14,7 +14,7 @@ import { type Informers, type SharedInformer, requireFresh } from '#runtime/info
 import { History } from './history.ts'
 import { JobLedger } from './job-ledger.ts'
 import type { RemedyMetrics } from './metrics.ts'
-import { isNews, isNewsOfJob } from './news.ts'
+import { type News, newsOf, newsOfJob } from './news.ts'
 import { needsOf } from './rule-needs.ts'
 import type { Seen } from './seen.ts'
 import { VerdictBook } from './verdict-book.ts'
@@ -53,6 +53,8 @@ export class Observer {
 
   /** Names of jobs of which whatever comes next is news. */
   readonly #awaited = new Set<string>()
+  /** Until the rules were looked at, any of them may. */
+  #speaksOfMarks = true
 
   constructor(caches: RemedyCaches, clock: Pick<Clock, 'sleep'>, metrics: RemedyMetrics) {
     this.#caches = caches
@@ -62,26 +64,32 @@ export class Observer {
   }
 
   /** `wake` is called where a look may find something new. */
-  listen(wake: () => void): void {
+  listen(wake: (news: 'Now' | 'Later') => void): void {
     const { remediers, revisions, nodes, machines, jobs, holds } = this.#caches
-    const mark = (...names: readonly (string | undefined)[]) => {
+    const now = () => wake('Now')
+    const mark = (news: News, ...names: readonly (string | undefined)[]) => {
+      if (news === undefined) return
       for (const name of names) if (name !== undefined) this.#changed.add(name)
-      wake()
+      wake(news)
     }
-    nodes.onChange((before, now) => void (isNews(before, now) && mark((now ?? before)?.metadata.name)))
-    machines.onChange(
-      (before, now) => void (isNews(before, now) && mark(before?.status?.nodeRef?.name, now?.status?.nodeRef?.name)),
+    nodes.onChange((before, after) =>
+      mark(newsOf(before, after, this.#speaksOfMarks), (after ?? before)?.metadata.name),
     )
-    jobs.onChange((before, now) => {
-      const isAwaited = this.#awaited.delete((now ?? before)?.metadata.name ?? '')
-      if (!isAwaited && !isNewsOfJob(before, now)) return
-      const name = (now ?? before)?.spec.node.name
+    // Annotations and taints of a Machine no rule can ask.
+    machines.onChange((before, after) =>
+      mark(newsOf(before, after, false), before?.status?.nodeRef?.name, after?.status?.nodeRef?.name),
+    )
+    jobs.onChange((before, after) => {
+      const isAwaited = this.#awaited.delete((after ?? before)?.metadata.name ?? '')
+      const news = isAwaited ? 'Now' : newsOfJob(before, after)
+      if (news === undefined) return
+      const name = (after ?? before)?.spec.node.name
       if (name !== undefined) this.#worked.add(name)
-      wake()
+      wake(news)
     })
-    remediers.onChange((before, now) => void (isOtherRule(before, now) && wake()))
-    revisions.onChange(wake)
-    holds.onChange(wake)
+    remediers.onChange((before, after) => void (isOtherRule(before, after) && now()))
+    revisions.onChange(now)
+    holds.onChange(now)
   }
 
   /** The job as we know it was written over: whether that was the newest one, its next event tells. */
@@ -104,6 +112,7 @@ export class Observer {
       .flatMap((r) => r.active ?? [])
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .slice(0, MAX_RULES)
+    this.#speaksOfMarks = active.some((a) => needsOf(a.rule).marks)
     const jobs = this.jobs.list()
     const history = new History(jobs, now)
     const question = {

@@ -80,8 +80,11 @@ export function plan(seen: Seen, now: number): RemedyPlan {
     rules: new Map(),
   }
   for (const reading of rules) scene.rules.set(nameOf(reading), ruleScene(scene, reading))
+  const ranks: Ranks = new Map(
+    rules.flatMap(({ active }, rank) => (active === undefined ? [] : [[active.name, { rank, active }] as const])),
+  )
   const firstFault = new Map(seen.nodes.map((n) => [n, Math.min(...n.matches.values())]))
-  for (const node of seen.nodes.toSorted(byFirstFault(firstFault))) planNode(scene, node, rules)
+  for (const node of seen.nodes.toSorted(byFirstFault(firstFault))) planNode(scene, node, ranks)
   const verdicts = rules.map((reading) => verdictOf(scene, reading))
   const keep = rules.flatMap((reading) => revisionActions(reading, seen.revisions))
   const waits = [...scene.waits, ...(seen.isTimed ? [TICK_MS] : [])]
@@ -150,13 +153,18 @@ function inhibition({ silent, bad, selected: total }: RuleCounts): RuleVerdict['
   return undefined
 }
 
+type Ranks = ReadonlyMap<string, { readonly rank: number; readonly active: ActiveRule }>
+
 /** The highest rule that means to act has the node; lower ones wait for it. One open job a node. */
-function planNode(scene: Scene, node: NodeSeen, rules: readonly RuleReading[]): void {
+function planNode(scene: Scene, node: NodeSeen, ranks: Ranks): void {
   const open = scene.history.ofNode(node.uid).find((j) => isOpen(j) && !j.spec.dryRun)
   let owner: string | undefined
-  for (const { active } of rules) {
-    const since = active === undefined ? undefined : node.matches.get(active.name)
-    if (active === undefined || since === undefined) continue
+  // Of fifty rules one or two are true for a node.
+  const matching = [...node.matches].flatMap(([name, since]) => {
+    const ranked = ranks.get(name)
+    return ranked === undefined ? [] : [{ ...ranked, since }]
+  })
+  for (const { active, since } of matching.toSorted((a, b) => a.rank - b.rank)) {
     const decision = decide({ scene, node, active, since, open, owner })
     scene.rules.get(active.name)?.faults.push({ node: node.name, since, ...decision.fault })
     if (decision.claims) owner ??= active.name

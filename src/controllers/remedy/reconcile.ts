@@ -31,6 +31,8 @@ const BACKOFF = { baseMs: 50, capMs: 10_000 }
 const KEY = 'cluster'
 /** Jobs made at the same time: a burst of a thousand nodes is a thousand writes. */
 const WRITES_AT_ONCE = 16
+/** What nobody's decision waits for is looked at together; a person who reads a status does not notice. */
+const LATER_MS = 500
 
 function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   const { client, clock, random, log, metrics, events } = context
@@ -107,7 +109,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
     reconcile,
     allKeys: () => [KEY],
   })
-  observer.listen(() => controller.enqueue(KEY))
+  observer.listen((news) => (news === 'Now' ? controller.enqueue(KEY) : controller.enqueueAfter(KEY, LATER_MS)))
   return { controllers: [controller, teller.controller] }
 }
 

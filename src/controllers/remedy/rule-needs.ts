@@ -9,6 +9,8 @@ export interface RuleNeeds {
   readonly peers: boolean
   readonly cluster: boolean
   readonly repairs: boolean
+  /** Taints and annotations, where cordons of ours leave their traces. */
+  readonly marks: boolean
 }
 
 /** A rule with an age in it turns true without an event; it is asked again this often. */
@@ -27,6 +29,7 @@ export function needsOf(rule: CompiledRule): RuleNeeds {
     peers: speaksOf('peers'),
     cluster: speaksOf('cluster'),
     repairs: speaksOf('repairs'),
+    marks: speaksOf('taints') || speaksOf('annotations'),
   }
   PER_RULE.set(rule, needs)
   return needs

@@ -25,6 +25,8 @@ export interface Question {
 
 interface Entry {
   readonly view: NodeView
+  /** Without the silence of others. */
+  readonly seen: NodeSeen
   readonly askedAt: number
   readonly matches: ReadonlyMap<string, number>
   /** When a true rule was first seen true, whatever its conditions say. */
@@ -84,19 +86,9 @@ export class VerdictBook {
     return [...this.#bad].flatMap((name) => {
       const entry = this.#entries.get(name)
       if (entry === undefined) return []
-      const { view, matches } = entry
-      const silence = view.standing.kind === 'Silent' ? this.#peers.massSilence(view) : undefined
-      const seen: NodeSeen = {
-        name: view.name,
-        uid: view.uid,
-        machine: view.machine?.metadata.name,
-        ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
-        labels: view.node.metadata.labels,
-        standing: view.standing,
-        matches,
-        ...(silence !== undefined && { silence }),
-      }
-      return [seen]
+      // Others decide how many are silent together, so that is asked in each look.
+      const silence = entry.view.standing.kind === 'Silent' ? this.#peers.massSilence(entry.view) : undefined
+      return [silence === undefined ? entry.seen : { ...entry.seen, silence }]
     })
   }
 
@@ -177,6 +169,7 @@ export class VerdictBook {
     }
     return {
       view,
+      seen: seenOf(view, matches),
       askedAt: now,
       matches,
       firstSeen,
@@ -244,6 +237,16 @@ export class VerdictBook {
     }
   }
 }
+
+const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen => ({
+  name: view.name,
+  uid: view.uid,
+  machine: view.machine?.metadata.name,
+  ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
+  labels: view.node.metadata.labels,
+  standing: view.standing,
+  matches,
+})
 
 /** Node → since when, as the status of the rule has it. */
 function recordedTimes({ status }: NodeRemedier): ReadonlyMap<string, number> {
