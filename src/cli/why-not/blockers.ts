@@ -110,7 +110,12 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
   return row === undefined ? { id: verdict.gate, text: said(verdict) } : row(verdict, seen)
 }
 
-export function blockerLines(seen: RepairsSeen): readonly string[] {
+/** What objects and nodes say cannot look like a line of ours, with a command in it. */
+const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
+
+export const blockerLines = (seen: RepairsSeen): readonly string[] => linesOf(seen).map(oneLine)
+
+function linesOf(seen: RepairsSeen): readonly string[] {
   const found = blockers(seen)
   const trueRules = seen.rules.filter((r) => r.fault !== undefined)
   if (found.length > 0)

@@ -45,6 +45,8 @@ describe('S13 an address that only this machine or its link can reach', () => {
     '0.0.0.0',
     '169.254.169.254',
     '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
     '224.0.0.1',
     '::1',
     '::',
@@ -113,6 +115,15 @@ describe('a call', () => {
     expect(heard.at(-1)).toMatchObject({ body: '{"a":1}', headers: { 'idempotency-key': 'k', 'x-a': 'b' } })
     expect(heard.at(-1)?.headers['host']).not.toBe('evil')
   })
+
+  test.each([{ 'a b': 'x' }, { 'x-a': 'b\r\nx-evil: c' }, { 'x-a': 'é\u{1F600}' }])(
+    'S13 a header that cannot be one is not sent, and is told: %j',
+    async (headers) => {
+      const before = heard.length
+      expect(await post({ places: here() }, wish({ headers }))).toMatchObject({ kind: 'Refused' })
+      expect(heard).toHaveLength(before)
+    },
+  )
 
   test('S13 a redirect is an answer and is not followed', async () => {
     const before = heard.length

@@ -71,8 +71,10 @@ for (const [address, bits] of [
   ['169.254.0.0', 16],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // A metadata service of a cloud outside of the link-local range.
+  // Metadata services of clouds outside of the link-local range.
   ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+  ['192.0.0.192', 32],
 ] as const)
   LOCAL.addSubnet(address, bits, 'ipv4')
 for (const [address, bits] of [

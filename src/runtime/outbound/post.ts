@@ -1,9 +1,10 @@
 // One POST to a place that is allowed: the address is judged where the connection is made, nothing is followed, and time and size have bounds.
 import { lookup as systemLookup } from 'node:dns'
-import { request as httpRequest } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type RequestOptions, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
+import { messageOf } from '#lib/errors.ts'
 import type { OutboundPlaces, Place } from './places.ts'
 import { hostOf, isLocalAddress, judgeUrl } from './places.ts'
 
@@ -99,7 +100,7 @@ function send(
   }
   return new Promise((resolve) => {
     const fail = (error: Error) => resolve({ kind: 'Failed', why: withoutToken(error.message, token) })
-    const call = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (answer) => {
+    const heard = (answer: IncomingMessage): void => {
       const status = answer.statusCode ?? 0
       const chunks: Buffer[] = []
       let bytes = 0
@@ -115,9 +116,16 @@ function send(
       })
       answer.on('end', done)
       answer.on('error', fail)
-    })
+    }
+    let call: ClientRequest
+    try {
+      call = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, heard)
+    } catch (e) {
+      // A header that cannot be one.
+      return resolve({ kind: 'Refused', why: withoutToken(messageOf(e), token) })
+    }
     call.on('error', fail)
-    call.end(payload)
+    return call.end(payload)
   })
 }
 
