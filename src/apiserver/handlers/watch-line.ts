@@ -5,7 +5,7 @@ import { encodeJson } from '../codec/json.ts'
 import { Stored, type ChangeType, type StoreEvent } from '../storage/stored.ts'
 import { partialMetadata, tableOf } from '../table/table.ts'
 import type { Call } from './context.ts'
-import { includeOf, viewOf } from './encode.ts'
+import { includeOf, viewOf, type Include } from './encode.ts'
 
 const NEWLINE = Buffer.from('\n')
 const CRLF = Buffer.from('\r\n')
@@ -27,38 +27,49 @@ export function joinedChunk(parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.toString(16)}\r\n`), ...parts, CRLF])
 }
 
+/** What a chunk carries. */
+export const contentOf = (chunk: Buffer): Buffer => chunk.subarray(chunk.indexOf(CRLF) + CRLF.length, -CRLF.length)
+
 export function atRevision(s: Stored, revision: number): Stored {
   const value: KubeObject = { ...s.value, metadata: { ...s.value.metadata, resourceVersion: String(revision) } }
   return new Stored(s, revision, encodeJson(value), value)
 }
 
 /** The line of an event; one version in one form is encoded once for all who watch it. */
-export function lineOf(call: Call, type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
+export function lineOf(call: Call, type: ChangeType, object: Stored, shared: StoreEvent): Buffer {
   const { served, accept } = call
-  const form =
-    accept.as === 'object'
-      ? served.behaviour.storedAsIs
-        ? 'object'
-        : `object ${apiVersionOf(served.type)}`
-      : undefined
-  if (event === undefined || form === undefined) return freshLine(call, type, object)
-  const key = `${type} ${form}`
-  let line = event.lines.get(key)
-  if (line === undefined) {
-    line = freshLine(call, type, object)
-    event.lines.set(key, line)
-  }
-  return line
+  const isStored = accept.as === 'object' && served.behaviour.storedAsIs
+  const key = isStored ? type : `${type} ${accept.as} ${apiVersionOf(served.type)}`
+  return sharedLine(shared, key, () => Buffer.concat(lineParts(call, type, object)))
 }
 
-export function tableLine(call: Call, type: ChangeType, object: Stored, columns: boolean): Buffer {
-  const value = viewOf(call.served, object)
+export interface TableLine {
+  readonly type: ChangeType
+  readonly object: Stored
+  /** Column definitions are sent with the first table only. */
+  readonly columns: boolean
+}
+
+export function tableLine(call: Call, line: TableLine, shared: StoreEvent | undefined): Buffer {
+  const include = includeOf(call)
+  const key = `${line.type} Table ${apiVersionOf(call.served.type)} ${include} ${line.columns}`
+  return sharedLine(shared, key, () => freshTableLine(call, line, include))
+}
+
+function freshTableLine({ served, parts }: Call, { type, object, columns }: TableLine, include: Include): Buffer {
+  const value = viewOf(served, object)
   const metadata = { resourceVersion: value.metadata.resourceVersion ?? '' }
-  const table = tableOf(call.served, [value], metadata, includeOf(call), call.parts.clock.now())
+  const table = tableOf(served, [value], metadata, include, parts.clock.now())
   return Buffer.concat([encodeJson({ type, object: columns ? table : { ...table, columnDefinitions: null } }), NEWLINE])
 }
 
-const freshLine = (call: Call, type: ChangeType, object: Stored): Buffer => Buffer.concat(lineParts(call, type, object))
+function sharedLine(event: StoreEvent | undefined, key: string, fresh: () => Buffer): Buffer {
+  const kept = event?.lines.get(key)
+  if (kept !== undefined) return kept
+  const line = fresh()
+  event?.lines.set(key, line)
+  return line
+}
 
 export function lineParts(call: Call, type: ChangeType, object: Stored): readonly Buffer[] {
   const { served, accept } = call

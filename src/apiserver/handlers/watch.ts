@@ -18,16 +18,21 @@ import {
   atRevision,
   bookmarkLine,
   chunkOf,
+  contentOf,
   errorLine,
   joinedChunk,
   lineOf,
   lineParts,
   tableLine,
 } from './watch-line.ts'
+import { Piece } from './watch-piece.ts'
 
-/** Bytes on their way to one reader; they are shared by all who watch the same. Beyond it the rest stays in the history. */
-const MAX_UNSENT_BYTES = 1024 * 1024
-/** Of the present state, written in one piece. */
+/**
+ * Bytes on their way to one reader; beyond it the rest stays in the history. What is written is shared by all who watch the same, but
+ * a connection that is busy gathers what waits and encrypts it: this much, twice, is what each slow reader costs.
+ */
+const MAX_UNSENT_BYTES = 256 * 1024
+/** Written in one piece. */
 const TOGETHER_BYTES = 64 * 1024
 /** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
 const STALLED_MS = 60_000
@@ -63,6 +68,8 @@ class Watcher {
   #sent = 0
   /** Nothing is left to be caught up: changes are written as they happen. */
   #isLive = false
+  /** What this commit has told so far and is not yet written. */
+  #piece: Piece | undefined
   #stalled: Timer | undefined
   #headSent = false
   #ended = false
@@ -144,11 +151,12 @@ class Watcher {
 
   /** Writes until nothing is left or the reader has enough for now. */
   #catchUp(): void {
+    if (!this.#writePiece()) return
     while (this.#initialNext < this.#initial.length) {
       const lines: Buffer[] = []
       for (let bytes = 0; bytes < TOGETHER_BYTES && this.#initialNext < this.#initial.length; this.#initialNext++) {
         const s = this.#initial[this.#initialNext]
-        const parts = s === undefined ? [] : this.#parts('ADDED', s)
+        const parts = s === undefined ? [] : this.#line('ADDED', s, undefined)
         for (const part of parts) bytes += part.length
         lines.push(...parts)
       }
@@ -163,7 +171,16 @@ class Watcher {
     if (missed === undefined)
       return this.#fail(expired(`too old resource version: ${this.#sent} (${this.#collection.floor})`))
     if (this.#mustConvert(missed)) return
-    for (const e of missed) if (!this.#change(e, undefined)) return
+    for (let i = 0; i < missed.length;) {
+      const lines: Buffer[] = []
+      for (let bytes = 0; bytes < TOGETHER_BYTES && i < missed.length; i++) {
+        const event = missed[i]
+        const parts = event === undefined ? [] : this.#shown(event, undefined)
+        for (const part of parts) bytes += part.length
+        lines.push(...parts)
+      }
+      if (!this.#writeTogether(lines)) return
+    }
     // a version in the future that the client asked for stays: what comes before it has been seen
     this.#sent = Math.max(this.#sent, this.#call.parts.store.revision)
     this.#isLive = true
@@ -171,7 +188,29 @@ class Watcher {
 
   #happened(event: StoreEvent): void {
     if (!this.#isLive || event.revision <= this.#sent) return
-    if (this.#mustConvert([event]) || !this.#change(event, event)) this.#isLive = false
+    if (this.#mustConvert([event])) {
+      this.#isLive = false
+      return
+    }
+    const parts = this.#shown(event, event)
+    const [line] = parts
+    if (line !== undefined) this.#tell(parts.length === 1 ? line : Buffer.concat(parts))
+  }
+
+  /** Commits come in groups: what one tells is written when all of it has been told, after the answers to those who wrote. */
+  #tell(line: Buffer): void {
+    if (this.#piece === undefined) {
+      this.#piece = Piece.of(line)
+      process.nextTick(() => (this.#isLive &&= this.#writePiece()))
+    } else this.#piece = this.#piece.and(line)
+    if (this.#piece.bytes >= TOGETHER_BYTES) this.#isLive = this.#writePiece()
+  }
+
+  #writePiece(): boolean {
+    const piece = this.#piece
+    if (piece === undefined) return true
+    this.#piece = undefined
+    return this.#writeChunk(piece.chunk)
   }
 
   /** True: a webhook is asked what they look like, and the watch goes on from where it is when it has answered. */
@@ -187,22 +226,22 @@ class Watcher {
     return true
   }
 
-  /** False: written, and the reader has enough for now. `shared` keeps the line for the others who watch the event now. */
-  #change(event: StoreEvent, shared: StoreEvent | undefined): boolean {
+  /** What is said of a change: one line or none, in parts. `shared` keeps the line for the others who watch the event now. */
+  #shown(event: StoreEvent, shared: StoreEvent | undefined): readonly Buffer[] {
     this.#sent = event.revision
     const matches = this.#matches
-    if (matches === undefined) return this.#write(this.#line(event.type, event.object, shared))
+    if (matches === undefined) return this.#line(event.type, event.object, shared)
     const is = event.type !== 'DELETED' && matches(event.object)
     const was = event.previous !== undefined && matches(event.previous)
     if (is) {
       const type = was ? 'MODIFIED' : 'ADDED'
-      return this.#write(this.#line(type, event.object, type === event.type ? shared : undefined))
+      return this.#line(type, event.object, type === event.type ? shared : undefined)
     }
-    if (!was || event.previous === undefined) return true
+    if (!was || event.previous === undefined) return []
     // an object that leaves the selection is shown as it last matched, with the version of the change
     const isGone = event.type === 'DELETED'
-    const shown = isGone ? event.object : this.#restamped(event.previous, event.revision)
-    return this.#write(this.#line('DELETED', shown, isGone ? shared : undefined))
+    const object = isGone ? event.object : this.#restamped(event.previous, event.revision)
+    return this.#line('DELETED', object, isGone ? shared : undefined)
   }
 
   #restamped(previous: Stored, revision: number): Stored {
@@ -211,28 +250,23 @@ class Watcher {
     return copy
   }
 
-  #line(type: ChangeType, object: Stored, event: StoreEvent | undefined): Buffer {
-    if (this.#call.accept.as !== 'Table') return lineOf(this.#call, type, object, event)
-    const table = tableLine(this.#call, type, object, !this.#columnsSent)
+  /** In parts where nobody shares it: where it is what is stored, nothing is copied before it is written. */
+  #line(type: ChangeType, object: Stored, shared: StoreEvent | undefined): readonly Buffer[] {
+    const call = this.#call
+    if (call.accept.as !== 'Table')
+      return shared === undefined ? lineParts(call, type, object) : [lineOf(call, type, object, shared)]
+    const table = tableLine(call, { type, object, columns: !this.#columnsSent }, shared)
     this.#columnsSent = true
-    return table
+    return [table]
   }
 
-  /** A line of its own, in parts: where it is what is stored, nothing is copied before it is written. */
-  #parts(type: ChangeType, object: Stored): readonly Buffer[] {
-    return this.#call.accept.as === 'Table'
-      ? [this.#line(type, object, undefined)]
-      : lineParts(this.#call, type, object)
-  }
-
-  /** False: the line is on its way, and no more is to be written before the reader has taken some. */
-  #write(line: Buffer): boolean {
+  /** False: it is on its way, and no more is to be written before the reader has taken some. Framed once for all who are sent it. */
+  #writeChunk(chunk: Buffer): boolean {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
-    const { socket } = response
-    // framed once for all watchers of the line: each of them would otherwise write three pieces
-    if (socket === null) response.write(line)
-    else socket.write(chunkOf(line))
+    // a connection that still answers an earlier request keeps it, and frames it when it comes to it
+    if (response.socket === null) response.write(contentOf(chunk))
+    else response.socket.write(chunk)
     return this.#hasRoom()
   }
 
@@ -241,10 +275,7 @@ class Watcher {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
     // an empty chunk would end the answer
-    if (parts.length === 0) return true
-    if (response.socket === null) response.write(Buffer.concat(parts))
-    else response.socket.write(joinedChunk(parts))
-    return this.#hasRoom()
+    return parts.length === 0 || this.#writeChunk(joinedChunk(parts))
   }
 
   #hasRoom(): boolean {
@@ -267,7 +298,7 @@ class Watcher {
   }
 
   #bookmark(revision: number, annotations: Readonly<Record<string, string>> | undefined): boolean {
-    return this.#write(bookmarkLine(this.#call.served.type, revision, annotations))
+    return this.#writePiece() && this.#writeChunk(chunkOf(bookmarkLine(this.#call.served.type, revision, annotations)))
   }
 
   #limitTime(): void {
@@ -290,11 +321,8 @@ class Watcher {
   }
 
   #fail(refusal: Refusal): void {
-    const { response } = this.#call
     if (!this.#headSent) throw refusal
-    const line = errorLine(refusal.status)
-    if (response.socket === null) response.write(line)
-    else response.socket.write(chunkOf(line))
+    this.#writeChunk(chunkOf(errorLine(refusal.status)))
     this.#end()
   }
 
