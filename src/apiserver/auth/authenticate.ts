@@ -24,14 +24,29 @@ export function authenticationChain(links: readonly Authenticator[]): (request: 
   }
 }
 
-/** A certificate signed by our authority; looked at once a connection. */
+/** Certificates whose users are remembered: clients open several connections, and come again. Beyond it the oldest goes. */
+const REMEMBERED = 4_096
+
+/** A certificate signed by our authority; looked at once a connection, and read once while it is remembered. */
 export function byCertificate(): Authenticator {
   const seen = new WeakMap<object, { readonly user: RequestUser | undefined }>()
+  const byPrint = new Map<string, RequestUser | undefined>()
+  const userOf = (socket: TLSSocket): RequestUser | undefined => {
+    if (!socket.authorized) return undefined
+    const print = socket.getPeerX509Certificate()?.fingerprint256
+    if (print === undefined) return undefined
+    if (byPrint.has(print)) return byPrint.get(print)
+    const user = certificateUser(socket)
+    const [oldest] = byPrint.size >= REMEMBERED ? byPrint.keys() : []
+    if (oldest !== undefined) byPrint.delete(oldest)
+    byPrint.set(print, user)
+    return user
+  }
   return ({ socket }) => {
     if (!(socket instanceof TLSSocket)) return undefined
     let known = seen.get(socket)
     if (known === undefined) {
-      known = { user: certificateUser(socket) }
+      known = { user: userOf(socket) }
       seen.set(socket, known)
     }
     return known.user
@@ -39,7 +54,6 @@ export function byCertificate(): Authenticator {
 }
 
 function certificateUser(socket: TLSSocket): RequestUser | undefined {
-  if (!socket.authorized) return undefined
   const certificate = socket.getPeerCertificate()
   const subject = certificate.subject as { readonly CN?: unknown; readonly O?: unknown } | undefined
   const name = [subject?.CN].flat()[0]
