@@ -1,10 +1,13 @@
 // Planted bugs of the rollout: each leaves out one precaution, and a story must show it within so many seeds.
-import { act } from '#controllers/componentset/act.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { type ActTools, act } from '#controllers/componentset/act.ts'
+import type { SetAction } from '#controllers/componentset/actions.ts'
 import { rolloutRules } from '#controllers/componentset/rules.ts'
 import { budgetOf } from '#controllers/componentset/share.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { requestPermit } from '#nodeops/permits.ts'
+import { reportResults } from '#nodeops/permits.ts'
+import { outdated } from '#runtime/reconcile-with.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { ControllerParts } from './fleet.ts'
 
@@ -18,6 +21,19 @@ export interface RolloutMutant {
 }
 
 const tools = ({ client }: { readonly client: KubeClient }) => ({ client, fieldManager: FIELD_MANAGERS.componentSet })
+
+type Report = Extract<SetAction, { kind: 'Report' }>
+type Look = (report: Report, tools: ActTools) => Promise<Report['results']>
+
+/** Frees what `look` says, and lets no machine go before. */
+const freeing =
+  (look: Look): typeof act =>
+  async (t, action, seen, context) => {
+    if (action.kind !== 'Report') return act(t, action, seen, context)
+    const free = await look(action, t)
+    if (free.length === 0) return outdated('no machine is free')
+    return reportResults(tools(t), action.permit, Object.fromEntries(free.map((r) => [r.uid, r.result])))
+  }
 
 export const mutants: readonly RolloutMutant[] = [
   {
@@ -58,9 +74,9 @@ export const mutants: readonly RolloutMutant[] = [
   },
   {
     name: 'a precondition is missing: a slice is done as soon as its permit is granted',
-    story: 'good bump',
+    story: 'bad version',
     faults: [],
-    within: 3,
+    within: 1,
     parts: {
       sets: {
         rules: {
@@ -72,16 +88,23 @@ export const mutants: readonly RolloutMutant[] = [
     },
   },
   {
-    name: 'a stale read: permits are asked for without looking at the set again',
+    name: 'a stale read: a slot is freed by what a cache says of its machine',
     story: 'pause and resume',
     faults: ['Stale', 'TimeTravel'],
     within: 20,
+    parts: { sets: { act: freeing(async ({ results }) => results) } },
+  },
+  {
+    name: 'a slot is freed after a look at its machine of which nothing is written',
+    story: 'pause and resume',
+    faults: ['Stale', 'TimeTravel'],
+    within: 40,
     parts: {
       sets: {
-        act: (t, action, seen, context) =>
-          action.kind === 'Ask'
-            ? requestPermit(tools(t), action.permit, action.request)
-            : act(t, action, seen, context),
+        act: freeing(async ({ results }, { client }) => {
+          const looks = await Promise.all(results.map((r) => client.get(machineType, { name: r.machine })))
+          return results.filter((_, k) => looks[k]?.spec.components?.every((c) => c.switch === undefined) === true)
+        }),
       },
     },
   },
