@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
 import fc from 'fast-check'
-import { generateKeyPairSync, sign, X509Certificate, createPrivateKey, type webcrypto } from 'node:crypto'
+import { generateKeyPairSync, sign, X509Certificate, createPrivateKey, type Keys, type webcrypto } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { bitString, der, objectId, octets, pem, sequence, TAG } from '#lib/der.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
@@ -28,6 +28,11 @@ async function requestOf(
     extensions: names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension([...names])],
   })
   return request.toString('pem')
+}
+
+interface Keys {
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
 }
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256' } as const
@@ -189,10 +194,18 @@ describe('a signing request', () => {
 
   /** A request that says all that, signed. */
   function signedRequest(subject: Buffer, attributes: Buffer, ...more: readonly Buffer[]): string {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    return signedBy(generateKeyPairSync('ec', { namedCurve: 'P-256' }), subject, attributes, ...more)
+  }
+  function signedBy(
+    { privateKey, publicKey }: Keys,
+    subject: Buffer,
+    attributes: Buffer,
+    ...more: readonly Buffer[]
+  ): string {
     const spki = publicKey.export({ type: 'spki', format: 'der' })
     const info = sequence(der(TAG.integer, Buffer.from([0])), subject, spki, attributes, ...more)
-    const algorithm = sequence(objectId('2a8648ce3d040302'))
+    const isRsa = publicKey.asymmetricKeyType === 'rsa'
+    const algorithm = sequence(objectId(isRsa ? '2a864886f70d01010b' : '2a8648ce3d040302'))
     return blockOf(sequence(info, algorithm, bitString(sign('sha256', info, privateKey))))
   }
   const name = (tag: number, id: string, text: string | Buffer): Buffer =>
@@ -238,6 +251,26 @@ describe('a signing request', () => {
     ['something beyond its attributes', signedRequest(sequence(), none, der(0xa1))],
   ])('that asks for %s is refused', (_name, text) => {
     expect(() => readSigningRequest(text)).toThrow(SyntaxError)
+  })
+
+  test.each<[string, Keys, boolean]>([
+    ['P-384', generateKeyPairSync('ec', { namedCurve: 'P-384' }), true],
+    ['P-521', generateKeyPairSync('ec', { namedCurve: 'P-521' }), true],
+    ['RSA of 2048 bits', generateKeyPairSync('rsa', { modulusLength: 2_048 }), true],
+    ['a curve that is not of TLS', generateKeyPairSync('ec', { namedCurve: 'secp256k1' }), false],
+    ['a curve written out', generateKeyPairSync('ec', { namedCurve: 'P-256', paramEncoding: 'explicit' }), false],
+    ['RSA of 512 bits', generateKeyPairSync('rsa', { modulusLength: 512 }), false],
+  ])('by a key of %s counts as signed: %j', (_name, keys, isValid) => {
+    expect(readSigningRequest(signedBy(keys, sequence(name(TAG.utf8String, CN, 'a')), none)).signatureValid).toBe(
+      isValid,
+    )
+  })
+
+  test('whose name no program could read becomes no certificate', () => {
+    const odd = sequence(der(TAG.set, sequence(objectId('55800403'), der(TAG.utf8String, Buffer.from('x')))))
+    expect(() => signRequest(authority, signedRequest(odd, none), { usages: ['client auth'], validity })).toThrow(
+      /asn1/,
+    )
   })
 
   test('with something beyond its end is refused', async () => {

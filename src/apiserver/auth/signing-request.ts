@@ -91,10 +91,20 @@ function isSigned({ info, algorithm, signature }: Signed, publicKey: DerValue): 
   return verify(known.hash, info.whole, key, signature.content.subarray(1))
 }
 
-/** Undefined: of a kind that nothing here knows, or no key at all. */
-function keyOf({ whole }: DerValue): KeyObject | undefined {
+/** Those of TLS. Of others some programs cannot read the certificate, and end over it. */
+const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+const SHORTEST_RSA_BITS = 1_024
+
+/** Undefined: of a kind that nothing here knows, too weak, or no key at all. */
+function keyOf(publicKey: DerValue): KeyObject | undefined {
   try {
-    return createPublicKey({ key: whole, format: 'der', type: 'spki' })
+    const key = createPublicKey({ key: publicKey.whole, format: 'der', type: 'spki' })
+    const [, parameters] = inside(inside(publicKey)[0])
+    const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
+    const isNamed = parameters?.tag === TAG.objectId && CURVES.has(namedCurve)
+    if (key.asymmetricKeyType === 'ec' && !isNamed) return undefined
+    if (key.asymmetricKeyType === 'rsa' && modulusLength < SHORTEST_RSA_BITS) return undefined
+    return key
   } catch {
     return undefined
   }
