@@ -1,15 +1,23 @@
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Node } from '#nodeops/objects.ts'
 import { newsOf, newsOfJob } from './news.ts'
 
 const at = '2026-05-01T12:00:00Z'
-const node = ({ status = 'False', beat = at, spec = {}, annotations = {} } = {}) => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name: 'n', uid: 'u', annotations },
-  spec,
-  status: { conditions: [{ type: 'A', status, lastHeartbeatTime: beat, lastTransitionTime: at }] },
-})
+interface Wished {
+  readonly status?: 'True' | 'False'
+  readonly beat?: string
+  readonly spec?: object
+  readonly annotations?: Readonly<Record<string, string>>
+}
+const node = ({ status = 'False', beat = at, spec = {}, annotations = {} }: Wished = {}) =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n', uid: 'u', annotations },
+    spec,
+    status: { conditions: [{ type: 'A', status, lastHeartbeatTime: beat, lastTransitionTime: at }] },
+  }) as unknown as Node
 const cordoned = node({
   spec: { taints: [{ key: 'kubenode.io/cordon' }] },
   annotations: { 'kubenode.io/cordon': '{}' },

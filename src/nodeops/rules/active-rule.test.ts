@@ -54,6 +54,21 @@ describe('the rule that is asked', () => {
     expect(new RuleBook().read(remedier(when), []).active).toBeUndefined()
   })
 
+  test('is the very same while only its status changes, and another when anything else does', () => {
+    const book = new RuleBook()
+    const first = book.read(remedier(GOOD, 4), []).active
+    const told = { ...remedier(GOOD, 4), status: { counts: { matching: 7 } } } as unknown as NodeRemedier
+    expect(book.read(told, []).active).toBe(first)
+    const { metadata } = told
+    const others: readonly Partial<NodeRemedier>[] = [
+      { metadata: { ...metadata, generation: 5 } },
+      { metadata: { ...metadata, uid: 'another' } },
+      { metadata: { ...metadata, annotations: { 'kubenode.io/commit': 'c' } } },
+      { spec: { ...told.spec, cooldown: '7s' } },
+    ]
+    for (const other of others) expect(book.read({ ...told, ...other }, []).active).not.toBe(first)
+  })
+
   test('is never one that was kept for another object of the same name', () => {
     expect(new RuleBook().read(remedier({ all: [] }), [kept(remedier(GOOD), 1, 'another')]).active).toBeUndefined()
   })

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Validator, createValidator } from '#api/validate.ts'
-import { canonicalJson, isObject } from '#lib/json.ts'
+import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { selectorOf, matchesSelector } from '#kube/selector.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
@@ -50,14 +50,22 @@ export interface RuleReading {
 export const remedierOf = (revision: ControllerRevision): string =>
   revision.metadata.annotations?.[REMEDIER_ANNOTATION] ?? ''
 
-/** Remembers what it compiled by the object it came from; a changed object is another one. */
+/** Rules whose last word is remembered; of a rule that is forgotten the same is made again. */
+const MOST_REMEMBERED = 1_000
+
+/**
+ * Remembers what it compiled by the object it came from. Of an object that changed in its status alone it gives the very rule that it gave before: whoever
+ * keeps verdicts by rule need not ask ten thousand nodes again because a count was told.
+ */
 export class RuleBook {
   readonly #validator: Validator = createValidator()
   readonly #vocabulary = nodeVocabulary()
   readonly #compiled = new WeakMap<object, ActiveRule | string>()
+  /** By name. */
+  readonly #last = new Map<string, { readonly remedier: NodeRemedier; readonly compiled: ActiveRule | string }>()
 
   read(remedier: NodeRemedier, revisions: readonly ControllerRevision[]): RuleReading {
-    const newest = this.#compileOnce(remedier, () => this.#compile(remedier))
+    const newest = this.#compileOnce(remedier, () => this.#newest(remedier))
     if (typeof newest !== 'string') return { remedier, active: newest }
     const kept = revisions
       .filter((r) => remedierOf(r) === remedier.metadata.name && isOwnedBy(r, remedier))
@@ -74,6 +82,17 @@ export class RuleBook {
     if (known !== undefined) return known
     const compiled = compile()
     this.#compiled.set(object, compiled)
+    return compiled
+  }
+
+  #newest(remedier: NodeRemedier): ActiveRule | string {
+    const name = remedier.metadata.name ?? ''
+    const last = this.#last.get(name)
+    const compiled = last !== undefined && isSameRule(last.remedier, remedier) ? last.compiled : this.#compile(remedier)
+    this.#last.delete(name)
+    this.#last.set(name, { remedier, compiled })
+    const [oldest] = this.#last.keys()
+    if (this.#last.size > MOST_REMEMBERED && oldest !== undefined) this.#last.delete(oldest)
     return compiled
   }
 
@@ -106,6 +125,14 @@ export class RuleBook {
     }
   }
 }
+
+/** All that a compiled rule is made of. */
+const isSameRule = (a: NodeRemedier, b: NodeRemedier): boolean =>
+  a.apiVersion === b.apiVersion &&
+  a.metadata.uid === b.metadata.uid &&
+  a.metadata.generation === b.metadata.generation &&
+  a.metadata.annotations?.[ANNOTATIONS.commit] === b.metadata.annotations?.[ANNOTATIONS.commit] &&
+  jsonEqual(a.spec, b.spec)
 
 const isOwnedBy = (revision: ControllerRevision, { metadata }: NodeRemedier): boolean =>
   revision.metadata.ownerReferences?.some((o) => o.uid === metadata.uid) === true
