@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     allowOnly: false,
     passWithNoTests: false,
+    // A file a core: most of the long ones wait for processes, and each has folders and ports of its own.
+    maxWorkers: '100%',
     reporters: ['default', './test/support/honest-reporter.ts'],
     projects: [
       project(
