@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -42,6 +53,16 @@ test(
     const said = (entry: string) => execFileSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
     expect(said(entryIn(built, 'main'))).toBe(said(entryIn(sourcesOf(where.root), 'main')))
     for (const name of ['agent-main', 'hollow-main']) expect(existsSync(entryIn(built, name)), name).toBe(true)
+    const before = statSync(built.folder).ino
+    // One that runs is not taken away by a second start, and nothing is left of what that made.
+    expect(await build(options(where))).toEqual(built)
+    expect(statSync(built.folder).ino).toBe(before)
+    expect(readdirSync(join(built.folder, '..')).length).toBe(1)
+    // As a host keeps it that loses its power.
+    truncateSync(entryIn(built, 'agent-main'))
+    expect(builtOf(where)).toBeUndefined()
+    expect(await build(options(where))).toEqual(built)
+    expect(builtOf(where)).toEqual(built)
     utimesSync(join(where.root, 'src/cli/main.ts'), new Date(), new Date(0))
     expect(builtOf(where)).toBeUndefined()
   },

@@ -55,7 +55,14 @@ export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifest
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Pick<BuildOptions, 'root' | 'cache'>): Entries | undefined {
   const folder = join(cache, BUILDS, fingerprintOf(root))
-  return existsSync(folder) ? { folder, ending: '.mjs' } : undefined
+  return isWhole(folder) ? { folder, ending: '.mjs' } : undefined
+}
+
+/** A host that lost its power soon after a build may have kept the names of its files and nothing in them. */
+function isWhole(folder: string): boolean {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const isThere = [...ENTRIES.map((name) => `${name}.mjs`), MANIFESTS].every((name) => names.includes(name))
+  return isThere && names.every((name) => statSync(join(folder, name)).size > 0)
 }
 
 /** Answers with the sources where nothing can be built or kept: it only saves time. */
@@ -63,10 +70,12 @@ export async function build(options: BuildOptions): Promise<Entries> {
   const { root, cache } = options
   const sources = sourcesOf(root)
   const builds = join(cache, BUILDS)
+  let made: string | undefined
   try {
     const { rolldown } = await import('rolldown')
+    const fingerprint = fingerprintOf(root)
     mkdirSync(builds, { recursive: true })
-    const made = mkdtempSync(join(builds, 'new-'))
+    made = mkdtempSync(join(builds, 'new-'))
     const bundle = await rolldown({
       cwd: root,
       input: Object.fromEntries(ENTRIES.map((name) => [name, entryIn(sources, name)])),
@@ -77,16 +86,21 @@ export async function build(options: BuildOptions): Promise<Entries> {
     await bundle.write({ dir: made, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' })
     await bundle.close()
     writeFileSync(join(made, MANIFESTS), JSON.stringify(manifestsOf(join(root, 'deploy'))))
-    const folder = join(builds, fingerprintOf(root))
+    // Edited meanwhile: what was made belongs to neither state of the sources.
+    if (fingerprintOf(root) !== fingerprint) return sources
+    const folder = join(builds, fingerprint)
+    const built: Entries = { folder, ending: '.mjs' }
+    // Whole or not there; one that another start made meanwhile may run already, and loads parts of it late.
+    if (isWhole(folder)) return built
     rmSync(folder, { recursive: true, force: true })
-    // Whole or not there: a second start may look at the same moment.
     renameSync(made, folder)
     forgetOld(builds)
-    const built: Entries = { folder, ending: '.mjs' }
     await warm(options, built)
     return built
   } catch {
     return sources
+  } finally {
+    if (made !== undefined) rmSync(made, { recursive: true, force: true })
   }
 }
 
