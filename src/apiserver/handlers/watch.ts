@@ -3,6 +3,7 @@
 // when it reads again, and when the history no longer reaches back it is told so (410). So a slow reader costs a bounded piece of
 // memory, and never misses a change without knowing.
 import type { Timer } from '#lib/clock.ts'
+import { apiVersionOf } from '#schema/resource.ts'
 import { listOptions, type ListOptions, versionProblem } from '../http/query.ts'
 import { warningHeader } from '../http/warning-header.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
@@ -26,6 +27,7 @@ import {
   tableLine,
 } from './watch-line.ts'
 import { Piece } from './watch-piece.ts'
+import { Stretches } from './watch-stretch.ts'
 
 /**
  * Bytes on their way to one reader; beyond it the rest stays in the history. What is written is shared by all who watch the same, but
@@ -167,23 +169,56 @@ class Watcher {
       this.#endsInitial = false
       if (!this.#bookmark(this.#sent, { 'k8s.io/initial-events-end': 'true' })) return
     }
-    const missed = this.#collection.since(this.#sent, this.#scope)
-    if (missed === undefined)
-      return this.#fail(expired(`too old resource version: ${this.#sent} (${this.#collection.floor})`))
-    if (this.#mustConvert(missed)) return
-    for (let i = 0; i < missed.length;) {
-      const lines: Buffer[] = []
-      for (let bytes = 0; bytes < TOGETHER_BYTES && i < missed.length; i++) {
-        const event = missed[i]
-        const parts = event === undefined ? [] : this.#shown(event, undefined)
-        for (const part of parts) bytes += part.length
-        lines.push(...parts)
-      }
-      if (!this.#writeTogether(lines)) return
-    }
+    if (!this.#catchUpHistory()) return
     // a version in the future that the client asked for stays: what comes before it has been seen
     this.#sent = Math.max(this.#sent, this.#call.parts.store.revision)
     this.#isLive = true
+  }
+
+  /** False: it goes on later, or has failed. */
+  #catchUpHistory(): boolean {
+    const stretches = Stretches.of(this.#collection)
+    for (;;) {
+      const key = this.#stretchKey()
+      const kept = key === undefined ? undefined : stretches.get(key)
+      if (kept !== undefined) {
+        this.#sent = kept.to
+        if (!this.#writeChunk(kept.chunk)) return false
+        continue
+      }
+      const missed = this.#collection.since(this.#sent, this.#scope)
+      if (missed === undefined) {
+        this.#fail(expired(`too old resource version: ${this.#sent} (${this.#collection.floor})`))
+        return false
+      }
+      if (missed.length === 0) return true
+      if (this.#mustConvert(missed)) return false
+      const parts: Buffer[] = []
+      let bytes = 0
+      for (const event of missed) {
+        const shown = this.#shown(event, undefined)
+        for (const part of shown) bytes += part.length
+        parts.push(...shown)
+        if (bytes >= TOGETHER_BYTES) break
+      }
+      // an empty chunk would end the answer
+      if (parts.length === 0) continue
+      const chunk = joinedChunk(parts)
+      if (key !== undefined) stretches.keep(key, { chunk, to: this.#sent })
+      if (!this.#writeChunk(chunk)) return false
+    }
+  }
+
+  /** Undefined where what is shown is a matter of this watcher alone. */
+  #stretchKey(): string | undefined {
+    const { accept, served } = this.#call
+    const { namespace, name } = this.#scope
+    const isAlone =
+      this.#matches !== undefined ||
+      name !== undefined ||
+      accept.as === 'Table' ||
+      served.behaviour.conversion !== undefined
+    return isAlone ? undefined : `${this.#sent} ${accept.as} ${apiVersionOf(served.type)} ${namespace ?? '*'}`
   }
 
   #happened(event: StoreEvent): void {
