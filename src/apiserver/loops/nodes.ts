@@ -51,21 +51,32 @@ function nodeFacts(node: KubeObject): NodeFacts {
 
 /** Versions read in one turn of the event loop; a few milliseconds. */
 const READ_AT_ONCE = 100
+/**
+ * Nodes written together: one commit, and one piece to each who watches, where a commit a node cost each watcher a write a node. Fewer
+ * than a watcher may have unsent, so that a whole fleet that becomes ready does not put its readers behind.
+ */
+const WRITTEN_AT_ONCE = 32
+
+interface Seen {
+  readonly stored: Stored
+  readonly facts: NodeFacts
+  readonly isSilent: boolean
+}
 
 export class NodeWatch {
-  readonly #parts: ServerParts
+  readonly #parts: Pick<ServerParts, 'store' | 'clock'>
   readonly #nodes = new WeakMap<Stored, NodeFacts>()
   /** When each version of a lease says that it was renewed. */
   readonly #leases = new WeakMap<Stored, number>()
 
-  constructor(parts: ServerParts) {
+  constructor(parts: Pick<ServerParts, 'store' | 'clock'>) {
     this.#parts = parts
   }
 
   async look(): Promise<void> {
     const { store, clock } = this.#parts
     const now = clock.now()
-    const seen: { readonly stored: Stored; readonly facts: NodeFacts; readonly isSilent: boolean }[] = []
+    const seen: Seen[] = []
     let silent = 0
     let read = 0
     for (const stored of store.collection('/nodes').snapshot()) {
@@ -80,17 +91,23 @@ export class NodeWatch {
       seen.push({ stored, facts, isSilent })
     }
     const widespread = silent / Math.max(1, seen.length) > MOST && silent > 1
-    for (const { stored, facts, isSilent } of seen) {
-      const circumstances: Circumstances = `${isSilent ? 'silent' : 'heard'}, ${widespread ? 'as most' : 'most heard'}`
-      if (facts.settled === circumstances) continue
-      await storeObject(store, stored, (o) => {
-        // a heartbeat may have come since
-        const isStillSilent = isSilent && (o === stored.value || now - nodeFacts(o).seen > GRACE_MS)
-        return tainted(isStillSilent ? unheard(o, now) : o, now, !widespread)
-      })
-      facts.settled = circumstances
-      if (++read % READ_AT_ONCE === 0) await nextTurn()
+    const circumstancesOf = ({ isSilent }: Seen): Circumstances =>
+      `${isSilent ? 'silent' : 'heard'}, ${widespread ? 'as most' : 'most heard'}`
+    const unsettled = seen.filter((s) => s.facts.settled !== circumstancesOf(s))
+    for (let i = 0; i < unsettled.length; i += WRITTEN_AT_ONCE) {
+      const together = unsettled.slice(i, i + WRITTEN_AT_ONCE)
+      await Promise.all(together.map((s) => this.#settle(s, now, !widespread)))
+      for (const s of together) s.facts.settled = circumstancesOf(s)
+      await nextTurn()
     }
+  }
+
+  async #settle({ stored, isSilent }: Seen, now: number, evicts: boolean): Promise<void> {
+    await storeObject(this.#parts.store, stored, (o) => {
+      // a heartbeat may have come since
+      const isStillSilent = isSilent && (o === stored.value || now - nodeFacts(o).seen > GRACE_MS)
+      return tainted(isStillSilent ? unheard(o, now) : o, now, evicts)
+    })
   }
 
   #renewed(name: string): number {
