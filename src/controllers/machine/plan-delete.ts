@@ -1,4 +1,5 @@
 // Decides how a machine leaves: permit, cordon, drain, components, host, node, what is left of it, finalizer. Each step is seen to be done before the next. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
@@ -23,8 +24,30 @@ const PERMIT_LOOK_MS = 10_000
 
 export function planDelete(seen: Seen, now: number): MachinePlan {
   if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
-  if (!isProvided(seen.machine)) return lastSteps(seen)
-  if (seen.host.kind === 'Gone' && !seen.isHostKept) return lastSteps(seen)
+  if (!isProvided(seen.machine)) return hasEverJoined(seen.machine) ? leave(unprovided(seen), now) : lastSteps(seen)
+  if (seen.host.kind === 'Gone' && !seen.isHostKept)
+    return isAtWork(seen) ? waitFor({ predicate: 'HostKnown', ...HEARD_THOUGH_GONE }, HOST_LOOK_MS) : lastSteps(seen)
+  return leave(seen, now)
+}
+
+const hasEverJoined = ({ status }: Machine): boolean => status?.nodeRef !== undefined || status?.agent !== undefined
+
+/** Nobody can be asked for its host any more, which works on all the same: it is emptied like any other, and stays. A Node that only has the name is not touched. */
+function unprovided(seen: Seen): Seen {
+  const isOwnNode = seen.node !== undefined && seen.node.metadata.uid === seen.machine.status?.nodeRef?.uid
+  return { ...seen, isHostKept: true, node: isOwnNode ? seen.node : undefined }
+}
+
+/** Who took its components away first, or let the host die, hears it no more: else it is another provider that was asked. */
+const isAtWork = (seen: Seen): boolean =>
+  isInService(seen) && isBeating(seen.agentBeat) === true && (seen.machine.spec.components ?? []).length > 0
+
+const HEARD_THOUGH_GONE = {
+  seen: 'its provider knows no such host, and its agent is heard all the same',
+  unblock: 'spec.provider naming the one that made it, or the host being silent',
+}
+
+function leave(seen: Seen, now: number): MachinePlan {
   if (seen.hold !== undefined)
     return waitFor(
       {
@@ -182,12 +205,13 @@ const isAlive = ({ node, nodeBeat }: Seen): boolean => isNodeReady(node) && isBe
 function lastSteps(seen: Seen): MachinePlan {
   const { machine, node, tokens, agentBeat, nodeBeat } = seen
   const isNodeKept = seen.isHostKept && isAlive(seen)
+  const isNodeOurs = isProvided(machine) || seen.isHostKept
   const own = removalPermits(seen).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))
     return isOwn(p) && (kind === 'Granted' || kind === 'Waiting')
   })
   const actions: MachineAction[] = [
-    ...(node !== undefined && isProvided(machine) && !isNodeKept
+    ...(node !== undefined && isNodeOurs && !isNodeKept
       ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const]
       : []),
     ...(isNodeKept ? handBackActions(seen) : []),
@@ -196,7 +220,7 @@ function lastSteps(seen: Seen): MachinePlan {
     ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
-      : [{ kind: 'DeleteLease', withNode: isProvided(machine) && !isNodeKept, reason: 'its agent is gone' } as const]),
+      : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent is gone' } as const]),
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),

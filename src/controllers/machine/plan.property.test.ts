@@ -266,6 +266,52 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
+  const leaving = (seen: Seen) =>
+    kindsOf(seen).filter((k) => DISRUPTS.includes(k) || k === 'HandBackNode' || k === 'RemoveFinalizer')
+  const isRemovalGranted = ({ permits }: Seen) =>
+    permits.some((p) => p.metadata.name === 'r' && p.status?.phase === 'Granted')
+
+  test('one in service leaves only under a grant also when nobody names its provider any more, and its host stays', () => {
+    let left = 0
+    holds((world) => {
+      const { provider: _, ...spec } = world.machine.spec
+      const seen: Seen = {
+        ...world,
+        machine: { ...world.machine, spec },
+        isHostKept: false,
+        host: { kind: 'NotAsked' },
+      }
+      const { metadata, status } = seen.machine
+      if (metadata.deletionTimestamp === undefined || spec.channel !== 'Agent') return
+      if (status?.nodeRef === undefined || !isInService(seen)) return
+      if (!isRemovalGranted(seen)) expect(leaving(seen)).toEqual([])
+      expect(kindsOf(seen)).not.toContain('DeleteHost')
+      left += leaving(seen).length
+    })
+    expect(left).toBeGreaterThan(0)
+  })
+
+  test('a Node that only has the name of a machine that nobody provides is not touched', () => {
+    holds((world) => {
+      const { provider: _, ...spec } = world.machine.spec
+      const { nodeRef: __, ...status } = world.machine.status ?? {}
+      const machine = { ...world.machine, spec, status }
+      const seen: Seen = { ...world, machine, isHostKept: false, host: { kind: 'NotAsked' } }
+      if (seen.machine.metadata.deletionTimestamp === undefined) return
+      expect(kindsOf(seen).filter((k) => TOUCHES_NODE.includes(k))).toEqual([])
+    })
+  })
+
+  test('a host that its provider does not know is not gone while its agent is heard and has components', () => {
+    holds((world) => {
+      const seen: Seen = { ...world, isHostKept: false, host: { kind: 'Gone' } }
+      const { metadata, spec } = seen.machine
+      if (metadata.deletionTimestamp === undefined || spec.channel !== 'Agent' || !isInService(seen)) return
+      if (isBeating(seen.agentBeat) !== true || (spec.components ?? []).length === 0) return
+      expect(leaving(seen)).toEqual([])
+    })
+  })
+
   test('a host that stays keeps its Node for as long as somebody keeps it alive', () => {
     holds((seen) => {
       if (!seen.isHostKept || !isNodeReady(seen.node) || isBeating(seen.nodeBeat) === false) return
