@@ -1,11 +1,13 @@
 // The job controller: looks at one job at a time, decides on caches, and decides again on the server's word before anything happens.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
+import { findCondition } from '#kube/conditions.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
 import { isFencedBy } from '#nodeops/fence.ts'
 import type { Node } from '#nodeops/objects.ts'
@@ -208,9 +210,10 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     const listed = now?.spec.jobs ?? []
     wake(caches.jobs.byIndex(BY_MACHINE, name).filter((j) => isAlive(j) || listed.includes(nameOf(j))))
   })
-  caches.remediers.onChange((before, now) =>
-    wake(caches.jobs.byIndex(BY_RULE, nameOf(now ?? before ?? { metadata: {} })).filter(isAlive)),
-  )
+  caches.remediers.onChange((before, now) => {
+    if (!isSameToJobs(before, now))
+      wake(caches.jobs.byIndex(BY_RULE, nameOf(now ?? before ?? { metadata: {} })).filter(isAlive))
+  })
   caches.holds.onChange(() => wake(caches.jobs.list().filter(isAlive)))
   return { controllers: [controller] }
 }
@@ -239,6 +242,16 @@ function begunBy(status: JobStatus, before: RemedyOperationJob): readonly string
 /** Nothing is to be done at once: it waits, or it is over. */
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
+
+/** Counts of a rule are told all the time in a burst: of its status a job asks only whether it is inhibited. */
+function isSameToJobs(before: NodeRemedier | undefined, now: NodeRemedier | undefined): boolean {
+  const essence = ({ metadata, spec, status }: NodeRemedier) => {
+    const { uid, generation, labels, annotations, deletionTimestamp } = metadata
+    const inhibited = findCondition(status?.conditions, 'Inhibited')
+    return { uid, generation, labels, annotations, deletionTimestamp, spec, inhibited }
+  }
+  return before !== undefined && now !== undefined && jsonEqual(essence(before), essence(now))
+}
 
 const isLeaseShort = ({ permit }: Seen, now: number): boolean => permit !== undefined && isRenewalDue(permit, now)
 

@@ -7,6 +7,8 @@ import { defenderSimulation } from './world.ts'
 const IS_FULL = process.env['KUBENODE_TEST_FULL'] === '1'
 const SEEDS = IS_FULL ? 1_000 : 60
 const MANY_MS = IS_FULL ? 1_800_000 : 180_000
+/** A run takes a third of a second of one core, and there are a hundred; a busy machine gives a tenth of a core. */
+const EVERY_WRITE_MS = 400_000
 
 describe('two defenders that both believe to lead, and five requesters', () => {
   test('without faults everything is granted in time', async () => {
@@ -14,9 +16,13 @@ describe('two defenders that both believe to lead, and five requesters', () => {
     expect(run.states).toEqual([{ done: 10, slots: 0 }])
   })
 
-  test('F1 F2: one may die around any write, and lose the reply of any', async () => {
-    expect(await checkEveryWrite(defenderSimulation(), 'a')).toBeGreaterThan(30)
-  })
+  test(
+    'F1 F2: one may die around any write, and lose the reply of any',
+    async () => {
+      expect(await checkEveryWrite(defenderSimulation(), 'a')).toBeGreaterThan(30)
+    },
+    EVERY_WRITE_MS,
+  )
 
   test(
     `F3 F15 F16: ${SEEDS} seeds of crashes, pauses, lost replies, stale caches and jumps of the clock: never over a limit`,

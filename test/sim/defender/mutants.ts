@@ -101,6 +101,21 @@ export const mutants: readonly Mutant[] = [
     }),
   },
   {
+    name: 'takes a target for quiet on the word of a cache, without a look at the server',
+    shows: /are down/,
+    faults: ['Stale'],
+    within: 40,
+    parts: () => ({
+      decide: (snapshot, before, options) => {
+        const isQuiet: typeof snapshot.isQuiet = (grant) => {
+          const found = snapshot.fleet.find({ ...grant, uid: grant.target })
+          return found.kind === 'Found' && found.unit.health === 'Healthy'
+        }
+        return decide({ ...snapshot, unknown: undefined, isQuiet }, before, options)
+      },
+    }),
+  },
+  {
     name: 'frees the slots of a permit that is deleted, or that its cache does not show yet',
     shows: /no permit says more than the ledger|are down|at most so many/,
     faults: ['Missed'],
