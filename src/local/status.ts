@@ -1,5 +1,5 @@
 // Looks at a local fleet from outside: the same summary that its display shows, and whether it is as the newest commit says.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -8,7 +8,7 @@ import { ALL_CLUSTERS, BUSINESS_CLUSTERS, HUB, layoutOf, readState } from './lay
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
-import { summaryLines, unmet } from './summary.ts'
+import { summaryLines, unheard, unmet } from './summary.ts'
 
 export interface StatusOptions {
   readonly data: string
@@ -31,6 +31,9 @@ const isUp = (layout: Layout): boolean =>
   ALL_CLUSTERS.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) &&
   existsSync(join(layout.repository, '.git'))
 
+/** Whoever starts the fleet writes its lock, and nobody does so later. */
+const startedAt = (layout: Layout): number => statSync(layout.lock, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
 export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Promise<FleetStatus> {
   const layout = layoutOf(data)
   const until = systemClock.monotonic() + waitMs
@@ -52,10 +55,13 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
     for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
     for (;;) {
       const seen = await observeFleet(hub, clusters)
-      const missing = unmet(seen, await newestCommit(layout.repository))
+      const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, startedAt(layout))]
       if (missing.length === 0 || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
-        return { lines: summaryLines(seen), missing: isDown ? ['npm start goes on from here'] : missing }
+        return {
+          lines: summaryLines(seen),
+          missing: isDown ? ['nothing of it answers; where it does not run, npm start goes on from here'] : missing,
+        }
       }
       await systemClock.sleep(LOOK_EVERY_MS)
     }
