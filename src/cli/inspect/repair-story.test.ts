@@ -117,5 +117,14 @@ test('a rollout that stopped says once why, and on which machines', () => {
   ])
 })
 
+test('a permit whose results are in holds nothing up', () => {
+  const conditions = [{ type: 'PermitGranted', status: 'False', reason: 'AsDeclared', message: 'all results are in' }]
+  const permit = { kind: 'OperationPermit', metadata: { name: 'p' }, status: { phase: 'Released', conditions } }
+  expect(whyLines(permit as unknown as KubeObject, [], NOW)).toEqual([
+    'operationpermit/p is Released',
+    'Nothing holds it up: it is as declared.',
+  ])
+})
+
 test('the commit of a repair is the one that its rule came from', () =>
   expect(traceLines(done('j', 1))).toContain('commit abcdef0123456789 (git show abcdef012345)'))

@@ -35,6 +35,8 @@ const isProblemOfNode = (c: Fields): boolean => text(c['type']) !== 'Ready' && t
 const isGood = (kind: string, c: Fields): boolean => {
   if (kind === 'Node' && text(c['type']) !== 'Ready') return !isProblemOfNode(c)
   const known = CONDITIONS[text(c['type']) as keyof typeof CONDITIONS]
+  // A permit that was given back is granted no more, as it should be.
+  if (kind === 'OperationPermit' && text(c['reason']) === 'AsDeclared') return true
   return known === undefined || text(c['status']) === known.good
 }
 
