@@ -36,6 +36,8 @@ const ASKED_FOR_MS = 1_000
 interface Sample {
   readonly at: number
   readonly nodes: Promise<readonly Node[]>
+  /** UIDs of those that are as bad, by rule: of what was read once each rule is asked once. */
+  readonly bad: Map<ActiveRule, ReadonlySet<string>>
 }
 
 /** Operations that a provider does, or that take the Machine away. */
@@ -167,12 +169,19 @@ export class Observer {
     const key = JSON.stringify(active.spec.nodeSelector ?? null)
     const at = this.#clock.monotonic()
     this.#forgetSamples(at)
-    const sample = this.#samples.get(key) ?? { at, nodes: this.#sample(active, job.spec.node.uid, signal) }
+    const sample = this.#samples.get(key) ?? {
+      at,
+      nodes: this.#sample(active, job.spec.node.uid, signal),
+      bad: new Map<ActiveRule, ReadonlySet<string>>(),
+    }
     this.#samples.set(key, sample)
     try {
-      const others = (await sample.nodes).filter((n) => uidOf(n) !== job.spec.node.uid)
+      const nodes = await sample.nodes
       const now = this.#clock.now()
-      return { bad: others.filter((n) => this.#isAsBad(n, active, now)).length, total: others.length }
+      const bad = sample.bad.get(active) ?? new Set(nodes.filter((n) => this.#isAsBad(n, active, now)).map(uidOf))
+      sample.bad.set(active, bad)
+      const others = nodes.map(uidOf).filter((uid) => uid !== job.spec.node.uid)
+      return { bad: others.filter((uid) => bad.has(uid)).length, total: others.length }
     } catch (error) {
       if (this.#samples.get(key) === sample) this.#samples.delete(key)
       throw error
