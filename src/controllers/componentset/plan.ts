@@ -64,7 +64,10 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const status = statusOf(context, progress)
   const requeueAfter = nextLook(context, waves)
   const notices = [...draft.notices, ...finished(seen, status)]
-  return { actions: draft.actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+  // Asked for last: when something before does not come off, no status names the slice, and its permit would be there beside that of the next look.
+  const isAsk = ({ kind }: SetAction) => kind === 'Ask'
+  const actions = [...draft.actions.filter((x) => !isAsk(x)), ...draft.actions.filter(isAsk)]
+  return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
 
 function slicesIn(waves: readonly Wave[]): Slices {

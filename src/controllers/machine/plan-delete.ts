@@ -221,10 +221,11 @@ function lastSteps(seen: Seen): MachinePlan {
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent is gone' } as const]),
+    { kind: 'RemoveFinalizer', reason: 'nothing of the machine is left' },
+    // Last: without its permit, one whose finalizer could not be removed now would have to ask for another.
     ...(own === undefined
       ? []
       : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),
-    { kind: 'RemoveFinalizer', reason: 'nothing of the machine is left' },
   ]
   return { actions, notices: actions.flatMap(noticeOf), doing: 'Deleting' }
 }

@@ -75,6 +75,7 @@ const LESSONS = [
   ['F3 a machine is let go before its slot is free, whatever the order rests on', 'pause and resume', 125],
   ['F3 an order that was on its way when a machine was let go is refused', 'pause and resume', 161],
   ['F11 machines that go leave whoever wrote their components down', 'members come and go', 126],
+  ['F3 no permit is asked for before all else of the look has come off', 'zone partition', 124],
   ['F2 replies that are lost do not spread the trial of a bad version over more machines', 'second thoughts', 555],
 ] as const
 
