@@ -30,11 +30,11 @@ const CHANGES = [
   'fchmod',
 ]
 
-/** Each n up to beyond the end, or in a quick run `samples` of the first `among` by the seed. */
+/** Each n up to beyond the end, or in a quick run one by the seed in each of `samples` equal parts of the first `among`: the first part is never beyond it. */
 export function* kills(samples: number, among: number): Generator<number> {
   const random = seededRandom(seed)
   if (isFull) for (let n = 1; n < MOST; n++) yield n
-  else for (let k = 0; k < samples; k++) yield 1 + Math.floor(random.next() * among)
+  else for (let k = 0; k < samples; k++) yield 1 + Math.floor(((k + random.next()) * among) / samples)
 }
 
 /** The rest of a test of this kind takes so long. */
