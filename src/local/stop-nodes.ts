@@ -1,5 +1,6 @@
 // Ends the agents of process nodes and all that they run, and leaves their folders: the next start of the fleet wakes them again.
-import { existsSync, readdirSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { systemClock } from '#lib/clock.ts'
 import { endAll } from '#providers/process/end.ts'
 import { nodeLayout } from '#providers/process/layout.ts'
@@ -12,5 +13,11 @@ export async function stopNodes(folders: readonly string[]): Promise<void> {
         .filter((e) => e.isDirectory())
         .map((e) => nodeLayout(f, e.name)),
     )
-  await Promise.all(nodes.map((node) => endAll(node, undefined, systemClock)))
+  await Promise.all(
+    nodes.map(async (node) => {
+      await endAll(node, undefined, systemClock)
+      // Their power was cut: to whoever wakes there the components ended with the boot before, and none of them crashed.
+      writeFileSync(node.bootId, `${randomUUID()}\n`)
+    }),
+  )
 }
