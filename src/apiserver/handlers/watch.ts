@@ -30,10 +30,10 @@ import { Piece } from './watch-piece.ts'
 import { Stretches } from './watch-stretch.ts'
 
 /**
- * Bytes on their way to one reader; beyond it the rest stays in the history. What is written is shared by all who watch the same, but
- * a connection that is busy gathers what waits and encrypts it: this much, twice, is what each slow reader costs.
+ * Bytes on their way to one reader; beyond it the rest stays in the history. One piece: it is shared by all who watch the same and
+ * only encrypted for each, where several that wait would be gathered, copied and encrypted for each.
  */
-const MAX_UNSENT_BYTES = 256 * 1024
+const MAX_UNSENT_BYTES = 64 * 1024
 /** Written in one piece. */
 const TOGETHER_BYTES = 64 * 1024
 /** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
