@@ -1,6 +1,7 @@
 // Reads what a certificate request asks for, its proof of possession checked. What cannot be read completely is unreadable.
 import 'reflect-metadata'
 import { Pkcs10CertificateRequest } from '@peculiar/x509'
+import { bytesOfOnlyPem } from '#lib/der.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ContentRead } from './csr-decision.ts'
 
@@ -10,7 +11,9 @@ const MAX_REQUEST_CHARS = 16_384
 export async function readContent(base64Pem: string): Promise<ContentRead> {
   if (base64Pem.length > MAX_REQUEST_CHARS) return { kind: 'Unreadable', why: 'it is too long' }
   try {
-    const request = new Pkcs10CertificateRequest(Buffer.from(base64Pem, 'base64').toString('utf8'))
+    // Whoever signs reads the text once more: of two blocks it may take the other one.
+    const text = Buffer.from(base64Pem, 'base64').toString('utf8')
+    const request = new Pkcs10CertificateRequest(bytesOfOnlyPem(text, 'CERTIFICATE REQUEST'))
     if (!(await request.verify())) return { kind: 'Unreadable', why: 'its signature does not fit its key' }
     const subject = request.subjectName.toJSON().flatMap((rdn) => Object.entries(rdn))
     const named = (type: string) => subject.flatMap(([t, values]) => (t === type ? values : []))

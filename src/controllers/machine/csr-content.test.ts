@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { readContent } from './csr-content.ts'
+
+const requestOf = async (commonName: string): Promise<string> => signingRequest(await newPrivateKey(), { commonName })
+const read = (text: string) => readContent(Buffer.from(text).toString('base64'))
+
+test('a request of one block is read', async () => {
+  expect(await read(await requestOf('kubenode:agent:m-1'))).toMatchObject({
+    kind: 'Content',
+    content: { commonNames: ['kubenode:agent:m-1'] },
+  })
+})
+
+test.each([
+  ['in another place of a line', (a: string, b: string) => ` ${a}${b}`],
+  ['of another label', (a: string, b: string) => `${a.replaceAll('CERTIFICATE', 'NEW CERTIFICATE')}${b}`],
+  ['behind it', (a: string, b: string) => `${a}${b}`],
+  ['of which only the beginning is there', (a: string, b: string) => `-----BEGIN CERTIFICATE REQUEST-----\n${a}${b}`],
+  ['around it', (a: string, b: string) => b.replace('\n', `\n${a}`)],
+])(
+  'S1 a second request beside one of an agent, %s, is unreadable: whoever signs may take that one',
+  async (_name, both) => {
+    const [own, evil] = [await requestOf('kubenode:agent:m-1'), await requestOf('system:kube-controller-manager')]
+    expect(await read(both(own, evil))).toMatchObject({ kind: 'Unreadable' })
+    expect(await read(both(evil, own))).toMatchObject({ kind: 'Unreadable' })
+  },
+)
