@@ -42,6 +42,8 @@ export const LABELS = {
   sealed: 'kubenode.io/sealed',
   /** On a Secret, with the value `true`: components may be given its values. */
   forComponents: 'kubenode.io/for-components',
+  /** On a Secret, with the value `true`: webhooks of repairs may send its token. */
+  forWebhooks: 'kubenode.io/for-webhooks',
 } as const
 
 export const ANNOTATIONS = {

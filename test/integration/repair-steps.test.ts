@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { agentLeaseName } from '#api/names.ts'
+import { LABELS, agentLeaseName } from '#api/names.ts'
 import { type NodeConditionType, conditionIs } from '#api/node-leaves.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
@@ -57,7 +57,7 @@ beforeAll(async () => {
   await bench.admin.create(secretType, {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: 'pager', namespace: 'kubenode-system' },
+    metadata: { name: 'pager', namespace: 'kubenode-system', labels: { [LABELS.forWebhooks]: 'true' } },
     data: { token: Buffer.from('s3cret\n').toString('base64') },
   })
   const provider = new MemoryProvider({ clock: systemClock, hosts })
@@ -88,11 +88,11 @@ const doneOf = (name: string) =>
     (j) => j?.status?.phase === 'Done',
   )
 
-async function calls(node: string, type: NodeConditionType, url: string) {
+async function calls(node: string, type: NodeConditionType, url: string, secret = 'pager') {
   await bench.setCondition(node, type, 'False')
   await bench.rule(`tell-${node}`, {
     when: { all: [conditionIs(type, 'True')] },
-    ladder: [{ operations: [{ webhook: { url, secretRef: { name: 'pager' } } }], verify }],
+    ladder: [{ operations: [{ webhook: { url, secretRef: { name: secret } } }], verify }],
     ...limits,
   })
   await bench.setCondition(node, type, 'True')
@@ -128,6 +128,18 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
   expect(heard).toHaveLength(before)
   const moved = await calls('n-3', 'DiskPressure', `${hook}/moved`)
   expect(moved).toMatchObject({ outcome: 'Failed', output: expect.stringMatching(/^answered 307/) as string })
+  expect(heard.slice(before).length).toBe(1)
+  await bench.admin.create(secretType, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'private', namespace: 'kubenode-system' },
+    data: { token: Buffer.from('not for hooks').toString('base64') },
+  })
+  const unlabelled = await calls('n-6', 'PIDPressure', `${hook}/repairs`, 'private')
+  expect(unlabelled).toMatchObject({
+    outcome: 'Failed',
+    output: expect.stringContaining('is not labelled kubenode.io/for-webhooks=true') as string,
+  })
   expect(heard.slice(before).length).toBe(1)
 }, 60_000)
 

@@ -93,7 +93,7 @@ export const operation = union(
     webhook: optional(
       obj('Tells another system and waits for its answer.', {
         url: url('Where to; only places that the controllers were started with, by --call-allow.'),
-        secretRef: optional(secretRef('Secret with the token to send.')),
+        secretRef: optional(secretRef('Secret with the token to send, labelled kubenode.io/for-webhooks=true.')),
         headers: optional(map('Further headers, without secrets.', str('A value.', { max: 256 }), { max: 8 })),
         timeout: fallback(duration('How long the answer may take.'), '30s'),
       }),

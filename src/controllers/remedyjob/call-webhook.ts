@@ -1,5 +1,5 @@
 // Tells another system of a repair, at a place that the operator allowed; a token goes nowhere else, and is never written down.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -24,9 +24,9 @@ export async function callWebhook(
   { job }: Seen,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  const token = secretRef === undefined ? undefined : await tokenOf(client, secretRef, signal)
-  if (secretRef !== undefined && token === undefined)
-    return failed(`Secret ${SYSTEM_NAMESPACE}/${secretRef.name} has no key ${secretRef.key ?? DEFAULT_KEY}`)
+  const found = secretRef === undefined ? { token: undefined } : await tokenOf(client, secretRef, signal)
+  if ('why' in found) return failed(`Secret ${SYSTEM_NAMESPACE}/${secretRef?.name} ${found.why}`)
+  const { token } = found
   const { node, machine, remedierRef, incident, rung, attempt, commit } = job.spec
   const answer = await post(
     { places: outbound },
@@ -62,10 +62,13 @@ async function tokenOf(
   client: KubeClient,
   { name, key = DEFAULT_KEY }: { readonly name: string; readonly key?: string | undefined },
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ readonly token: string } | { readonly why: string }> {
   const secret = await client.get(secretType, { name, namespace: SYSTEM_NAMESPACE }, { signal })
+  // Whoever writes a rule must not be able to send away what its owner never meant for webhooks.
+  if (secret !== undefined && secret.metadata.labels?.[LABELS.forWebhooks] !== 'true')
+    return { why: `is not labelled ${LABELS.forWebhooks}=true, by which its owner gives it to webhooks of repairs` }
   const data: unknown = secret?.['data']
   const value = isObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
   const text = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8').trim() : ''
-  return text === '' ? undefined : text
+  return text === '' ? { why: `has no key ${key}` } : { token: text }
 }
