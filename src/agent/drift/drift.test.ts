@@ -94,6 +94,23 @@ describe('what somebody changed', () => {
     ])
   })
 
+  test('a program that is exchanged in the moment in which it was put right is put right again', async () => {
+    const { clock, files, read, programInSlot } = await installed()
+    const rename = files.rename.bind(files)
+    const exchanges = ['beacon 6.6.6', 'beacon 6.6.7']
+    const exchange = async () => {
+      files.rename = rename
+      await writeDurably(files, programInSlot, exchanges.shift() ?? '', 0o755)
+      files.rename = async (from, to) => {
+        await rename(from, to)
+        if (to === programInSlot && exchanges.length > 0) await exchange()
+      }
+    }
+    await exchange()
+    await clock.advance(12_000)
+    expect([exchanges, await read(PROGRAM)]).toEqual([[], 'beacon 1.0.0'])
+  })
+
   test('a thing that is gone comes back', async () => {
     const { clock, files, read, programInSlot } = await installed()
     await files.remove(CONFIG)

@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { layoutOf } from '../components/layout.ts'
-import { MANIFEST, describe, keptFile, type ManifestFile } from '../components/manifest.ts'
+import { MANIFEST, describe, isAsDescribed, keptFile, type ManifestFile } from '../components/manifest.ts'
 import { unpack, type SlotSink } from '../components/slot.ts'
 import { artifactFor, type Platform } from '../components/artifact.ts'
 import type { TarFileSink } from '../components/tar.ts'
+import { digestOf } from '../files/digest.ts'
 import { PARTIAL, makeFolderDurably, relink, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { artifactFile, currentLink, foreignFolder, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
@@ -59,7 +60,10 @@ export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: Manifes
   }
   await files.rename(`${path}${PARTIAL}`, path)
   await files.syncFolder(dirname(path))
-  return (await describe(files, folder, file)) ?? file
+  const placed = await describe(files, folder, file)
+  // Somebody may have exchanged it in the same moment: only what is read as ours is remembered as ours, anything else is looked at again.
+  const isOurs = (await digestOf(files, path)) === file.sha256
+  return placed !== undefined && isOurs && isAsDescribed(placed, await files.stat(path)) ? placed : file
 }
 
 /** From the second copy of a rendered file, or once more out of the artifact. */
