@@ -3,8 +3,9 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
+import { releaseRoot } from '#lib/release-root.ts'
 
-const root = join(import.meta.dirname, '../..')
+const root = releaseRoot()
 
 /** Charts are no part of the program: they are loaded where they lie, as the CLI of cdk8s would. */
 interface InstallCharts {

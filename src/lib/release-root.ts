@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** The nearest folder above that has a package.json. */
-export function rootAbove(folder: string): string {
+function rootAbove(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at
     if (at === dirname(at)) throw new Error(`no release above ${folder}: it has no package.json`)

@@ -1,5 +1,5 @@
 // The programs of the fleet in a few plain files: twenty processes that each load hundreds of small ones would take half of a start on a small machine.
-// A build belongs to the sources that it was made from; who edits them, or has no bundler, runs the sources themselves.
+// A build belongs to the sources that it was made from: an edit makes a new one, and without a bundler the sources themselves run.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
