@@ -250,10 +250,11 @@ async function certificateRequest(
   machine: string,
   username: string,
   groups: readonly string[],
+  node = machine,
 ): Promise<CertificateRequest> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const pem = await Pkcs10CertificateRequestGenerator.create({
-    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(machine)] }, { CN: [agentUser(machine)] }],
+    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(node)] }, { CN: [agentUser(machine)] }],
     keys,
     signingAlgorithm: ALGORITHM,
   })
@@ -271,6 +272,21 @@ async function certificateRequest(
   }
 }
 
+type World = Awaited<ReturnType<typeof machineWorld>>
+
+const verdict = (w: World, r: CertificateRequest) =>
+  (w.fake.peek(certificateRequestType, { name: r.metadata.name ?? '' }) as CertificateRequest).status?.conditions?.map(
+    (c) => c.type,
+  )
+
+async function answered(w: World, requests: readonly CertificateRequest[]): Promise<void> {
+  for (const request of requests) w.fake.plant(certificateRequestType, request)
+  for (let i = 0; i < 100 && requests.some((r) => verdict(w, r) === undefined); i++) {
+    await w.clock.advance(100)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
 describe('the approver', () => {
   test("approves the machine's own token, and denies another machine's", async () => {
     const w = await machineWorld()
@@ -280,16 +296,20 @@ describe('the approver', () => {
     const idOf = (name: string) => w.hosts.get(`process://${name}`)?.request.join.token.slice(0, 6)
     const own = await certificateRequest(a, `system:bootstrap:${idOf(a)}`, [BOOTSTRAP_GROUP])
     const foreign = await certificateRequest(a, `system:bootstrap:${idOf(b)}`, [BOOTSTRAP_GROUP])
-    for (const request of [own, foreign]) w.fake.plant(certificateRequestType, request)
-    const verdict = (r: CertificateRequest) =>
-      (
-        w.fake.peek(certificateRequestType, { name: r.metadata.name ?? '' }) as CertificateRequest
-      ).status?.conditions?.map((c) => c.type)
-    for (let i = 0; i < 100 && (verdict(own) === undefined || verdict(foreign) === undefined); i++) {
-      await w.clock.advance(100)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    expect(verdict(own)).toEqual(['Approved'])
-    expect(verdict(foreign)).toEqual(['Denied'])
+    await answered(w, [own, foreign])
+    expect(verdict(w, own)).toEqual(['Approved'])
+    expect(verdict(w, foreign)).toEqual(['Denied'])
+  })
+
+  test('a machine that claims the Node of another one does not get the identity of that Node', async () => {
+    const w = await machineWorld()
+    w.fake.plant(machineSet, setOf(2))
+    await w.clock.advance(1_000)
+    const [a = '', b = ''] = w.fake.all(machineType).map((m) => m.metadata.name)
+    const id = w.hosts.get(`process://${a}`)?.request.join.token.slice(0, 6)
+    w.fake.poke(machineType, { name: a }, { status: { nodeRef: { name: b, uid: 'u' } } }, 'status')
+    const request = await certificateRequest(a, `system:bootstrap:${id}`, [BOOTSTRAP_GROUP], b)
+    await answered(w, [request])
+    expect(verdict(w, request)).toEqual(['Denied'])
   })
 })

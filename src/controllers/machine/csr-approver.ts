@@ -5,14 +5,17 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
-import { requireFresh } from '#runtime/informers.ts'
+import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, retry } from '#runtime/outcome.ts'
 import type { ControllerContext } from '../module.ts'
 import { readContent } from './csr-content.ts'
-import { type CsrDecision, type CsrSeen, claimedMachine, decide, tokenIdOf } from './csr-decision.ts'
+import { type CsrDecision, type CsrSeen, claimedMachine, decide, nodeNameOf, tokenIdOf } from './csr-decision.ts'
 import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
 import { tokenKey } from './token.ts'
 
+const BY_NODE_NAME = 'machine-csr/node'
+/** One is enough to say no. */
+const MOST_RIVALS = 4
 const fieldManager = FIELD_MANAGERS.machine
 
 export function createApprover({
@@ -25,6 +28,7 @@ export function createApprover({
   events,
 }: ControllerContext): Controller {
   const requests = informers.of(certificateRequestType)
+  const machines = informers.of(machineType, { indexes: { [BY_NODE_NAME]: (m) => [nodeNameOf(m)] } })
   const controller = new Controller({
     name: 'machine-csr',
     clock,
@@ -33,10 +37,10 @@ export function createApprover({
     metrics: metrics.controller('machine-csr'),
     allKeys: () => requests.list().map((r) => r.metadata.name ?? ''),
     reconcile: async (name, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
-      requireFresh([requests])
+      requireFresh([requests, machines])
       const request = requests.get(name)
       if (request === undefined) return done
-      const { decision, machine } = await lookAt(client, clock, request, signal)
+      const { decision, machine } = await lookAt({ client, clock, machines }, request, signal)
       if (decision.kind === 'Ignore') return done
       keyLog.info('certificate request decided', { decision: decision.kind, reason: decision.message })
       const written = await outcomeOf(() => answer(client, clock, request, decision, signal))
@@ -61,9 +65,14 @@ export function createApprover({
 const isPending = ({ status }: CertificateRequest): boolean =>
   status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') !== true
 
+interface Looking {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly machines: SharedInformer<Machine>
+}
+
 async function lookAt(
-  client: KubeClient,
-  clock: Clock,
+  { client, clock, machines }: Looking,
   request: CertificateRequest,
   signal: AbortSignal,
 ): Promise<{ readonly decision: CsrDecision; readonly machine: Machine | undefined }> {
@@ -72,8 +81,23 @@ async function lookAt(
   const id = tokenIdOf(request)
   const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal }).catch(notAName)
   const token = id === undefined ? undefined : await client.get(secretType, tokenKey(id), { signal })
-  const seen: CsrSeen = { request, content, machine, token }
+  const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, clock, machines }, signal)
+  const seen: CsrSeen = { request, content, machine, token, rivals }
   return { decision: decide(seen, clock.now()), machine }
+}
+
+/** The cache knows whom to ask; the server says whether it is so still. */
+async function rivalsOf(
+  machine: Machine,
+  { client, machines }: Looking,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const node = nodeNameOf(machine)
+  const others = machines.byIndex(BY_NODE_NAME, node).filter((m) => m.metadata.name !== machine.metadata.name)
+  const read = await Promise.all(
+    others.slice(0, MOST_RIVALS).map(({ metadata: { name = '' } }) => client.get(machineType, { name }, { signal })),
+  )
+  return read.flatMap((m) => (m !== undefined && nodeNameOf(m) === node ? (m.metadata.name ?? []) : []))
 }
 
 /** A claim that is no possible object name is refused by the server before it looks; such a machine does not exist. */

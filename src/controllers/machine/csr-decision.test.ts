@@ -47,6 +47,7 @@ const seen = (s: Partial<CsrSeen> = {}): CsrSeen => ({
   content: content(),
   machine: own,
   token: tokenOf(own),
+  rivals: [],
   ...s,
 })
 const renewal = { username: agentUser('m-1'), groups: [AGENTS_GROUP, agentNodeGroup('m-1')] }
@@ -56,6 +57,17 @@ describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
     ['with the token of its own machine is approved', {}, 'Approve'],
     ["with its own machine's certificate is approved", { request: request(renewal), token: undefined }, 'Approve'],
+    ['for a Node that another Machine has is denied, whoever may ask', { rivals: ['m-2'] }, 'Deny'],
+    [
+      'with a certificate of another Node is denied the Node that another Machine has',
+      { request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-3')] }), rivals: ['m-2'] },
+      'Deny',
+    ],
+    [
+      'with a certificate of that very Node is renewed, whatever another Machine claims',
+      { request: request(renewal), token: undefined, rivals: ['m-2'] },
+      'Approve',
+    ],
     [
       'for another signer is left alone',
       { request: request({ signerName: 'kubernetes.io/kubelet-serving' }) },

@@ -29,6 +29,8 @@ export interface CsrSeen {
   readonly machine: Machine | undefined
   /** The Secret of the token that the requester showed, read from the server. */
   readonly token: Secret | undefined
+  /** Other Machines that have the Node of this one, by their status or by their name. */
+  readonly rivals: readonly string[]
 }
 
 const USER_PREFIX = agentUser('')
@@ -59,7 +61,8 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   const claim = claimedMachine(content)
   if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('neither from nor for an agent')
   if (content.kind === 'Unreadable') return deny(`the request cannot be read: ${content.why}`)
-  const problem = contentProblem(seen, content.content, claim) ?? requesterProblem(seen, claim, nowMs)
+  const problem =
+    contentProblem(seen, content.content, claim) ?? requesterProblem(seen, claim, nowMs) ?? rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
   return {
     kind: 'Approve',
@@ -107,4 +110,12 @@ function requesterProblem(
   if (token === undefined || machine === undefined) return 'the join token is gone'
   if (!isTokenOf(token, machine)) return `the join token is not that of machine ${claim}`
   return tokenExpiresAt(token) <= nowMs ? 'the join token has run out' : undefined
+}
+
+/** The Node's identity goes to one Machine. Who holds it already gets nothing new by a renewal, whatever somebody else claims meanwhile. */
+function rivalProblem({ request, machine, rivals }: CsrSeen): string | undefined {
+  if (machine === undefined || rivals.length === 0) return undefined
+  const node = nodeNameOf(machine)
+  if (request.spec.groups?.includes(agentNodeGroup(node)) === true) return undefined
+  return `node ${node} is that of machine ${rivals[0]}`
 }
