@@ -55,20 +55,24 @@ function silence(
     agentSilent = [],
     host = 'True',
     phase = 'Ready',
+    rackOf = (i) => `r-${Math.floor(i / 4)}`,
   }: {
     readonly cutOff: readonly string[]
     readonly agentSilent?: readonly string[]
     readonly host?: 'True' | 'Unknown'
     readonly phase?: 'Ready' | 'Lost'
+    readonly rackOf?: (i: number) => string | undefined
   },
   spec: Partial<Parameters<typeof aPermit>[0]> = {},
 ): SnapshotWish {
   const fleet = Array.from({ length: 12 }, (_, i) => {
     const name = `m-${i}`
     const isSilent = cutOff.includes(name) || agentSilent.includes(name)
+    const rack = rackOf(i)
     const made = aMachine({
       name,
-      rack: `r-${Math.floor(i / 4)}`,
+      zone: `z-${i % 3}`,
+      ...(rack !== undefined && { rack }),
       ...(isSilent && { reachable: 'False', ready: 'False', phase }),
     })
     const conditions = [...(made.status?.conditions ?? []), condition('InfrastructureReady', host)]
@@ -143,6 +147,11 @@ const CASES: readonly Case[] = [
   {
     name: 'F20 a rack that is silent together is a network, also for the repair of silence',
     wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'] }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'F20 so are those that name no rack: nobody knows that they are not in one',
+    wish: silence({ cutOff: ['m-0', 'm-1', 'm-2'], rackOf: (i) => (i < 4 ? undefined : 'r-1') }),
     says: 'Waiting Target SafetyReadingUnknown',
   },
   {

@@ -28,14 +28,14 @@ export function silentRepair(
   const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => FROM_OUTSIDE.has(o))
   if (!isRepair || !unit.isCutOff || !isKnownToProvider(unit)) return { kind: 'None' }
   for (const place of PLACES) {
+    // Machines that name none are in one together: nobody knows that they are not.
     const name = unit[place]
-    if (name === '') continue
     const there = units.filter((u) => u.space === unit.space && u[place] === name)
     const silent = there.filter((u) => u.isSilent).length
     if (isMass(silent, there.length))
       return {
         kind: 'Outage',
-        seen: `${silent} of ${there.length} in ${place} ${name} are silent: looks like the network`,
+        seen: `${silent} of ${there.length} in ${place} ${name === '' ? '(none)' : name} are silent: looks like the network`,
       }
   }
   return {

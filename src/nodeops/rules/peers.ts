@@ -103,11 +103,11 @@ export class Peers {
   /** The first group of the node in which so many are silent at once that the network is to blame. */
   massSilence(view: NodeView): Silence | undefined {
     for (const group of SILENCED_TOGETHER) {
-      // Nodes that name no zone or rack are in none together.
-      if (group !== 'cluster' && placeOf(view, group) === '') continue
       const { total, silent } = this.#counts.get(keyOf(view, group)) ?? NOBODY
-      if (isMass(silent, total))
-        return { group: group === 'cluster' ? group : `${group} ${placeOf(view, group)}`, silent, total }
+      if (!isMass(silent, total)) continue
+      // Nodes that name no zone or rack are in one together: nobody knows that they are not.
+      const place = group === 'cluster' ? group : `${group} ${placeOf(view, group) || '(none)'}`
+      return { group: place, silent, total }
     }
     return undefined
   }

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Node } from '#nodeops/objects.ts'
+import { type NodeView, nodeView } from './node-view.ts'
+import { Peers } from './peers.ts'
+
+const view = (n: number, isSilent: boolean, place: { readonly zone?: string; readonly rack?: string }): NodeView =>
+  nodeView(
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `n${n}`, uid: `u${n}` },
+      status: { conditions: [{ type: 'Ready', status: isSilent ? 'Unknown' : 'True' }] },
+    } as unknown as Node,
+    { metadata: { name: `n${n}` }, spec: { channel: 'Observe', ...place } } as unknown as Machine,
+  )
+
+/** Twelve in zone a, of which the first four are in racks of `rack` and the rest in r2; so many of the first are silent. */
+const fleet = (silent: number, rack: string | undefined): readonly NodeView[] =>
+  Array.from({ length: 12 }, (_, n) =>
+    view(n, n < silent, { zone: 'a', ...(n >= 4 ? { rack: 'r2' } : rack !== undefined && { rack }) }),
+  )
+
+test.each([
+  ['three of a rack of four', fleet(3, 'r1'), 'rack r1'],
+  ['two of a rack: that happens by chance', fleet(2, 'r1'), undefined],
+  ['three of four that name no rack: nobody knows that they are not in one', fleet(3, undefined), 'rack (none)'],
+  ['four of all', fleet(4, 'r1'), 'cluster'],
+])('F20 silent together, so that the network is to blame: %s', (_, views, group) => {
+  const [first] = views
+  expect(first && new Peers(views).massSilence(first)?.group).toBe(group)
+})
