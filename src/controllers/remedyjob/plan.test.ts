@@ -76,9 +76,10 @@ function seen({
 
 /** The moves of a plan in a line. */
 function told({ actions, change, waiting, needsFresh }: JobPlan): string {
-  const { phase, outcome, step, verifyUntil } = change ?? {}
+  const { phase, outcome, step, verifyUntil, permitRef } = change ?? {}
   const written = [
     phase,
+    phase === undefined && permitRef !== undefined && `asks by ${permitRef}`,
     outcome,
     step && `step ${step.index} ${step.outcome ?? 'begun'}`,
     verifyUntil === null ? 'not away' : verifyUntil && 'away',
@@ -116,6 +117,7 @@ const VERIFYING = {
 const granted = permit('Granted')
 /** More than a third of its lease is over. */
 const short = permit('Granted', 'Granted', { renewTime: ago(60) })
+const givenBack = permit('Granted', 'Granted', { results: { m: 'Released' } })
 
 const draining = (more: Wild, step?: Wild): Seen =>
   seen({
@@ -255,14 +257,75 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'RenewPermit, Running',
   ],
   [
-    'but not where others are as bad: somebody else may need the slot',
+    'but not where others are as bad: the slot goes back, somebody else may need it',
     seen({ status: AWAITING, permit: short, asked: { bad: 2, total: 5 } }),
+    'ReportResult, waits: CohortBlamed',
+  ],
+  [
+    'nor while nobody can tell of the node, which is looked at once more before the slot goes back',
+    seen({ status: AWAITING, permit: short, fault: { kind: 'Unknown', why: 'x' }, isFresh: false }),
+    'fresh',
+  ],
+  [
+    'and then goes back',
+    seen({ status: AWAITING, permit: short, fault: { kind: 'Unknown', why: 'x' } }),
+    'ReportResult, waits: SafetyReadingUnknown',
+  ],
+  [
+    'nor under a hold',
+    seen({ status: AWAITING, permit: short, holds: [hold('Pause')] }),
+    'ReportResult, waits: HoldPause',
+  ],
+  [
+    'nor while a file on the node forbids it',
+    seen({ status: AWAITING, permit: short, machine: frozenMachine }),
+    'ReportResult, waits: HoldFreeze',
+  ],
+  [
+    'a hold that is over in a moment costs no slot',
+    seen({ status: AWAITING, permit: granted, holds: [hold('Pause')] }),
+    'waits: HoldPause',
+  ],
+  [
+    'a slot that went back is not given back again',
+    seen({ status: AWAITING, permit: givenBack, holds: [hold('Pause')] }),
+    'waits: HoldPause',
+  ],
+  [
+    'once it may go on it asks anew, on fresh sight',
+    seen({ status: AWAITING, permit: givenBack, isFresh: false }),
+    'fresh',
+  ],
+  ['under another name', seen({ status: AWAITING, permit: givenBack }), 'RequestPermit, asks by j-p2'],
+  [
+    'and another one every time',
+    seen({ status: { ...AWAITING, permitRef: 'j-p9' }, permit: { ...givenBack, metadata: { name: 'j-p9' } } }),
+    'RequestPermit, asks by j-p10',
+  ],
+  [
+    'not while others are as bad: each grant counts in a rate',
+    seen({ status: AWAITING, permit: givenBack, asked: { bad: 2, total: 5 } }),
     'waits: CohortBlamed',
   ],
   [
-    'nor while nobody can tell of the node',
-    seen({ status: AWAITING, permit: short, fault: { kind: 'Unknown', why: 'x' }, isFresh: false }),
-    'waits: SafetyReadingUnknown',
+    'nor of a fault that went away meanwhile',
+    seen({ status: AWAITING, permit: givenBack, fault: { kind: 'Absent' } }),
+    'Done, Superseded',
+  ],
+  [
+    'a permit that ran out is no refusal',
+    seen({ status: AWAITING, permit: permit('Expired') }),
+    'RequestPermit, asks by j-p2',
+  ],
+  [
+    'nor is one that was taken back',
+    seen({ status: AWAITING, permit: permit('Revoked') }),
+    'RequestPermit, asks by j-p2',
+  ],
+  [
+    'the permit before says nothing about the one that was asked for',
+    seen({ status: { ...AWAITING, permitRef: 'j-p2' }, permit: givenBack }),
+    'RequestPermit',
   ],
   [
     'who gives up lets the lease go',
@@ -541,7 +604,7 @@ test('whatever is seen, a job moves along its table, closes on fresh sight only,
     one: worlds,
     two: worlds,
     fault: fc.constantFrom('Present', 'Absent', 'Unknown', 'Gone'),
-    phase: fc.constantFrom('Requested', 'Granted', 'Denied', 'Expired', 'Revoked', undefined),
+    phase: fc.constantFrom('Requested', 'Granted', 'Denied', 'Expired', 'Revoked', 'Released', undefined),
     isFresh: fc.boolean(),
     isRipe: fc.boolean(),
   })

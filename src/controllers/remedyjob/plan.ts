@@ -6,12 +6,13 @@ import { permitAnswer, isRenewalDue } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
+import { hasLapsed, heldUp, nextPermitName, permitName } from './held-up.ts'
 import type { JobPlan } from './moves.ts'
 import { unsupportedReason } from './operations.ts'
 import { planEnd } from './plan-end.ts'
 import { planSteps } from './plan-steps.ts'
 import { planVerify } from './plan-verify.ts'
-import { type Seen, phaseOf, targetOf } from './seen.ts'
+import { type Seen, isFrozen, nameOf, phaseOf, targetOf } from './seen.ts'
 import { finish, isBegun, move, wait } from './transitions.ts'
 
 /** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
@@ -54,35 +55,46 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     sameNode,
     mayAct: hold === undefined && !job.spec.dryRun,
   }
-  if (hold !== undefined) return wait('HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, 'end the hold')
-  if (fault.kind === 'Unknown') return wait('SafetyReadingUnknown', fault.why, 'the node must be heard of again')
+  if (hold !== undefined)
+    return heldUp(seen, now, wait('HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, 'end the hold'))
+  if (isFrozen(seen))
+    return heldUp(seen, now, wait('HoldFreeze', 'the node is frozen by a file on it', 'the file must be taken away'))
+  if (fault.kind === 'Unknown')
+    return heldUp(seen, now, wait('SafetyReadingUnknown', fault.why, 'the node must be heard of again'))
   const target = targetOf(seen)
   if (target === undefined)
     return wait('ReferenceMissing', `Machine ${job.spec.machine} is not there`, 'the Machine must exist')
-  const permit = job.status?.permitRef ?? job.metadata.name ?? ''
+  const permit = permitName(job)
   if (phase === 'Pending')
     return {
       actions: [{ kind: 'RequestPermit', reason: 'the fault is there', permit, target }],
       change: { ...move(seen, 'ask', facts), permitRef: permit },
       ...RIPENING,
     }
-  const answer = permitAnswer(seen.permit, target.uid)
+  const held = seen.permit !== undefined && nameOf(seen.permit) === permit ? seen.permit : undefined
+  const answer = permitAnswer(held, target.uid)
   if (answer.kind === 'Absent') return { actions: [{ kind: 'RequestPermit', reason: 'there is none', permit, target }] }
-  if (answer.kind === 'Ended') return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
+  const isLapsed = held !== undefined && hasLapsed(held, target.uid)
+  if (answer.kind === 'Ended' && !isLapsed) return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
   if (!seen.isRipe) return { actions: [], ...RIPENING }
   if (answer.kind === 'Waiting')
     return wait('PermitRequested', answer.seen, 'the Defender must grant the permit', LOOK_AGAIN_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
-  if (isMass(bad + 1, total + 1))
-    return wait(
-      'CohortBlamed',
-      `${bad} of ${total} other nodes are as bad`,
-      'fewer nodes must have the fault at once',
-      ASK_AGAIN_MS,
-    )
-  // Who begins late begins with a whole lease. Who is held up, by whatever it is, keeps none: others may need the slot meanwhile.
+  if (isMass(bad + 1, total + 1)) {
+    const text = `${bad} of ${total} other nodes are as bad`
+    const againMs = isLapsed ? LOOK_AGAIN_MS : ASK_AGAIN_MS
+    return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes must have the fault at once', againMs))
+  }
+  if (isLapsed) {
+    const next = nextPermitName(job)
+    return {
+      actions: [{ kind: 'RequestPermit', reason: 'it may go on, and its permit is over', permit: next, target }],
+      change: { permitRef: next },
+    }
+  }
+  // Who begins late begins with a whole lease.
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
   return withRenewal(seen, now, { actions: [], change })
 }

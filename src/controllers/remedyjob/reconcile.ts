@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -51,6 +52,8 @@ const MOST_TURNS = 8
 const FRESH_MS = 500
 /** Repairs of different nodes hold nobody up: most of the time each waits for the server. */
 const WORKERS = 16
+/** Actions that are answered with the permit as it is now. */
+const OF_PERMITS: ReadonlySet<JobAction['kind']> = new Set(['RequestPermit', 'RenewPermit', 'ReportResult'])
 /** The lease runs: it goes before those that only ask. */
 const GRANTED = { urgent: true }
 
@@ -78,8 +81,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     // What is begun is gone on with at once, while what was read is as good as new.
     for (let turn = 1; ; turn++) {
       const { planned } = decided
-      const { went, failure } = await carryOut(decided.seen, planned, signal, line)
-      const seen = await observer.lookAhead(decided.seen, went.result, signal)
+      const { went, failure, permit = decided.seen.permit } = await carryOut(decided.seen, planned, signal, line)
+      const seen = await observer.lookAhead({ ...decided.seen, permit }, went.result, signal)
       const { status, last } = settle(seen, planned, went)
       const written = await writeStatus(seen, status, signal)
       if (failure !== undefined) return retry(failure)
@@ -112,8 +115,9 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     planned: JobPlan,
     signal: AbortSignal,
     line: ReconcileContext['log'],
-  ): Promise<{ readonly went: Went; readonly failure?: unknown }> {
+  ): Promise<{ readonly went: Went; readonly failure?: unknown; readonly permit?: OperationPermit | undefined }> {
     let went: Went = {}
+    let permit: OperationPermit | undefined
     for (const action of planned.actions) {
       // The event of what we wrote ourselves wakes every job of the machine.
       if (action.kind === 'ListJobs' && own.isBehind(action.machine)) continue
@@ -124,10 +128,11 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
         const failure = troubleOf(action, outcome)
         return { went: { trouble: messageOf(failure) }, failure }
       }
+      if (OF_PERMITS.has(action.kind)) permit = outcome.object as OperationPermit | undefined
       if (action.kind === 'ListJobs') own.note(outcome.object as Machine)
       if (action.kind === 'DoStep') went = { result: { step: action.step, went: outcome.object as StepResult } }
     }
-    return { went }
+    return { went, permit }
   }
 
   /** What follows from what was done without anything being done in between is written together with it: one phase at most. */
