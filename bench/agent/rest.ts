@@ -19,7 +19,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const SLEEPERS = 10
 const STARTS = 5
 const SWITCHES = 5
-const IDLE_S = 60
+/** What comes every few minutes (a status that is said again, the clock, the next watch) comes now and then in it. */
+const IDLE_S = 180
 /** After a start the first looks, probes and writes are over. */
 const CALM_MS = 15_000
 /** The kernel counts processor time in these. */

@@ -2,6 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
 import { joinCluster } from './join/join.ts'
@@ -36,7 +37,7 @@ const AT_ONCE = 2
 
 export async function openSession(deps: SessionDeps): Promise<Session> {
   const { clock, random, log, signal, files, dir } = deps
-  const options = { clock, random, userAgent: `kubenode-agent/${deps.version}`, atOnce: AT_ONCE }
+  const options = { clock, random, userAgent: `${FIELD_MANAGERS.agent}/${deps.version}`, atOnce: AT_ONCE }
   const { identity, pair: first } = await joinCluster({ ...deps, connect: (c) => new HttpKubeClient(c, options) })
   let pair: Pair = first
   const asUs = async () => ({

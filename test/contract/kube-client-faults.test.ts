@@ -1,7 +1,9 @@
 // The HTTP client and the reflector over real TLS sockets, with the wire, the server and the credentials failing under them.
+import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ApiError, ConnectionError, isForbidden, isUnauthorized } from '#kube/errors.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
@@ -43,6 +45,21 @@ interface World {
   readonly proxy: FaultProxy
   readonly client: (change?: Partial<ConnectionConfig>, options?: HttpClientOptions) => Promise<HttpKubeClient>
 }
+
+/** In a thread of its own: it answers while ours is busy, and tells us. */
+const QUICK_SERVER = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  let connections = 0
+  const server = require('node:https').createServer(workerData.pair, (request, response) => {
+    request.resume()
+    request.on('end', () => response.end(JSON.stringify({ metadata: { name: 'n' }, connections }), () => {
+      Atomics.add(workerData.answers, 0, 1)
+      Atomics.notify(workerData.answers, 0)
+    }))
+  })
+  server.on('secureConnection', () => connections++)
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
+`
 
 const ends: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -419,6 +436,49 @@ describe('F14 lanes', () => {
     stop.abort(new Error('enough'))
     for (const go of held) go()
     await Promise.all(writes)
+  })
+
+  it('what is asked one after the other goes over one connection, whatever it is, and so does each watch after the first', async () => {
+    const { fake, proxy, client } = await world()
+    const kube = await client()
+    fake.plant(NODES, node('n1'))
+    fake.plant(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'l', namespace: 'default' },
+      spec: {},
+    })
+    const { informer } = watchNodes(kube)
+    await informer.synced()
+    for (let n = 0; n < 50; n++) {
+      await vi.waitFor(() => expect(informer.isWatching).toBe(true), 5_000)
+      await kube.patch(LEASES, { namespace: 'default', name: 'l' }, { type: 'merge', value: { spec: { n } } })
+      await kube.patch(NODES, { name: 'n1' }, { type: 'merge', value: { status: { n } } }, { subresource: 'status' })
+      await kube.raw({ method: 'GET', path: '/version' })
+      await kube.get(NODES, { name: 'n1' })
+      if (n % 10 === 9) fake.closeWatches()
+    }
+    expect(proxy.accepted).toBe(2)
+  })
+
+  it('an answer that is there before we know that the request is written leaves its connection to the next one', async () => {
+    const authority = await newAuthority()
+    const answers = new Int32Array(new SharedArrayBuffer(4))
+    const server = new Worker(QUICK_SERVER, { eval: true, workerData: { pair: await authority.server(), answers } })
+    ends.push(async () => void (await server.terminate()))
+    const [port] = (await once(server, 'message')) as [number]
+    const kube = new HttpKubeClient({ server: `https://127.0.0.1:${port}`, ca: { data: authority.cert } })
+    ends.push(() => kube.close())
+    const renew = () => kube.patch(NODES, { name: 'n' }, { type: 'merge', value: {} })
+    await renew()
+    // After a timer the loop looks for answers before it tells of what was written.
+    await systemClock.sleep(1)
+    const renewed = renew()
+    // The request goes as far as it goes without a word from outside; then its answer comes.
+    for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => process.nextTick(resolve))
+    Atomics.wait(answers, 0, 1, 5_000)
+    await renewed
+    expect((await renew())['connections']).toBe(1)
   })
 })
 

@@ -120,12 +120,17 @@ test('an agent with the rights of an agent joins, registers, installs, beats and
   )
   for (const namespace of ['kubenode-system', 'kube-node-lease']) {
     const name = namespace === 'kubenode-system' ? `agent-${MACHINE}` : MACHINE
-    const holder = await eventually(
-      `the lease ${name}`,
-      () => bench.client.get(leaseType, { namespace, name }),
-      (l) => l !== undefined,
+    const lease = () => bench.client.get(leaseType, { namespace, name })
+    const first = await eventually(`the lease ${name}`, lease, (l) => l !== undefined)
+    expect(isObject(first?.['spec']) ? first['spec']['holderIdentity'] : undefined).toBe(MACHINE)
+    const second = await eventually(
+      'it renewed',
+      lease,
+      (l) => l?.metadata.resourceVersion !== first?.metadata.resourceVersion,
     )
-    expect(isObject(holder?.['spec']) ? holder['spec']['holderIdentity'] : undefined).toBe(MACHINE)
+    expect(second?.metadata.managedFields?.map((m) => m.manager)).toEqual(
+      second?.metadata.managedFields?.map(() => 'kubenode-agent'),
+    )
   }
 })
 

@@ -92,7 +92,8 @@ export async function renewLease(
   const { namespace, name, holder } = lease
   const renewTime = microTimestamp(clock.now())
   const options = {
-    fieldManager: FIELD_MANAGERS.agent,
+    // The server takes our name from the head that comes with each request: a fourteenth of the bytes of a node at rest.
+    ...(isShort ? {} : { fieldManager: FIELD_MANAGERS.agent }),
     timeoutMs: everyMs,
     ...(signal === undefined ? {} : { signal }),
   }
@@ -107,8 +108,10 @@ export async function renewLease(
   } catch (e) {
     if (!isNotFound(e)) throw e
     const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec }
-    await client.create(leaseType, object, options).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error
-    })
+    await client
+      .create(leaseType, object, { ...options, fieldManager: FIELD_MANAGERS.agent })
+      .catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error
+      })
   }
 }

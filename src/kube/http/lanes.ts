@@ -1,4 +1,5 @@
-// Which requests share sockets. Each lane has its own, so ten thousand queued writes never make a lease renewal or a status wait.
+// How many requests of a kind are in flight: each lane has places of its own, so ten thousand queued writes never make a lease renewal or a status wait. The
+// sockets belong to all lanes, or every other minute a new one would be made beside one that is open: its handshake is six times what a heartbeat sends.
 import type http from 'node:http'
 import https from 'node:https'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -27,12 +28,12 @@ export function laneOf(t: Traffic): Lane {
 const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 4, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
 /** Waiting requests per lane; beyond it the caller is producing faster than any server takes and must slow down. */
 const MAX_WAITING = 50_000
+/** After a burst so many are kept. */
+const IDLE_SOCKETS = IN_FLIGHT.lease + IN_FLIGHT.prompt + IN_FLIGHT.bulk
 /** Idle sockets are closed before load balancers drop them silently. */
 const IDLE_SOCKET_MS = 30_000
 /** TCP keep-alive: the kernel finds a dead peer on sockets that only listen. */
 const TCP_KEEPALIVE_MS = 15_000
-
-type Agents = Readonly<Record<Lane, http.Agent>>
 
 export interface LaneOptions {
   readonly isTls: boolean
@@ -46,7 +47,7 @@ export class Lanes {
   readonly #options: LaneOptions
   readonly #turns: Readonly<Record<Lane, Turns>>
   #material: TlsMaterial | undefined
-  #agents: Agents | undefined
+  #sockets: http.Agent | undefined
 
   constructor(options: LaneOptions) {
     this.#options = options
@@ -59,14 +60,14 @@ export class Lanes {
     }
   }
 
-  /** The lane's sockets for this TLS material. New material makes new sockets; requests in flight finish on the old ones. */
-  agent(lane: Lane, material: TlsMaterial): http.Agent {
-    if (this.#agents === undefined || this.#material !== material) {
-      if (this.#agents !== undefined) retire(this.#agents)
+  /** The sockets for this TLS material. New material makes new ones; requests in flight finish on the old ones. */
+  sockets(material: TlsMaterial): http.Agent {
+    if (this.#sockets === undefined || this.#material !== material) {
+      if (this.#sockets !== undefined) retire(this.#sockets)
       this.#material = material
-      this.#agents = this.#build(material)
+      this.#sockets = this.#build(material)
     }
-    return this.#agents[lane]
+    return this.#sockets
   }
 
   /** Waits for a turn in the lane; the answer gives it back. */
@@ -75,25 +76,17 @@ export class Lanes {
   }
 
   close(): void {
-    if (this.#agents !== undefined) for (const a of Object.values(this.#agents)) a.destroy()
-    this.#agents = undefined
+    this.#sockets?.destroy()
+    this.#sockets = undefined
   }
 
-  #build(material: TlsMaterial): Agents {
-    return {
-      lease: this.#one(material, IN_FLIGHT.lease),
-      prompt: this.#one(material, IN_FLIGHT.prompt),
-      bulk: this.#one(material, IN_FLIGHT.bulk),
-      watch: this.#one(material, 0),
-    }
-  }
-
-  #one(material: TlsMaterial, reusable: number): http.Agent {
+  #build(material: TlsMaterial): http.Agent {
     const sockets = {
-      keepAlive: reusable > 0,
+      keepAlive: true,
       keepAliveMsecs: TCP_KEEPALIVE_MS,
-      maxFreeSockets: Math.max(1, reusable),
+      maxFreeSockets: IDLE_SOCKETS,
       timeout: IDLE_SOCKET_MS,
+      // One stays warm; those of a burst fall idle and go.
       scheduling: 'lifo' as const,
     }
     if (!this.#options.isTls) return new nodeHttp.Agent(sockets)
@@ -110,11 +103,9 @@ export class Lanes {
 }
 
 /** Closes what is idle and lets nothing be reused; what is in flight is left alone. */
-function retire(agents: Agents): void {
-  for (const agent of Object.values(agents)) {
-    agent.on('free', (socket: { destroy(): void }) => socket.destroy())
-    for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()
-  }
+function retire(agent: http.Agent): void {
+  agent.on('free', (socket: { destroy(): void }) => socket.destroy())
+  for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()
 }
 
 /** First come, first served, up to a limit. */

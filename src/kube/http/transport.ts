@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type http from 'node:http'
 import https from 'node:https'
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
@@ -46,6 +47,8 @@ export interface WireResponse {
 export interface Progress {
   /** The server may have read the request. */
   sent: boolean
+  /** The socket is free for others, or gone. */
+  over: boolean
   /** Why we ended it ourselves, if we did: a socket's own words about that are of no use. */
   cutBy: unknown
   /** Ends the deadlines and gives the turn back; must be called once the body is read or given up. */
@@ -88,7 +91,7 @@ export class Transport {
   }
 
   async send(request: WireRequest): Promise<WireResponse> {
-    const state: Progress = { sent: false, cutBy: undefined, end: () => undefined }
+    const state: Progress = { sent: false, over: false, cutBy: undefined, end: () => undefined }
     const applied = () => (state.sent ? appliedBy(request) : 'no')
     // A deadline that the caller set counts from now; the default one from the request's turn, or a long queue would kill its own tail.
     const asked = new Deadline(this.#clock, request.timeoutMs, request.signal, () =>
@@ -102,7 +105,7 @@ export class Transport {
         giveBack()
       }
       const { tls, token } = await this.credentials.current()
-      return await this.#exchange(request, this.#lanes.agent(request.lane, tls), token, asked.signal, state)
+      return await this.#exchange(request, this.#lanes.sockets(tls), token, asked.signal, state)
     } catch (e) {
       state.end()
       throw e
@@ -159,7 +162,10 @@ export class Transport {
       })
       req.on('error', (e) => reject(reasonOf(request, state, e)))
       // Some ends come without an error, such as an answer in another protocol; after an answer this says nothing any more.
-      req.on('close', () => reject(reasonOf(request, state, new Error('the connection ended without an answer'))))
+      req.on('close', () => {
+        state.over = true
+        reject(reasonOf(request, state, new Error('the connection ended without an answer')))
+      })
       req.on('response', (body) => {
         // How long a watch may be silent is its reader's business.
         if (isWatch) req.setTimeout(0)
@@ -262,6 +268,8 @@ export async function bodyText(request: WireRequest, response: WireResponse): Pr
         )
       text += chunk
     }
+    // An answer may be faster than the word that its request is written, before which the socket serves no other: whoever asks next would open one.
+    if (!response.state.over) await setImmediate()
   } catch (e) {
     throw reasonOf(request, response.state, e)
   } finally {
