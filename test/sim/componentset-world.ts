@@ -175,7 +175,24 @@ const phases: readonly Phase[] = [
     },
     counts: 'AtMost',
   },
+  {
+    name: 'lose what was asked for',
+    act: (w) => {
+      declare('1.0.0')(w)
+      for (let i = 1; i <= LOSSES; i++) w.clock.after(i * LOSS_MS, () => losePermits(w))
+    },
+    counts: 'AtMost',
+  },
 ]
+
+const LOSSES = 12
+const LOSS_MS = 900
+
+/** Somebody deletes permits that nobody decided yet. */
+function losePermits({ fake }: World): void {
+  for (const { metadata, status } of allOf(fake, operationPermit))
+    if (status === undefined) fake.uproot(operationPermit, { name: metadata.name ?? '' })
+}
 
 const isAtWork = ({ spec, status }: Machine): boolean =>
   spec.components?.some((c) => c.switch !== undefined) === true ||
@@ -298,13 +315,14 @@ export const setMutants: readonly SetMutant[] = [
     },
   },
   {
-    name: 'a refusal is taken for a success',
-    faults: ['Refuse', 'LostReply'],
-    within: 20,
+    name: 'a permit that is gone is waited for',
+    faults: [],
+    within: 1,
     parts: {
-      act: async (t, action, seen, context) => {
-        await act(t, action, seen, context)
-        return { kind: 'Applied', object: undefined }
+      rules: {
+        ...rolloutRules,
+        nextPhase: (phase, event, facts) =>
+          phase === 'AwaitingPermit' && event === 'replan' ? undefined : rolloutRules.nextPhase(phase, event, facts),
       },
     },
   },

@@ -122,7 +122,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       soakOver: true,
       givenUp: true,
     }
-    const events = ['ask', 'begin', 'replan', 'settle', 'fail', 'stall', 'soak', 'pass', 'abort'] as const
+    const events = ['ask', 'begin', 'replan', 'withdraw', 'settle', 'fail', 'stall', 'soak', 'pass', 'abort'] as const
     return events.flatMap((event) => {
       const step = nextWavePhase(w.wave, event, facts)
       if (!step.ok) return []

@@ -37,6 +37,8 @@ export const waveTable = defineTable({
     },
     { from: 'AwaitingPermit', event: 'begin', to: 'Switching', when: ['permitGrantedNow'] },
     { from: 'AwaitingPermit', event: 'replan', to: 'Planned', when: ['permitEnded'] },
+    // Nothing was switched under it, so it neither proves anything nor is a step of the ladder.
+    { from: 'AwaitingPermit', event: 'withdraw', to: 'Aborted', when: ['machinesReported', 'noMachineSwitching'] },
     { from: 'Switching', event: 'replan', to: 'Planned', when: ['permitEnded', 'noMachineSwitching'] },
     {
       from: 'Switching',

@@ -47,7 +47,7 @@ export function moveSlice(
       return givenUp === undefined ? { wave, actions: [] } : abort(view, around, givenUp)
     case 'AwaitingPermit':
       if (givenUp !== undefined) return abort(view, around, givenUp)
-      return permit === undefined ? { wave, actions: [] } : awaitPermit(view, permit, around)
+      return permit === undefined ? askAnew(view, around) : awaitPermit(view, permit, around)
     case 'Switching':
       return whileSwitching(view, around, rollout, tally, givenUp)
     case 'Passed':
@@ -72,7 +72,26 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   if (begun !== undefined) return waits({ ...wave, phase: begun }, progress(view), around)
   const replanned = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: isPermitEnded(permit) })
   if (replanned !== undefined) return waits({ ...wave, phase: replanned }, ended(permit), around)
-  return waits(wave, asked(permit), around)
+  return withoutPermit(view, around) ?? waits(wave, asked(permit), around)
+}
+
+/** Machines that run what they shall without a switch, or are gone, need no permit any more: a slice that has only such ones ends before the Defender answers. */
+function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined {
+  const { wave, permit, machines } = view
+  const needNone = machines.filter((m) => m.result !== undefined || m.end === 'Succeeded' || m.end === 'Released')
+  const actions = reports({ wave, permit, machines: needNone })
+  const facts: WaveFacts = {
+    machinesReported: needNone.length === machines.length,
+    noMachineSwitching: !view.isAnySwitching,
+  }
+  if (around.rules.nextPhase(wave.phase, 'withdraw', facts) !== undefined) return { wave: undefined, actions }
+  return actions.length === 0 || permit === undefined ? undefined : waits(wave, asked(permit), around, actions)
+}
+
+/** Its permit was asked for before the slice was named, so one that is not there was deleted. */
+function askAnew({ wave }: SliceView, around: Surroundings): Moved {
+  const phase = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: true }) ?? wave.phase
+  return waits({ ...wave, phase }, PERMIT_GONE, around)
 }
 
 /** What failed after the permit was asked for has failed under it: orders may be given before this phase ends. */

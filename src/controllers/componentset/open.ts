@@ -239,14 +239,14 @@ function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): b
 export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave: Wave | undefined } {
   const { seen, survey, room, spec, now } = input
   const before = seen.permits.get(wave.permit ?? '')
-  const again = askAgainAt(before)
-  if (again !== undefined && now < again) return { ...nothing(undefined), wave }
   const wanted = new Set(wave.machines)
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
   const open = new Map(left.map((r) => [r.name, r]))
   const targets = wave.machines.flatMap((name) => open.get(name) ?? [])
   // What cannot be asked for any more is picked anew with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), wave: undefined }
+  const again = askAgainAt(before)
+  if (again !== undefined && now < again) return { ...nothing(undefined), wave }
   const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)

@@ -1,0 +1,106 @@
+// Slices that wait for a permit which they do not need any more, or which is gone.
+import { describe, expect, test } from 'vitest'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { RolloutModel } from '#test/support/rollout-model.ts'
+import { fleet, holdOn, phases, until } from '#test/support/rollout-story.ts'
+
+/** As the Defender decides while its breaker is open; nothing that it is asked for counts as a recovery. */
+const breakerOpen = (model: RolloutModel) => () => {
+  for (const [name, permit] of model.permits) model.permits.set(name, refused(permit, model.now))
+}
+
+function refused(permit: OperationPermit, now: number): OperationPermit {
+  const { targets, results = {} } = permit.spec
+  const { phase = 'Requested' } = permit.status ?? {}
+  if (phase !== 'Requested') return permit
+  if (targets.every((t) => results[t.uid] !== undefined))
+    return { ...permit, status: { phase: 'Released', endedAt: timestamp(now) } }
+  const verdicts = targets.map((t) => ({
+    target: t.uid,
+    gate: 'Breaker' as const,
+    verdict: 'Waiting' as const,
+    seen: 'open since 10:00, 3 failures',
+  }))
+  return { ...permit, status: { phase: 'Requested', granted: 0, verdicts } }
+}
+
+const openPermits = (model: RolloutModel) =>
+  [...model.permits.values()].filter((p) => {
+    const { targets, results = {} } = p.spec
+    return targets.some((t) => results[t.uid] === undefined)
+  }).length
+
+/** To the new version, back, to it again, a retry of what failed; then the breaker opens, and everything is reverted. */
+function undecided(model: RolloutModel): void {
+  model.quality = (_, v) => (v === '1.2.0' ? 'probe fails' : 'good')
+  model.declare({ beacon: '1.2.0' })
+  model.settle()
+  model.declare({ beacon: '1.1.0' })
+  model.settle()
+  model.declare({ beacon: '1.2.0' })
+  model.settle()
+  model.now += 60_000
+  model.holds = [holdOn(model, 'Retry')]
+  until(model, () => phases(model)[0] === 'AwaitingPermit')
+  model.defender = breakerOpen(model)
+  for (let i = 0; i < 5; i++) model.round()
+  model.declare({ beacon: '1.1.0' })
+}
+
+describe('a slice that waits while the breaker is open', () => {
+  test('ends, and gives its permit back, when its machines run what they shall without a switch', () => {
+    const model = fleet(6, { versions: { beacon: '1.1.0' } })
+    undecided(model)
+    // The planner is quicker than the machine controller: a slice leads back what was only told of the other version.
+    model.planTurn()
+    model.planTurn()
+    for (let i = 0; i < 20; i++) model.round()
+    expect(model.versions('beacon')).toEqual({ '1.1.0': 6 })
+    expect(model.set.status).toMatchObject({ phase: 'Complete', waves: [] })
+    expect(openPermits(model)).toBe(0)
+  })
+
+  test('ends when all its machines have left the set, or are gone', () => {
+    const model = fleet(8)
+    model.defender = breakerOpen(model)
+    model.declare({ beacon: '1.1.0' }, { steps: [2], maxUnavailable: 2 })
+    for (let i = 0; i < 5; i++) model.round()
+    const [first = '', second = ''] = model.set.status?.waves?.[0]?.machines ?? []
+    const leaver = model.machines.get(first)
+    if (leaver !== undefined)
+      model.machines.set(first, { ...leaver, metadata: { ...leaver.metadata, labels: { pool: 'others' } } })
+    model.machines.delete(second)
+    for (let i = 0; i < 5; i++) model.round()
+    const now = (model.set.status?.waves ?? []).flatMap((w) => w.machines)
+    expect(now).toHaveLength(2)
+    expect(now).not.toContain(first)
+    expect(now).not.toContain(second)
+    expect(openPermits(model)).toBe(1)
+  })
+
+  test('goes on waiting for the machines that need it, and for them alone', () => {
+    const model = fleet(8)
+    model.defender = breakerOpen(model)
+    model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4 })
+    for (let i = 0; i < 5; i++) model.round()
+    const [gone = '', ...rest] = model.set.status?.waves?.[0]?.machines ?? []
+    const uid = model.machines.get(gone)?.metadata.uid ?? ''
+    model.machines.delete(gone)
+    for (let i = 0; i < 5; i++) model.round()
+    const [permit] = [...model.permits.values()]
+    expect(permit?.spec.results).toEqual({ [uid]: 'Released' })
+    expect(phases(model)).toEqual(['AwaitingPermit'])
+    expect(model.set.status?.waves?.[0]?.machines).toEqual(expect.arrayContaining(rest))
+  })
+})
+
+test('a slice whose permit somebody deleted asks for another one', () => {
+  const model = fleet(5)
+  model.declare({ beacon: '1.1.0' })
+  model.planTurn()
+  expect(phases(model)).toEqual(['AwaitingPermit'])
+  model.permits.clear()
+  model.settle()
+  expect(model.versions('beacon')).toEqual({ '1.1.0': 5 })
+})
