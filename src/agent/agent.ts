@@ -8,10 +8,10 @@ import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { parseConfig } from './config.ts'
-import { readState, removeDurably, writeDurably } from './files/durable.ts'
+import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
 import { takeNodeLock } from './join/lock.ts'
-import { orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
+import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
@@ -139,7 +139,7 @@ async function obeyMachine(parts: Parts, found: Machine | undefined): Promise<vo
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   obey(parts, order)
   // Kept for a start without the API server; a full disk must not keep us from obeying.
-  await writeDurably(parts.files, machineFile(parts.dir), JSON.stringify(order))
+  await keepOrder(parts.files, machineFile(parts.dir), order)
 }
 
 function obey(parts: Parts, order: MachineOrder): void {

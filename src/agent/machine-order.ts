@@ -2,6 +2,8 @@
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { ComponentOrder } from './components/plan.ts'
+import { writeDurably } from './files/durable.ts'
+import type { Files } from './files/port.ts'
 
 export interface MachineOrder {
   readonly format: 1
@@ -53,3 +55,9 @@ export const withoutSwitches = (order: MachineOrder): MachineOrder => ({
   ...order,
   components: order.components.map(({ switch: _switch, ...rest }) => rest),
 })
+
+/** Each word of ours about the Machine comes back as news of it, with the same order. */
+export async function keepOrder(files: Files, path: string, order: MachineOrder): Promise<void> {
+  const text = JSON.stringify(order)
+  if ((await files.read(path))?.toString('utf8') !== text) await writeDurably(files, path, text)
+}

@@ -1,8 +1,19 @@
 // Keeps one agent running and switches it: starts what `current` names, and puts the copy before back when a new one does not report. Small, and changed as
 // rarely as can be: nothing watches over it but systemd.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import { MAX_ENDS, judgeTrial, pauseMs, type Verdict } from './supervision.ts'
@@ -123,7 +134,7 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 const openSwitch = (state: string) => place.parseSwitch(read(place.switchFile(state)))
 const reported = (state: string): string | undefined => read(place.reportedFile(state))?.trim()
 
-/** The link first: whatever happens then, what runs next is the copy that worked. */
+/** The link first: whatever happens then, what runs next is the copy that worked. Each is on the disk before the next: after a power cut a bad copy without a trial would run for ever. */
 function goBack(state: string, open: place.AgentSwitch, reason: string): void {
   const link = place.agentCurrentLink(state)
   if (open.from === '') rmSync(link, { force: true })
@@ -132,6 +143,17 @@ function goBack(state: string, open: place.AgentSwitch, reason: string): void {
     symlinkSync(place.agentSlotFolder(state, open.from), `${link}.back`)
     renameSync(`${link}.back`, link)
   }
-  writeFileSync(`${place.switchFile(state)}.back`, JSON.stringify({ ...open, gaveUp: reason }))
+  syncFolder(dirname(link))
+  writeFileSync(`${place.switchFile(state)}.back`, JSON.stringify({ ...open, gaveUp: reason }), { flush: true })
   renameSync(`${place.switchFile(state)}.back`, place.switchFile(state))
+  syncFolder(state)
+}
+
+function syncFolder(path: string): void {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
 }

@@ -37,6 +37,19 @@ export function* kills(samples: number, among: number): Generator<number> {
   else for (let k = 0; k < samples; k++) yield 1 + Math.floor(((k + random.next()) * among) / samples)
 }
 
+/** Arguments of strace before the program that is to be killed at its n-th change. One thread does all the work on files, so the n-th change is the n-th of it. */
+export const killing = (n: number): readonly string[] => [
+  '-D',
+  '-f',
+  '-qq',
+  '-o',
+  '/dev/null',
+  '-e',
+  `trace=${CHANGES.join(',')}`,
+  '-e',
+  `inject=${CHANGES.join(',')}:signal=KILL:when=${n}`,
+]
+
 /** The rest of a test of this kind takes so long. */
 export const timeoutMs = isFull ? 3_000_000 : 150_000
 
@@ -79,11 +92,8 @@ export class KillBench extends AgentBench {
     await once(agent, 'exit')
   }
 
-  /** One thread does all the work on files, so the n-th change is the n-th of it. */
   #traced(n: number): ChildProcess {
-    const inject = `inject=${CHANGES.join(',')}:signal=KILL:when=${n}`
-    const strace = ['-D', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${CHANGES.join(',')}`, '-e', inject]
-    const child = spawn('strace', [...strace, execPath, AGENT, '--root', this.nodeFolder], {
+    const child = spawn('strace', [...killing(n), execPath, AGENT, '--root', this.nodeFolder], {
       stdio: 'ignore',
       env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
     })

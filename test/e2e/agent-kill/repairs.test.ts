@@ -10,7 +10,7 @@ import { KillBench, isFull, kills, seed, timeoutMs } from './killing.ts'
 const SAMPLES = 3
 const VERSION = '1.0.0'
 /** What an agent does at its start comes before the step. */
-const AMONG = { clean: 30, reinstall: 45 }
+const AMONG = { clean: 30, reinstall: 45, restart: 15 }
 const OLD = new Date(Date.now() - 30 * 86_400_000)
 const OLD_FILES = 12
 /** More than this no step may ask for. */
@@ -97,12 +97,15 @@ test(
   timeoutMs,
 )
 
-test(
-  `F29 killed at any change of the disk while a component is installed again, it is whole and runs once, and the step is not begun twice (seed ${seed})`,
-  async () => {
+test.each([
+  ['installed', 'ReinstallComponent', { reinstallComponent: { component: 'beacon' } }, AMONG.reinstall],
+  ['started', 'RestartComponent', { restartComponent: { component: 'beacon' } }, AMONG.restart],
+] as const)(
+  `F29 killed at any change of the disk while a component is %s again, it is whole and runs once, and the step is not begun twice (seed ${seed})`,
+  async (_what, operation, step, among) => {
     let killed = 0
-    for (const n of kills(SAMPLES, AMONG.reinstall)) {
-      const job = await askFor('ReinstallComponent', { reinstallComponent: { component: 'beacon' } })
+    for (const n of kills(operation === 'RestartComponent' ? 1 : SAMPLES, among)) {
+      const job = await askFor(operation, step)
       const hasEnd = async (): Promise<boolean> => (await stepOf(job))?.outcome !== undefined
       const wasKilled = await bench.killedAt(n, hasEnd)
       expect([VERSION], `killed at change ${n}`).toContain(bench.contentInUse())
@@ -110,9 +113,9 @@ test(
       await bench.finish(
         async () => (await hasEnd()) && (await bench.component())?.state === 'Healthy' && bench.running().length === 1,
       )
-      const step = await stepOf(job)
-      expect([n, bench.contentInUse(), bench.running().length, step?.attempts]).toEqual([n, VERSION, 1, 1])
-      expect(wasKilled ? ['Succeeded', 'Unknown'] : ['Succeeded'], `killed at change ${n}`).toContain(step?.outcome)
+      const done = await stepOf(job)
+      expect([n, bench.contentInUse(), bench.running().length, done?.attempts]).toEqual([n, VERSION, 1, 1])
+      expect(wasKilled ? ['Succeeded', 'Unknown'] : ['Succeeded'], `killed at change ${n}`).toContain(done?.outcome)
       if (wasKilled) killed++
       else if (isFull) break
     }
