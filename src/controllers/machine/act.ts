@@ -1,7 +1,7 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
@@ -22,6 +22,7 @@ import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { SharedReads } from '#runtime/shared-reads.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
@@ -39,6 +40,8 @@ export interface MachineTools {
   readonly cluster: string
   readonly join: Pick<JoinBundle, 'server' | 'caData' | 'artifactBase' | 'trust'>
   readonly secretValues: SecretValues
+  /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
+  readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
   /** Fit for secrets, unlike `random`. */
   readonly randomBytes: (count: number) => Uint8Array
 }
@@ -253,13 +256,13 @@ async function writeSpec(
 
 /** Right before an order is given, its permit is read from the server: the Defender may have taken it back. The write names the version that was decided on: who let the machine go since is not overrun. */
 async function writeComponents(
-  { client }: MachineTools,
+  { client, permitNow }: MachineTools,
   machine: Machine,
   { components, given }: Extract<MachineAction, { readonly kind: 'WriteComponents' }>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   for (const { permit } of given) {
-    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    const read = await permitNow.of(permit, signal)
     if (read.kind !== 'Applied') return read
     if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
       return outdated(`permit ${permit} is not Granted any more`)
@@ -290,13 +293,13 @@ async function sealValues(
 
 /** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */
 async function replacePods(
-  { client }: MachineTools,
+  { client, permitNow }: MachineTools,
   machine: Machine,
   { pods, permit }: Extract<MachineAction, { readonly kind: 'ReplacePods' }>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   if (permit !== undefined) {
-    const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    const read = await permitNow.of(permit, signal)
     if (read.kind !== 'Applied') return read
     if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
       return outdated(`permit ${permit} is not Granted any more`)
@@ -331,13 +334,13 @@ async function handBack(
 }
 
 async function drain(
-  { client }: MachineTools,
+  { client, permitNow }: MachineTools,
   machine: Machine,
   permit: string,
   node: string,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+  const read = await permitNow.of(permit, signal)
   if (read.kind !== 'Applied') return read
   if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
     return outdated(`permit ${permit} is not Granted any more`)

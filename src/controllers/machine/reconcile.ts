@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -10,6 +11,7 @@ import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
+import { SharedReads } from '#runtime/shared-reads.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { type MachineTools, act } from './act.ts'
@@ -27,6 +29,8 @@ import { type OwnStatus, ownConditions, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
+/** A slice is a hundred machines, and each of their orders waits for the disk of the server: those that wait together are written together. */
+const WORKERS = 32
 
 export const machineModule: ControllerModule = { name: 'machine', setup }
 
@@ -39,7 +43,8 @@ function setup(context: ControllerContext): RunningModule {
   const now = () => clock.now()
   const secretValues = new SecretValues({ client, clock })
   const observing = { client, caches, secretValues, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
-  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, randomBytes }
+  const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
+  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow, randomBytes }
   const pace = new StatusPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
   const controller = new Controller({
@@ -48,6 +53,7 @@ function setup(context: ControllerContext): RunningModule {
     random,
     log,
     metrics: metrics.controller('machine'),
+    workers: WORKERS,
     allKeys: () => caches.machines.list().map((m) => m.metadata.name ?? ''),
     reconcile: reconcileWith<Seen, undefined, MachineAction, OwnStatus>({
       clock,
