@@ -31,8 +31,8 @@ test('F30 that the old copy runs again is on the disk before it is told, and tha
   }
   symlinkSync(agentSlotFolder(state, NEW), agentCurrentLink(state))
   writeFileSync(switchFile(state), JSON.stringify({ to: NEW, from: OLD }))
-  const { argv, events } = recording()
-  const [strace = '', ...rest] = argv
+  const recorded = recording()
+  const [strace = '', ...rest] = recorded.argv
   const child = spawn(strace, [...rest, execPath, SUPERVISOR, join(root, 'joined.mjs'), '--root', root], {
     stdio: 'ignore',
   })
@@ -40,11 +40,13 @@ test('F30 that the old copy runs again is on the disk before it is told, and tha
   child.kill('SIGTERM')
   await once(child, 'exit')
   const [link, file] = [agentCurrentLink(state), switchFile(state)]
-  const said = events(root).flatMap((e) =>
-    (e.kind === 'Move' && (e.to === link || e.to === file)) || e.kind === 'Sync'
-      ? [`${e.kind} ${e.kind === 'Move' ? e.to : e.file}`]
-      : [],
-  )
+  const said = recorded
+    .events(root)
+    .flatMap((e) =>
+      (e.kind === 'Move' && (e.to === link || e.to === file)) || e.kind === 'Sync'
+        ? [`${e.kind} ${e.kind === 'Move' ? e.to : e.file}`]
+        : [],
+    )
   expect(said).toEqual([
     `Move ${link}`,
     `Sync ${join(state, 'components/kubenode-agent')}`,
