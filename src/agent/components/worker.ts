@@ -46,6 +46,7 @@ interface Visit {
 
 /** After an action failed for a reason that may pass. */
 const ACT_RETRY_MS = 2_000
+const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
 export class ComponentWorker {
@@ -205,11 +206,13 @@ export class ComponentWorker {
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
       return
     }
-    this.#waiting = undefined
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
+    // A look changes nothing: what it waited for stands until something is done.
+    const isLook = LOOKS.has(plan.action.kind)
+    if (!isLook) this.#waiting = undefined
     await this.#act(plan.action)
     this.#isDirty = true
-    this.#deps.onChange()
+    if (!isLook) this.#deps.onChange()
   }
 
   async #observe(): Promise<ComponentSeen> {

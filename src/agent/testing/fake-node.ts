@@ -94,6 +94,8 @@ export class FakeNode {
   readonly processes: FakeProcesses
   readonly worker: ComponentWorker
   readonly permitsRead: string[] = []
+  /** What would be reported, each time that it changed. */
+  readonly told: { readonly state: string | undefined; readonly waiting: string | undefined }[] = []
   apiIsAway = false
 
   constructor(o: FakeNodeOptions, component = 'beacon') {
@@ -148,7 +150,10 @@ export class FakeNode {
         look: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
         missingRequirement: () => undefined,
         isNodeFrozen: isNodeFrozen(files, dir),
-        onChange: () => undefined,
+        onChange: () => {
+          const { record, waiting } = this.worker
+          this.told.push({ state: record?.state, waiting })
+        },
       },
       component,
     )
