@@ -21,6 +21,7 @@ import type { StepResult } from './moves.ts'
 import { Beats } from './beats.ts'
 import { clearedReading } from './cleared.ts'
 import { BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
+import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
 import { type Operation, operationName } from './operations.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
 import { type FaultReading, type JobStep, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
@@ -30,8 +31,6 @@ export const GATHER_MS = 1_000
 /** Nodes that are read before a start: all of a small fleet, enough of a large one. */
 const MOST_ASKED = 12
 const NOBODY_ASKED: Seen['asked'] = { bad: 0, total: 0 }
-/** Jobs that start together, of whatever rules, rest on the same nodes: a burst must not read a dozen for each. */
-const ASKED_FOR_MS = 1_000
 
 interface Sample {
   readonly at: number
@@ -59,6 +58,7 @@ export class Observer {
   readonly #samples = new Map<string, Sample>()
   readonly #peers: PeerBook
   readonly #beats: Beats
+  readonly #holds: FreshHolds
 
   constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
     this.#caches = caches
@@ -67,6 +67,7 @@ export class Observer {
     this.#random = random
     this.#peers = new PeerBook(caches, (node) => this.#view(node))
     this.#beats = new Beats(client)
+    this.#holds = new FreshHolds(client, clock)
   }
 
   async observe(name: string): Promise<Seen | undefined> {
@@ -106,9 +107,13 @@ export class Observer {
     const next = nextOperation(job)
     const operation = next === undefined ? undefined : job.spec.operations[next]
     const [machine, remedier] = await this.#readOthers(job, operation, signal)
-    const asked = phaseOf(job) === 'AwaitingPermit' ? await this.#ask(job, remedier, signal) : NOBODY_ASKED
+    const [asked, holds] =
+      phaseOf(job) === 'AwaitingPermit'
+        ? await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
+        : [NOBODY_ASKED, undefined]
     const isHeard = await this.#isHeard(job, remedier)
-    const seen = this.#seen(job, { permit, node, machine, remedier, isFresh: true, asked, isHeard })
+    const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...(holds && { holds }) }
+    const seen = this.#seen(job, read)
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }
 
@@ -225,10 +230,12 @@ export class Observer {
     job: RemedyOperationJob,
     {
       isHeard,
+      holds = this.#caches.holds.list(),
       ...read
-    }: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'> & { readonly isHeard: boolean },
+    }: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'> &
+      Partial<Pick<Seen, 'holds'>> & { readonly isHeard: boolean },
   ): Seen {
-    const { jobs, revisions, holds } = this.#caches
+    const { jobs, revisions } = this.#caches
     const { node, machine, remedier } = read
     const view = node === undefined ? undefined : nodeView(node, machine)
     const active = remedier === undefined ? undefined : this.#book.read(remedier, revisions.list()).active
@@ -246,7 +253,7 @@ export class Observer {
       fault,
       cleared:
         view === undefined || active === undefined ? fault : clearedReading({ job, view, active, fault, isHeard }, now),
-      holds: holds.list(),
+      holds,
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
       isRipe: this.#isRipe(job),
       hasPods: undefined,

@@ -86,10 +86,15 @@ describe('repairs', () => {
         "a second, higher rule; the Defender is away: bad none, cordoned none, open none, 0 listed, 0 held, calm",
         "two rules hit one node: bad n6, cordoned none, open n6 0 AwaitingPermit PermitRequested by the higher rule, 0 listed, 0 held, calm",
         "the Defender decides again: bad none, cordoned none, open none, 0 listed, 0 held, calm",
-        "a zone falls silent with a broken node in it, and a node elsewhere breaks: bad n1 n8, cordoned none, open n8 0 AwaitingPermit CohortBlamed, 0 listed, 1 held, calm",
+        "a zone falls silent with a broken node in it, and a node elsewhere breaks: bad n1 n8, cordoned none, open n8 0 AwaitingPermit CohortBlamed, 0 listed, 0 held, calm",
         "the zone is heard again: bad none, cordoned none, open none, 0 listed, 0 held, calm",
-        "the node that fails falls silent before it is repaired: bad n9, cordoned none, open n9 0 AwaitingPermit SafetyReadingUnknown, 0 listed, 1 held, calm",
-        "the rule is deleted while its job waits: bad n7 n9, cordoned none, open none, 0 listed, 1 held, calm",
+        "the node that fails falls silent before it is repaired: bad n9, cordoned none, open n9 0 AwaitingPermit SafetyReadingUnknown, 0 listed, 0 held, calm",
+        "and is heard of again: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "a node that never failed does, while the Defender is away: bad n7, cordoned none, open n7 0 AwaitingPermit PermitRequested, 0 listed, 0 held, calm",
+        "its repair is held: bad n7, cordoned none, open n7 0 AwaitingPermit HoldPause, 0 listed, 0 held, calm",
+        "the Defender grants what is held: the slot goes back: bad n7, cordoned none, open n7 0 AwaitingPermit HoldPause, 0 listed, 0 held, calm",
+        "the hold is over: bad none, cordoned none, open none, 0 listed, 0 held, calm",
+        "the rule is deleted while its job waits: bad n7, cordoned none, open none, 0 listed, 0 held, calm",
       ]
     `)
   })

@@ -4,10 +4,12 @@ import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { jobTable } from '#api/protocol/job.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
+import { timestamp } from '#lib/clock.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
 import { type Node, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
@@ -230,6 +232,20 @@ export const morePhases: readonly Phase[] = [
     },
   },
   {
+    name: 'and is heard of again',
+    act: (world) => setCondition(world, 9, 'Ready', 'True'),
+  },
+  {
+    name: 'a node that never failed does, while the Defender is away',
+    act: (world) => {
+      sendDefenderAway(world)
+      fail(7)(world)
+    },
+  },
+  { name: 'its repair is held', act: (world) => hold(world, 7) },
+  { name: 'the Defender grants what is held: the slot goes back', act: callDefenderBack },
+  { name: 'the hold is over', act: (world) => world.fake.uproot(operationalHold, { name: 'wait' }) },
+  {
     name: 'the rule is deleted while its job waits',
     act: (world) => {
       sendDefenderAway(world)
@@ -254,6 +270,13 @@ function silenceOnceGranted(world: World, n: number): void {
   if (waits.some((j) => granted.some((p) => p.metadata.name === j.metadata.name)))
     setCondition(world, n, 'Ready', 'Unknown')
   else world.clock.after(LOOK_MS, () => silenceOnceGranted(world, n))
+}
+
+function hold(world: World, n: number): void {
+  const until = timestamp(world.clock.now() + 3_600_000)
+  const spec = { target: { kind: 'Node', name: nodeName(n) }, effect: 'Pause', reason: 'x', author: 'sam', until }
+  const metadata = { name: 'wait' }
+  world.fake.plant(operationalHold, { apiVersion: 'kubenode.io/v1alpha1', kind: 'OperationalHold', metadata, spec })
 }
 
 const JOBS = 'kubenode.io/remedyoperationjobs'
