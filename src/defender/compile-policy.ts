@@ -4,6 +4,7 @@ import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import { compileRule } from '#policy/compile-rule.ts'
+import { describeProblem } from '#policy/problem.ts'
 import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
 import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
 import { clusterVocabulary } from './cluster-vocabulary.ts'
@@ -71,8 +72,8 @@ function compileRules(rules: NonNullable<DefenderPolicySpec['rules']>): Ruleset 
     rules.map(({ name, when }) => {
       const compiled = compileRule(name, when, clusterVocabulary)
       if (compiled.ok) return compiled.rule
-      const first = compiled.problems[0]
-      throw new Error(`rule ${name}: ${first?.message ?? 'is not understood'}`)
+      const first = compiled.problems.slice(0, 1).map(describeProblem).join('')
+      throw new Error(`rule ${name}: ${first}`)
     }),
   )
 }

@@ -28,8 +28,9 @@ export function reportUnknownFields(written: Written, known: readonly string[], 
     report({
       code: RULE_CODES.unknownField,
       pointer: `${pointer}${pointerTo([key])}`,
-      message: `there is no field ${show(key)} here; there are ${known.join(', ')}`,
+      message: `there is no field ${show(key)} here`,
       ...(near === undefined ? {} : { didYouMean: near }),
+      known,
     })
   }
 }
@@ -82,8 +83,9 @@ function resolvePlace(
     report({
       code: RULE_CODES.unknownFact,
       pointer: `${pointer}/fact`,
-      message: `there is no fact ${show(fact)}; there are ${known.join(', ')}`,
+      message: `there is no fact ${show(fact)}`,
       ...(near === undefined ? {} : { didYouMean: near }),
+      known,
     })
     return undefined
   }
@@ -96,13 +98,13 @@ function resolvePlace(
   const near = didYouMean(token, walk.known)
   const nearPath = near === undefined ? {} : { didYouMean: pointerTo(tokens.with(walk.n, near)) }
   const under = `${fact}${pointerTo(tokens.slice(0, walk.n))}`
-  const rest =
-    walk.known.length > 0 ? `there are ${walk.known.join(', ')}` : `it is a ${walk.type} and has nothing beneath`
+  const rest = walk.known.length > 0 ? '' : `; it is a ${walk.type} and has nothing beneath`
   report({
     code: RULE_CODES.unknownPath,
     pointer: `${pointer}/path`,
-    message: `there is no ${show(token)} in ${under}; ${rest}`,
+    message: `there is no ${show(token)} in ${under}${rest}`,
     ...nearPath,
+    ...(walk.known.length > 0 && { known: walk.known }),
   })
   return undefined
 }
@@ -137,9 +139,8 @@ function resolveOperator(name: unknown, pointer: string, report: Report): Operat
   return undefined
 }
 
-function reportMisfit({ code, message, didYouMean: near }: Misfit, pointer: string, report: Report): void {
-  report({ code, pointer, message, ...(near === undefined ? {} : { didYouMean: near }) })
-}
+const reportMisfit = ({ kind: _, ...problem }: Misfit, pointer: string, report: Report): void =>
+  report({ ...problem, pointer })
 
 function resolveValue(
   value: unknown,

@@ -139,8 +139,17 @@ describe('a rule that could be silently false is refused', () => {
     const result = compileRule('r', { all: [{ ...leaf, path: '/KernelDeadlock/sttus' }] }, vocabulary)
     expect(result.ok ? [] : result.problems.map(describeProblem)).toEqual([
       'KN4007: at /all/0/path: there is no "sttus" in conditions/KernelDeadlock; ' +
-        'there are status, reason, message, lastTransitionTime, lastHeartbeatTime; did you mean /KernelDeadlock/status?',
+        'did you mean /KernelDeadlock/status? There are status, reason, message, lastTransitionTime, lastHeartbeatTime',
     ])
+  })
+
+  it('says what was meant before it lists what there is, which a status cuts off', () => {
+    const [problem] = problemsOf({ all: [{ ...leaf, operator: 'equals' }] })
+    expect(problem && describeProblem(problem)).toMatch(
+      /^KN4009: at \/all\/0\/operator: there is no operator "equals"; did you mean equal\? There are /,
+    )
+    const [unlike] = problemsOf({ all: [{ ...leaf, operator: 'zzzzzz' }] })
+    expect(unlike && describeProblem(unlike)).toMatch(/there is no operator "zzzzzz"; there are equal, /)
   })
 
   it('shared references cannot blow up', () => {

@@ -28,10 +28,13 @@ export interface RuleProblem {
   readonly pointer: string
   readonly message: string
   readonly didYouMean?: string
+  /** What there is instead. */
+  readonly known?: readonly string[]
 }
 
-/** One line for people: number, place, what is wrong, what was meant. */
-export function describeProblem({ code, pointer, message, didYouMean }: RuleProblem): string {
+/** One line for people: number, place, what is wrong, what was meant, and only then what there is: a status cuts the end of it. */
+export function describeProblem({ code, pointer, message, didYouMean, known }: RuleProblem): string {
   const hint = didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`
-  return `${code}: at ${pointer === '' ? 'the top' : pointer}: ${message}${hint}`
+  const rest = known === undefined ? '' : `${hint === '' ? '; there' : ' There'} are ${known.join(', ')}`
+  return `${code}: at ${pointer === '' ? 'the top' : pointer}: ${message}${hint}${rest}`
 }

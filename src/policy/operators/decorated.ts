@@ -142,8 +142,9 @@ function unknownWord(what: string, word: string, known: readonly string[]): Misf
   return {
     kind: 'misfit',
     code: RULE_CODES.unknownOperator,
-    message: `there is no ${what} ${seen}; there are ${known.join(', ')}`,
+    message: `there is no ${what} ${seen}`,
     ...(near === undefined ? {} : { didYouMean: near }),
+    known,
   }
 }
 

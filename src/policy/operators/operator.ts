@@ -71,8 +71,9 @@ export function scalarMisfit(value: unknown, shape: Shape): Misfit | undefined {
     if (shape.values === undefined || shape.values.includes(value)) return undefined
     const near = didYouMean(value, shape.values)
     return {
-      ...badValue(`${show(value)} can never be seen here, only ${shape.values.join(', ')}`),
+      ...badValue(`${show(value)} can never be seen here`),
       ...(near === undefined ? {} : { didYouMean: near }),
+      known: shape.values,
     }
   }
   if (typeof value === 'number' && Number.isFinite(value) && shape.type === 'number') return undefined
