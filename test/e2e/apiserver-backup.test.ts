@@ -96,7 +96,7 @@ describe('a backup of a server at work', () => {
       expect(kubenode('backup', '--data', data, '--out', out).code).toBe(0)
       expect(kubenode('check', '--from', out)).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/^format {4}2\nrevision {2}\d+\nobjects/),
+        out: expect.stringMatching(/^format {4}3\nrevision {2}\d+\nobjects/),
       })
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { backupData } from '#apiserver/storage/backup.ts'
+import type { LogBounds } from '#apiserver/storage/log-keeper.ts'
 import { restoreData } from '#apiserver/storage/restore.ts'
 import { sqliteStorage } from '#apiserver/storage/sqlite.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
@@ -10,9 +11,12 @@ import { storedBatch } from './storage-batches.ts'
 const [mode = '', folder = '', other = '', from = '0', to = '0'] = process.argv.slice(2)
 const say = (line: string) => void writeSync(1, `${line}\n`)
 
+/** So that a few batches are enough for a log that is folded beside the writes, and begins anew. */
+const LOG: LogBounds = { foldAt: 100_000, restartAt: 400_000, left: 150_000, longest: 800_000 }
+
 /** Goes on after a refusal, as a server does; ends when nothing can be stored any more. */
 async function store(): Promise<void> {
-  const storage = sqliteStorage(join(folder, 'objects.db'))
+  const storage = sqliteStorage(join(folder, 'objects.db'), LOG)
   for (let n = Number(from); n < Number(to); n++) {
     try {
       await storage.commit(storedBatch(n))

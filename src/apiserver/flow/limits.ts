@@ -37,7 +37,7 @@ export interface Limits {
 export const DEFAULT_LIMITS: Limits = {
   seats: 96,
   seatsPerFlow: 64,
-  vitalSeats: 32,
+  vitalSeats: 96,
   queuePerFlow: 4_096,
   queue: 16_384,
   longestWaitMs: 30_000,

@@ -1,7 +1,7 @@
 // Opens the file of objects, made, upgraded or as it is, and reads it; what cannot be served safely is refused with a number.
 import { chmodSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { checksumOf, DATA_FORMAT, TABLES, upgradeFormat } from './data-format.ts'
+import { checksumOf, DATA_FORMAT, PAGE_BYTES, TABLES, upgradeFormat } from './data-format.ts'
 import type { Kept } from './port.ts'
 import { refuseGoneBack } from './revision-mark.ts'
 import { damaged, foreign, missing, newer, openFailure } from './storage-error.ts'
@@ -11,7 +11,7 @@ export function openDataFile(file: string): DatabaseSync {
   return opened(file, {}, (db) => {
     // a file that is gone would be made anew, and hide the loss
     if (formatOf(db, file) === 0) refuseGoneBack(file, 0)
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`)
     const format = formatOf(db, file)
     if (format === 0) db.exec(`BEGIN IMMEDIATE; ${TABLES} PRAGMA user_version = ${DATA_FORMAT}; COMMIT`)
     // Secrets are in it

@@ -3,14 +3,20 @@ import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 
 /** Raised when the layout changes; an older server refuses a newer file, a newer one takes the steps below. */
-export const DATA_FORMAT = 2
+export const DATA_FORMAT = 3
 
-export const TABLES = `
-  CREATE TABLE object (
+/** Of a new file: most objects fit on one page. */
+export const PAGE_BYTES = 8_192
+
+/** An object lies on one page as far as it fits, its key in an index beside it: to change it writes one page. In the tree of the keys it was cut at a quarter of a page, and a change wrote three. */
+const OBJECT_COLUMNS = `(
     resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, bytes BLOB NOT NULL,
     checksum INTEGER NOT NULL,
     PRIMARY KEY (resource, namespace, name)
-  ) WITHOUT ROWID;
+  )`
+
+export const TABLES = `
+  CREATE TABLE object ${OBJECT_COLUMNS};
   CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL);
   INSERT INTO clock VALUES (1, 0);`
 
@@ -32,6 +38,12 @@ const STEPS: Readonly<Record<number, (db: DatabaseSync, onRow: () => void) => vo
     )
     db.exec(`ALTER TABLE object ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
       UPDATE object SET checksum = object_checksum(resource, namespace, name, revision, bytes);`)
+  },
+  2: (db, onRow) => {
+    db.exec(`CREATE TABLE object_moved ${OBJECT_COLUMNS};
+      INSERT INTO object_moved SELECT resource, namespace, name, revision, bytes, checksum FROM object;`)
+    onRow()
+    db.exec('DROP TABLE object; ALTER TABLE object_moved RENAME TO object;')
   },
 }
 

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { releaseRoot } from '#lib/release-root.ts'
 import { openDataFile, revisionOf, rowsOf } from './data-file.ts'
 import { lockFolder } from './folder-lock.ts'
+import { LOG_BOUNDS, type LogBounds } from './log-keeper.ts'
 import type { Change, Kept, StorageBackend } from './port.ts'
 import { failureError, writeFailure, type WriteFailure } from './storage-error.ts'
 
@@ -21,13 +22,19 @@ export type WriterMessage =
   | { readonly kind: 'Failed'; readonly failure: WriteFailure }
   | { readonly kind: 'Folded'; readonly ms: number }
 
+/** What the writing thread is started with. */
+export interface WriterData {
+  readonly file: string
+  readonly log: LogBounds
+}
+
 export interface SqliteStorage extends StorageBackend {
-  /** The longest time that folding the log into the file has held the writing thread. */
+  /** The longest time that folding the log into the file has held the thread that writes. */
   readonly longestFoldMs: number
 }
 
 /** Opens or makes the file and checks it; the thread that writes starts with the first commit. */
-export function sqliteStorage(file: string): SqliteStorage {
+export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): SqliteStorage {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const lock = lockFolder(`${file}.lock`)
   const db = openedOr(file, () => lock.release())
@@ -61,7 +68,8 @@ export function sqliteStorage(file: string): SqliteStorage {
   }
   const started = (): Worker => {
     if (worker !== undefined) return worker
-    worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-writer.ts'), { workerData: { file } })
+    const workerData: WriterData = { file, log }
+    worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-writer.ts'), { workerData })
     exited = new Promise((resolve) =>
       worker?.once('exit', () => {
         if (waiting !== undefined) settle(writeFailure(file, new Error('the writing thread ended')))

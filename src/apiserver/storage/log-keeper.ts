@@ -1,0 +1,147 @@
+// Keeps the log of the writing thread short: most of it is folded by another thread beside the writes, the rest here, now and then.
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import { releaseRoot } from '#lib/release-root.ts'
+import { foldLog } from './fold-log.ts'
+import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
+import { writeFailure, type WriteFailure } from './storage-error.ts'
+
+/** In bytes of the log. */
+export interface LogBounds {
+  /** Unfolded, after which another thread folds them: fewer folds are fewer syncs on the disk that the writes wait for. */
+  readonly foldAt: number
+  /** A log begins anew at its front only when all of it is folded, which it never is beside writes. So when it is this long … */
+  readonly restartAt: number
+  /** … and no more than this is left, the writing thread folds the rest itself: some 5 ms. 16 MiB at once stalled writers for 60. */
+  readonly left: number
+  /** Then it does so whatever is left. One that a reader made longer shrinks to this when it can. */
+  readonly longest: number
+}
+
+const MIB = 1024 * 1024
+export const LOG_BOUNDS: LogBounds = { foldAt: 4 * MIB, restartAt: 16 * MIB, left: MIB, longest: 32 * MIB }
+
+/** Without a write for so long, the rest is folded too: nobody waits. */
+const IDLE_MS = 250
+
+export interface LogKeeping {
+  readonly db: DatabaseSync
+  readonly file: string
+  readonly bounds: LogBounds
+  /** The writing thread was held for so long. */
+  readonly held: (ms: number) => void
+  /** Of a fold, wherever it ran: nothing may be written after it if it is final. */
+  readonly failed: (e: unknown) => WriteFailure
+  readonly ended: (failure: WriteFailure) => void
+}
+
+export class LogKeeper {
+  readonly #keeping: LogKeeping
+  readonly #foldAll: () => void
+  #folder: Folder | undefined
+  /** Since the last fold began, and since the log began anew. */
+  #unfolded = 0
+  #logged = 0
+  #lastWrite = 0
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(keeping: LogKeeping) {
+    this.#keeping = keeping
+    this.#foldAll = foldLog(keeping.db)
+  }
+
+  /** After the answer to a group of writes. */
+  wrote(bytes: number): void {
+    this.#unfolded += bytes
+    this.#logged += bytes
+    this.#lastWrite = performance.now()
+    this.#foldIfMuch()
+    this.#foldWhenIdle()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle)
+    await this.#folder?.close()
+  }
+
+  /** At once, without order. */
+  stop(): void {
+    clearTimeout(this.#idle)
+    this.#folder?.stop()
+  }
+
+  #foldIfMuch(): void {
+    if (this.#folder?.isFolding === true) return
+    const { foldAt, restartAt, left, longest } = this.#keeping.bounds
+    if (this.#logged >= restartAt && (this.#unfolded <= left || this.#logged >= longest)) return this.#foldHere()
+    if (this.#unfolded < foldAt && this.#logged < restartAt) return
+    this.#unfolded = 0
+    this.#folder ??= new Folder(this.#keeping.file, (failure) => this.#folded(failure))
+    this.#folder.fold()
+  }
+
+  #folded(failure: WriteFailure | undefined): void {
+    if (failure?.retry === 'never') this.#keeping.ended(failure)
+    // one that found no space is not tried again before the next write
+    else if (failure === undefined && this.#logged >= this.#keeping.bounds.restartAt) this.#foldIfMuch()
+  }
+
+  #foldHere(): void {
+    this.#unfolded = 0
+    this.#logged = 0
+    const began = performance.now()
+    try {
+      this.#foldAll()
+    } catch (e) {
+      const failure = this.#keeping.failed(e)
+      // for space and for readers it waits by itself
+      if (failure.retry === 'never') this.#keeping.ended(failure)
+      return
+    }
+    this.#keeping.held(performance.now() - began)
+  }
+
+  #foldWhenIdle(): void {
+    this.#idle ??= setTimeout(() => {
+      this.#idle = undefined
+      if (this.#folder?.isFolding === true || performance.now() - this.#lastWrite < IDLE_MS) this.#foldWhenIdle()
+      else this.#foldHere()
+    }, IDLE_MS)
+  }
+}
+
+/** Started when there is much to fold: a server at rest does without it. */
+class Folder {
+  readonly #worker: Worker
+  readonly #ended: Promise<unknown>
+  isFolding = false
+
+  constructor(file: string, folded: (failure: WriteFailure | undefined) => void) {
+    this.#worker = new Worker(join(releaseRoot(), 'src/apiserver/storage/sqlite-folder.ts'), { workerData: { file } })
+    this.#worker.on('message', ({ failure }: FolderReport) => {
+      this.isFolding = false
+      folded(failure)
+    })
+    this.#worker.on('error', (e) => folded(writeFailure(file, e)))
+    this.#ended = new Promise((resolve) => this.#worker.once('exit', resolve))
+  }
+
+  fold(): void {
+    this.isFolding = true
+    this.#tell('fold')
+  }
+
+  async close(): Promise<void> {
+    this.#tell('close')
+    await this.#ended
+  }
+
+  stop(): void {
+    void this.#worker.terminate()
+  }
+
+  #tell(order: FolderOrder): void {
+    this.#worker.postMessage(order, [])
+  }
+}
