@@ -93,7 +93,7 @@ test('lines come out whole however the bytes are cut, and a line without end is 
       lines.push(...cut.lines)
       state = cut.state
     }
-    expect(lines.map((l) => l.slice(0, 8))).toEqual(['one', 'two', 'xxxxxxxx', 'three', '\ufffd'])
+    expect(lines.map((l) => l.slice(0, 8))).toEqual(['one\r', 'two', 'xxxxxxxx', 'three', '\ufffd'])
     expect([lines[2]?.length, state.rest.toString()]).toEqual([MAX_LINE_BYTES, 'rest'])
   }
 })

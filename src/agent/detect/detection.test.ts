@@ -353,6 +353,24 @@ test('checks run at their intervals and a condition is unknown while they cannot
   await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
 })
 
+test('a monitor that does not say at first that all is well says it once a check ended well', async () => {
+  const path = join(dir.root, 'etc/check.sh')
+  writeFileSync(path, `#!/bin/sh\nwhile [ ! -e ${folder}/go ]; do sleep 0.01; done\n`, { mode: 0o755 })
+  const plugin = {
+    plugin: 'custom',
+    source: 'checks',
+    pluginConfig: { skip_initial_status: true, timeout: '20s' },
+    conditions: [{ type: 'CheckFailed', reason: 'CheckFine', message: 'fine' }],
+    rules: [{ type: 'permanent', condition: 'CheckFailed', reason: 'CheckBad', path: '/etc/check.sh' }],
+  }
+  const one = await agent([{ config: plugin }])
+  await systemClock.sleep(50)
+  expect(shown(one, 'CheckFailed')).toBeUndefined()
+  writeFileSync(join(folder, 'go'), '')
+  await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
+  expect(one.events).toEqual([])
+})
+
 describe('a condition that another writer keeps fresh', () => {
   const at = (ms: number): string => new Date(ms).toISOString()
   const node = (manager: string, heartbeat: string): KubeObject => ({

@@ -30,4 +30,4 @@ export function cutLines(
   return { lines, state: { rest: Buffer.alloc(0), isSkipping: true } }
 }
 
-const text = (bytes: Buffer): string => bytes.toString('utf8').replace(/\r$/, '')
+const text = (bytes: Buffer): string => bytes.toString('utf8')

@@ -35,8 +35,11 @@ const put = (problems: Problems, problem: Problem): Problems => {
   if (old === undefined && problems.size >= MAX_TYPES) return problems
   const isSame = old?.isTrue === problem.isTrue && (old.isUnknown ?? false) === (problem.isUnknown ?? false)
   const since = isSame ? old.since : problem.since
-  return new Map(problems).set(problem.type, { ...problem, since, message: problem.message.slice(0, MAX_MESSAGE) })
+  return new Map(problems).set(problem.type, { ...problem, since, message: cutToWhole(problem.message) })
 }
+
+/** Half a character at the end is none. */
+const cutToWhole = (text: string): string => text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, '')
 
 const HEALTHY = 'AllComponentsHealthy'
 

@@ -38,10 +38,16 @@ const number = (source: string, set: (f: Fields, n: number) => void): Token => (
   set: (f, text) => set(f, Number(text)),
 })
 
+/** Names are read in any case, nothing else is. */
+const named = (names: readonly string[]): Token => ({
+  source: names.map((name) => name.replaceAll(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`)).join('|'),
+  set: (f, text) => (f.month = names.indexOf(text.toLowerCase()) + 1),
+})
+
 /** As Go: the longest name first. Weekdays say nothing that counts. */
 const TOKENS: readonly (readonly [name: string, token: Token])[] = [
-  ['January', { source: FULL.join('|'), set: (f, t) => (f.month = FULL.indexOf(t.toLowerCase()) + 1) }],
-  ['Jan', { source: MONTHS.join('|'), set: (f, t) => (f.month = MONTHS.indexOf(t.toLowerCase()) + 1) }],
+  ['January', named(FULL)],
+  ['Jan', named(MONTHS)],
   ['Monday', { source: '[A-Za-z]+day', set: () => undefined }],
   ['Mon', { source: '[A-Za-z]{3}', set: () => undefined }],
   ['MST', { source: '[A-Z]{3,4}', set: (f, t) => (f.zone = t === 'UTC' || t === 'GMT' ? 0 : f.zone) }],
@@ -108,11 +114,15 @@ export function goLayout(layout: string): GoLayout | undefined {
   }
   if (tokens.length === 0) return undefined
   // Built from our own pieces and quoted text: linear, no pattern of a stranger.
-  const regex = new RegExp(`^${source}$`, 'i')
+  const regex = new RegExp(`^${source}$`)
   return { parse: (text, now) => timeOf(regex.exec(text), tokens, now) }
 }
 
+/** A leap year, as it is for Go. */
 const NO_YEAR = 0
+
+const daysOf = (month: number, year: number): number =>
+  new Date(Date.UTC(year === NO_YEAR ? 2_000 : year, month, 0)).getUTCDate()
 
 function timeOf(match: RegExpExecArray | null, tokens: readonly Token[], now: number): number | undefined {
   if (match === null) return undefined
@@ -129,8 +139,8 @@ function timeOf(match: RegExpExecArray | null, tokens: readonly Token[], now: nu
   }
   tokens.forEach((token, n) => token.set(f, (match[n + 1] ?? '').replace(',', '.').trim()))
   if (f.isAfternoon !== undefined) f.hour = (f.hour % 12) + (f.isAfternoon ? 12 : 0)
-  if (f.month < 1 || f.month > 12 || f.day < 1 || f.day > 31 || f.hour > 23 || f.minute > 59 || f.second > 60)
-    return undefined
+  if (f.month < 1 || f.month > 12 || f.hour > 23 || f.minute > 59 || f.second > 59) return undefined
+  if (f.day < 1 || f.day > daysOf(f.month, f.year)) return undefined
   const year = f.year === NO_YEAR ? new Date(now).getFullYear() : f.year
   const parts = [year, f.month - 1, f.day, f.hour, f.minute, f.second, f.ms] as const
   const time = f.zone === undefined ? new Date(...parts).getTime() : Date.UTC(...parts) - f.zone * 60_000

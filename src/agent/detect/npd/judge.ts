@@ -80,6 +80,6 @@ export function judgePlugins(
   return { event: changeEvent(type, next), condition: next }
 }
 
-/** A rule that makes no condition: an event for each run that found the problem. Runs that say nothing are counted elsewhere. */
+/** A rule that makes no condition: an event for each run that found the problem, and for each that could not say, as one that took too long. */
 export const judgeTemporary = (reason: string, { status, message }: PluginResult): Judgement =>
-  status === 'NonOk' ? { event: { type: 'Warning', reason, message } } : {}
+  status === 'Ok' ? {} : { event: { type: 'Warning', reason, message } }

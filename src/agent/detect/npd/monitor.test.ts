@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { goLayout } from './go-time.ts'
-import { judgeLine, judgePlugins, type ConditionNow } from './judge.ts'
+import { judgeLine, judgePlugins, judgeTemporary, type ConditionNow } from './judge.ts'
 import { parseEntry } from './journal.ts'
 import { parseKmsg } from './kmsg.ts'
 import { parseMonitor, parseMonitorText } from './monitor-config.ts'
@@ -14,6 +14,11 @@ test.each([
   ['Mon Jan 2 15:04:05 2006 -0700', 'Fri Mar 13 23:59:59 2026 -0100', '2026-03-14T00:59:59.000Z'],
   ['02/Jan/06 03:04:05 PM -07', '09/Dec/25 11:04:05 AM +00', '2025-12-09T11:04:05.000Z'],
   ['2006-01-02', 'not-a-time', undefined],
+  ['2006-01-02 -0700', '2026-02-29 +0000', undefined],
+  ['2006-01-02 -0700', '2024-02-29 +0000', '2024-02-29T00:00:00.000Z'],
+  ['2006-Jan-02 -0700', '2026-DEC-02 +0000', '2026-12-02T00:00:00.000Z'],
+  ['2006-01-02T15:04:05Z07:00', '2026-01-02T03:04:60Z', undefined],
+  ['2006-01-02T15:04:05Z07:00', '2026-01-02T03:04:05z', undefined],
   ['2006-01-02 -0700', '2026-13-02 +0000', undefined],
 ])('a time in the layout %s is read', (layout, text, time) => {
   const ms = goLayout(layout)?.parse(text, NOW)
@@ -95,6 +100,14 @@ test('two checks of one condition do not fight: it is true while any of them say
     reason: 'Fine',
     message: 'cannot say',
   })
+})
+
+test('a check without a condition is an event each time that it did not end well, also when it could not say', () => {
+  expect([ok, bad('broken'), unknown].map((result) => judgeTemporary('R', result).event?.message)).toEqual([
+    undefined,
+    'broken',
+    'cannot say',
+  ])
 })
 
 test('what is wrong in a file disables only itself and is named', () => {

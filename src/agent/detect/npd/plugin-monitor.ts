@@ -15,6 +15,8 @@ export class PluginMonitor {
   readonly #waiting: PluginRule[] = []
   readonly #busy = new Set<PluginRule>()
   readonly #timers = new Map<PluginRule, { cancel(): void }>()
+  /** Whether its conditions are shown. */
+  #isShown = false
   #isClosed = false
 
   constructor(config: PluginMonitorConfig, port: MonitorPort, clock: Clock, run: RunCheck) {
@@ -25,13 +27,18 @@ export class PluginMonitor {
   }
 
   start(): void {
-    if (!this.config.skipsInitialStatus) beginWell(this.#port, this.config, false)
+    if (!this.config.skipsInitialStatus) this.#show()
     for (const rule of this.config.rules) this.#due(rule)
   }
 
   close(): void {
     this.#isClosed = true
     for (const timer of this.#timers.values()) timer.cancel()
+  }
+
+  #show(): void {
+    if (!this.#isShown) beginWell(this.#port, this.config, false)
+    this.#isShown = true
   }
 
   #due(rule: PluginRule): void {
@@ -67,6 +74,7 @@ export class PluginMonitor {
 
   take(rule: PluginRule, result: PluginResult): void {
     const { source, hasMetrics, conditions, rules, showsNewMessages } = this.config
+    this.#show()
     this.#latest.set(rule, result)
     const type = rule.condition
     const healthy = conditions.find((c) => c.type === type)
