@@ -139,8 +139,10 @@ function resolveOperator(name: unknown, pointer: string, report: Report): Operat
   return undefined
 }
 
-const reportMisfit = ({ kind: _, ...problem }: Misfit, pointer: string, report: Report): void =>
-  report({ ...problem, pointer })
+function reportMisfit({ code, message, didYouMean: near, known }: Misfit, pointer: string, report: Report): void {
+  const more = { ...(near === undefined ? {} : { didYouMean: near }), ...(known === undefined ? {} : { known }) }
+  report({ code, pointer, message, ...more })
+}
 
 function resolveValue(
   value: unknown,
