@@ -34,3 +34,27 @@ test('one file a chart, twice the same bytes, all objects valid', () => {
     }
   expect(render()).toEqual(files)
 }, 30_000)
+
+test('faults of a whole machine are repaired where it is tried, and only shown in the last stage', () => {
+  const modes = [...render()].map(([file, text]) => [
+    file,
+    parseAllDocuments(text)
+      .map(
+        (d) =>
+          d.toJS() as {
+            readonly kind: string
+            readonly metadata: { readonly name: string }
+            readonly spec: { readonly mode?: string }
+          },
+      )
+      .filter((o) => o.kind === 'NodeRemedier' && o.spec.mode !== undefined)
+      .map((o) => `${o.metadata.name} ${o.spec.mode}`)
+      .toSorted(),
+  ])
+  const of = (mode: string) => ['kernel-deadlock', 'not-ready', 'silent'].map((name) => `${name} ${mode}`)
+  expect(Object.fromEntries(modes)).toEqual({
+    'cluster-prod.k8s.yaml': of('DryRun'),
+    'cluster-test.k8s.yaml': of('Enforce'),
+    'hub.k8s.yaml': [],
+  })
+}, 30_000)

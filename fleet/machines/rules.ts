@@ -4,6 +4,8 @@ import { DefenderPolicy, NodeRemedier, type ClusterChart } from '#api/constructs
 import { careful } from '../../rules/defender/careful.ts'
 import { kernelDeadlock } from '../../rules/kernel/kernel-deadlock.ts'
 import { logProblem } from '../../rules/component/log-problem.ts'
+import { notReady } from '../../rules/node/not-ready.ts'
+import { silentNode } from '../../rules/node/silent.ts'
 import { unwellComponent } from '../../rules/component/unwell-component.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }
@@ -17,9 +19,11 @@ const few: DefenderPolicyInput['spec'] = {
 
 export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
   new DefenderPolicy(chart, 'careful', { spec: few })
-  new NodeRemedier(chart, 'kernel-deadlock', {
-    spec: { ...kernelDeadlock, mode: stage === 'prod' ? 'DryRun' : 'Enforce' },
-  })
+  // What reboots and replaces machines shows in the last stage first what it would do.
+  const mode = stage === 'prod' ? 'DryRun' : 'Enforce'
+  new NodeRemedier(chart, 'kernel-deadlock', { spec: { ...kernelDeadlock, mode } })
+  new NodeRemedier(chart, 'silent', { spec: { ...silentNode, mode } })
+  new NodeRemedier(chart, 'not-ready', { spec: { ...notReady, mode } })
   for (const component of Object.keys(versions)) {
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
     // The condition is set by a log rule of the agents; where they have none, nothing is ever known and nothing done.
