@@ -144,7 +144,7 @@ describe('the machine controller', () => {
     await w.clock.advance(10_000)
     expect(w.machine(name)).toMatchObject({
       spec: { providerID: `process://${name}` },
-      status: { waitingFor: { predicate: 'Uninstalled', seen: '1 components are left, the first beacon' } },
+      status: { waitingFor: { predicate: 'Uninstalled', seen: '1 component is left, the first beacon' } },
     })
     expect(w.machine(name)?.spec.components).toBeUndefined()
     expect(w.hosts.size).toBe(1)

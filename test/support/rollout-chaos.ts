@@ -277,7 +277,7 @@ function blamedWrongly({ status }: SetPlan, seen: Seen): string | undefined {
       (w) => w.name === name,
     )?.version
   const wrong = fresh.find(
-    ({ revision, component: c, reason }) => reason.includes('machines failed') && versionIn(revision, c) !== BAD,
+    ({ revision, component: c, reason }) => / machines? failed/.test(reason) && versionIn(revision, c) !== BAD,
   )
   return wrong && `${wrong.component} is blocked although it is good: ${wrong.reason}`
 }

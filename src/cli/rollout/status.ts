@@ -2,6 +2,7 @@
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { counted } from '#lib/counted.ts'
 import type { Revision } from './revisions.ts'
 
 type Rows = readonly (readonly string[])[]
@@ -23,7 +24,7 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
   const { phase = 'Pending', counts, waitingFor, waves = [], skipped = [], revisions } = set.status ?? {}
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
   return [
-    `set/${set.metadata.name} is ${phase}: ${updated} of ${total} machines are updated, ${healthy} healthy, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
+    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated, ${healthy} healthy, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
     ...(waitingFor === undefined
       ? []
       : [
@@ -36,7 +37,7 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
       .filter((w) => w.phase !== 'Passed')
       .map(
         (w) =>
-          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.slice + 1}: ${w.phase}, ${w.machines.length} machines${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
+          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.slice + 1}: ${w.phase}, ${counted(w.machines.length, 'machine')}${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
       ),
     ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
   ]
@@ -47,7 +48,7 @@ export function canaryLines(canary: ComponentCanary): readonly string[] {
   const { total = 0, healthy = 0, failed = 0 } = counts ?? {}
   const what = canary.spec.components.map((c) => `${c.name} ${c.version}`).join(', ')
   return [
-    `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${total} machines are healthy, ${failed} failed`,
+    `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${counted(total, 'machine is', 'machines are')} healthy, ${failed} failed`,
     ...(observeUntil === undefined ? [] : [`watched until ${observeUntil}`]),
     ...(waitingFor === undefined
       ? []

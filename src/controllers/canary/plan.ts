@@ -7,12 +7,14 @@ import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase }
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type ComponentConfigInput, configObject, renderedConfig } from '#api/kinds/component-config.ts'
+import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { selects } from '#nodeops/selecting.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
+import { permitWait } from '#nodeops/permit-wait.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import type { Problem } from '#nodeops/problem.ts'
@@ -202,7 +204,7 @@ function results({ canary, permits, machines }: Seen, isGoingOn: boolean): reado
       return result === undefined ? [] : [{ machine: name, uid, result }]
     })
     if (ended.length === 0) return []
-    const reason = `${ended.length} of ${permit.spec.targets.length} machines came to an end`
+    const reason = `${ended.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
     return [{ kind: 'Report' as const, reason, permit, wanted, results: ended }]
   })
 }
@@ -253,7 +255,7 @@ function asks(seen: Seen, phase: CanaryPhase, { trials, holds, now, problem, fit
     leaseSeconds: LEASE_SECONDS,
   }
   const permit = permitName(name, wanted, permits)
-  return [{ kind: 'Ask', reason: `the next ${batch.length} machines of the canary`, permit, request }]
+  return [{ kind: 'Ask', reason: `the next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
 /** A refusal is not asked about again at once. */
@@ -292,23 +294,15 @@ const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
     .map((permit) => ({ kind: 'Renew', reason: 'the batch is still at work', permit }))
 
 /** What the Defender says of the batch that waits for it, or refused last. */
-function permitWait({ permits }: Seen, now: number): Wait | undefined {
+function batchWait({ permits }: Seen, now: number): Wait | undefined {
   const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
   const refused = refusedOf(permits)
   const permit = waiting ?? (askAgainMs(refused, now) > 0 ? refused : undefined)
   if (permit === undefined) return undefined
-  const verdict = permit.status?.verdicts?.find((v) => v.verdict !== 'Granted')
-  const seen =
-    verdict === undefined
-      ? 'the Defender has not decided yet'
-      : `gate ${verdict.gate}: ${verdict.seen ?? verdict.verdict}`
+  const wait = permitWait(permit)
   return waiting === undefined
-    ? {
-        predicate: 'PermitDenied',
-        seen,
-        unblock: 'it is asked for again after a while; kubenode why operationpermit/NAME says more',
-      }
-    : { predicate: 'PermitRequested', seen, unblock: 'the Defender grants it; its role must be running' }
+    ? { ...wait, predicate: 'PermitDenied', unblock: `it is asked for again after a while; ${wait.unblock}` }
+    : wait
 }
 
 /** Nothing of the canary that is still to come fits where it is to go. */
@@ -348,10 +342,10 @@ function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, pr
           unblock: 'machines become well, or the pick is changed',
         }
       return (
-        permitWait(seen, now) ??
+        batchWait(seen, now) ??
         unmetWait(trials, fit) ?? {
           predicate: 'Progressing',
-          seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${trials.length} trials are healthy`,
+          seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${counted(trials.length, 'trial is', 'trials are')} healthy`,
           unblock: 'the Defender grants the permits, and the machines switch',
         }
       )

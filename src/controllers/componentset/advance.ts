@@ -2,9 +2,12 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { WaveFacts } from '#api/protocol/wave.ts'
 import { assertNever } from '#lib/errors.ts'
+import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { permitWait } from '#nodeops/permit-wait.ts'
 import { isRenewalDue } from '#nodeops/permits.ts'
 import type { MachineResult, SetAction } from './actions.ts'
+import { reportOf } from './blocks.ts'
 import type { Rollout, Wave } from './seen.ts'
 import { type SliceMachine, type SliceView, type Surroundings, isFailed, waveTarget } from './slice-view.ts'
 import { type Wait, waitingSince } from './waiting.ts'
@@ -25,6 +28,8 @@ export interface Tally {
   readonly allowed: number
   /** Machines that were let go because they did not get ready. */
   readonly stuck?: number
+  /** What the last of those that failed says. */
+  readonly said?: string
 }
 
 export const isPermitEnded = (permit: OperationPermit | undefined): boolean => {
@@ -72,7 +77,7 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   if (begun !== undefined) return waits({ ...wave, phase: begun }, progress(view), around)
   const replanned = around.rules.nextPhase(wave.phase, 'replan', { permitEnded: isPermitEnded(permit) })
   if (replanned !== undefined) return waits({ ...wave, phase: replanned }, ended(permit), around)
-  return withoutPermit(view, around) ?? waits(wave, asked(permit), around)
+  return withoutPermit(view, around) ?? waits(wave, permitWait(permit), around)
 }
 
 /** Machines that run what they shall without a switch, or are gone, need no permit any more: a slice that has only such ones ends before the Defender answers. */
@@ -85,7 +90,7 @@ function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined
     noMachineSwitching: !view.isAnySwitching,
   }
   if (around.rules.nextPhase(wave.phase, 'withdraw', facts) !== undefined) return { wave: undefined, actions }
-  return actions.length === 0 || permit === undefined ? undefined : waits(wave, asked(permit), around, actions)
+  return actions.length === 0 || permit === undefined ? undefined : waits(wave, permitWait(permit), around, actions)
 }
 
 /** Its permit was asked for before the slice was named, so one that is not there was deleted. */
@@ -120,54 +125,68 @@ function whileSwitching(
     machinesReported: isReported,
     failuresWithin: !isAbove,
     failuresAbove: isAbove,
-    deadlinePassed: !around.isOutage && around.now >= overdue,
+    deadlinePassed: !around.isOutage && !isHeldUp(machines) && around.now >= overdue,
     permitEnded: isPermitGone,
     givenUp: givenUp !== undefined,
   }
-  const counted = failed === 0 ? wave : { ...wave, failed }
+  const counts = failed === 0 ? wave : { ...wave, failed }
   const isDeadline = facts.deadlinePassed === true && facts.noMachineSwitching === true
-  const stuck = isDeadline && !isReported ? machines.filter((m) => m.end === undefined) : []
+  const stuck = isDeadline && !isReported ? machines.filter(isUnderWay) : []
   // A few that do not get ready are let go like a few that fail; what is more than allowed is blamed on the revision.
   const isTolerable = stuck.length > 0 && tally.failed + (tally.stuck ?? 0) + stuck.length <= tally.allowed
   const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
     const gone = around.rules.nextPhase(wave.phase, 'abort', facts)
-    return gone === undefined ? waits(counted, ending(view), around, report) : { wave: undefined, actions: report }
+    return gone === undefined ? waits(counts, ending(view), around, report) : { wave: undefined, actions: report }
   }
-  if (isTolerable) return waits(counted, givenUpOn(stuck), around, report)
+  if (isTolerable) return waits(counts, givenUpOn(stuck), around, report)
   const { nextPhase } = around.rules
   const bad = nextPhase(wave.phase, 'fail', facts)
-  if (bad !== undefined) return failure(counted, bad, `${tally.failed} machines failed, ${tally.allowed} may`, report)
+  if (bad !== undefined) return failure(counts, bad, failedOf(tally), around, report)
   const settled = nextPhase(wave.phase, 'settle', facts)
   if (settled !== undefined) {
     // A step has the machines that the version was tried on; one with none has proved nothing.
     const tried = machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name)
     if (tried.length === 0) return { wave: undefined, actions: report }
-    return waits({ ...counted, machines: tried, phase: settled }, STEP_OPEN, around, report)
+    return waits({ ...counts, machines: tried, phase: settled }, STEP_OPEN, around, report)
   }
   const stalled = isReported ? undefined : nextPhase(wave.phase, 'stall', facts)
   if (stalled !== undefined)
     return failure(
-      counted,
+      counts,
       stalled,
-      `nothing moved for ${formatDuration(parseDuration(rollout.progressDeadline))}`,
+      `nothing moved for ${formatDuration(parseDuration(rollout.progressDeadline))}${stuckAt(view, around)}`,
+      around,
       report,
     )
   const replanned = nextPhase(wave.phase, 'replan', facts)
   if (replanned !== undefined && permit !== undefined)
-    return waits({ ...counted, phase: replanned }, ended(permit), around)
-  if (replanned !== undefined) return waits({ ...counted, phase: replanned }, PERMIT_GONE, around)
+    return waits({ ...counts, phase: replanned }, ended(permit), around)
+  if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
-  return waits(counted, isAbove ? tooMany(tally) : progress(view), around, more)
+  const wait = permit !== undefined && isHeldUp(machines) ? permitWait(permit) : progress(view)
+  return waits(counts, isAbove ? tooMany(tally) : wait, around, more)
 }
+
+const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted
+
+/** What is left waits for the Defender: that is no fault of the version, however long it takes. */
+const isHeldUp = (machines: readonly SliceMachine[]): boolean =>
+  machines.some((m) => m.end === undefined) && !machines.some(isUnderWay)
 
 /** Neither one that was let go, nor one that fell silent before it began, or with many others. */
 const wasTried = (m: SliceMachine, isOutage: boolean): boolean =>
   m.end !== 'Released' && (m.end !== 'Lost' || isFailed(m, isOutage))
 
-const failure = (wave: Wave, phase: Wave['phase'], why: string, actions: readonly SetAction[]): Moved => {
+function failure(
+  wave: Wave,
+  phase: Wave['phase'],
+  why: string,
+  { nameOfStep }: Surroundings,
+  actions: readonly SetAction[],
+): Moved {
   const { waitingFor: _, ...rest } = wave
-  return { wave: { ...rest, phase }, actions, failure: `step ${wave.step}: ${why}` }
+  return { wave: { ...rest, phase }, actions, failure: `${nameOfStep(wave)}: ${why}` }
 }
 
 function abort(view: SliceView, around: Surroundings, why: GivenUp): Moved {
@@ -187,7 +206,7 @@ export function reports({
   if (permit === undefined || isPermitEnded(permit)) return []
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
-  const reason = `${results.length} of ${permit.spec.targets.length} machines came to an end`
+  const reason = `${results.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
   return [{ kind: 'Report', reason, permit, target: waveTarget(wave), startedAt: wave.startedAt, results }]
 }
 
@@ -222,36 +241,45 @@ function progress({ machines }: SliceView): Wait {
   const at = first === undefined ? '' : `; ${first.name} is ${first.standing ?? 'gone'}`
   return {
     predicate: 'Progressing',
-    seen: `${done} of ${machines.length} machines done${at}`,
+    seen: `${done} of ${counted(machines.length, 'machine')} done${at}`,
     unblock: 'the machines switch, probe and report by themselves',
     isProgress: true,
   }
 }
 
-const letGoIfStuck = (m: SliceMachine): SliceMachine => (m.end === undefined ? { ...m, end: 'Released' } : m)
+const letGoIfStuck = (m: SliceMachine): SliceMachine => (isUnderWay(m) ? { ...m, end: 'Released' } : m)
 
 const givenUpOn = (stuck: readonly SliceMachine[]): Wait => ({
   predicate: 'ProgressDeadlineExceeded',
-  seen: `${stuck.length} machines did not get ready, such as ${stuck[0]?.name}; they are let go`,
+  seen: `${counted(stuck.length, 'machine')} did not get ready, such as ${stuck[0]?.name}, and will be let go`,
   unblock: 'the rest of the slice goes on without them',
 })
 
 const halted = (letGo: readonly SliceMachine[]): Wait => ({
   predicate: 'WaitingForOther',
-  seen: `${letGo.length} machines that have not begun are let go, such as ${letGo[0]?.name}`,
+  seen: `${counted(letGo.length, 'machine that has not begun is', 'machines that have not begun are')} let go, such as ${letGo[0]?.name}`,
   unblock: 'they are asked for again when nothing holds them',
 })
 
 const ending = ({ machines }: SliceView): Wait => ({
   predicate: 'Progressing',
-  seen: `${machines.filter((m) => m.isSwitching).length} machines are between two versions`,
-  unblock: 'the slice is given up as soon as they are not',
+  seen: `${counted(machines.filter((m) => m.isSwitching).length, 'machine is', 'machines are')} between two versions`,
+  unblock: 'the slice is given up as soon as none is',
   isProgress: true,
 })
 
-const tooMany = ({ failed, allowed }: Tally): Wait => ({
+/** Counts first: what a machine says may be long, and is cut. */
+const failedOf = ({ failed, allowed, said }: Tally): string =>
+  `${counted(failed, 'machine')} failed, ${allowed} may${said === undefined ? '' : `; ${said}`}`
+
+function stuckAt({ wave, machines }: SliceView, { indexOf }: Surroundings): string {
+  const reading = machines.find(isUnderWay)?.reading
+  return reading === undefined ? '' : `; ${reportOf(reading, indexOf(wave.component))}`
+}
+
+const tooMany = (tally: Tally): Wait => ({
   predicate: 'TooManyFailures',
-  seen: `${failed} machines failed, ${allowed} may; others are still switching`,
+  seen: `others are still switching; ${failedOf(tally)}`,
   unblock: 'the slice fails when they have ended',
 })
 
@@ -260,15 +288,6 @@ const retried = ({ name }: SliceMachine): Wait => ({
   seen: `machine ${name} still reports its last attempt`,
   unblock: 'its next attempt is ordered by the machine controller',
 })
-
-function asked(permit: OperationPermit): Wait {
-  const binding = permit.status?.verdicts?.find((v) => v.verdict !== 'Granted')
-  const seen =
-    binding === undefined
-      ? 'the Defender has not decided yet'
-      : `gate ${binding.gate}: ${binding.seen ?? binding.verdict}`
-  return { predicate: 'PermitRequested', seen, unblock: 'the Defender grants it; its role must be running' }
-}
 
 function ended(permit: OperationPermit): Wait {
   const phase = permit.status?.phase

@@ -98,8 +98,25 @@ function failedOn(component: string, { surveys, members }: BlockedNow): readonly
   return members
     .filter((_, i) => survey.marks[i] === MARKS.failed)
     .slice(0, MOST_NAMED)
-    .map(({ name, reported }) => {
-      const { state = '', message = '' } = reported[survey.track.index] ?? {}
-      return `${name}: ${state}${message === '' ? '' : `: ${message}`}`.slice(0, MOST_CHARS)
-    })
+    .map((reading) => reportOf(reading, survey.track.index).slice(0, MOST_CHARS))
+}
+
+/** What a machine says of the component, with its name: as people are told of a failure. */
+export function reportOf({ name, reported }: Reading, index: number): string {
+  const { state = '', message = '' } = reported[index] ?? {}
+  return `${name}: ${state}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`
+}
+
+/** A probe may have printed lines. */
+const ANY_SPACE = /\s+/g
+
+/** Of those that failed the one that did so last. It is asked while it still says so: a machine that went back soon reports of something else. */
+export function lastFailure({ marks, track: { index } }: Survey, members: readonly Reading[]): string | undefined {
+  const sinceOf = ({ reported }: Reading) => Date.parse(reported[index]?.since ?? '') || 0
+  let last: Reading | undefined
+  for (const [i, reading] of members.entries()) {
+    if (marks[i] !== MARKS.failed) continue
+    if (last === undefined || sinceOf(reading) > sinceOf(last)) last = reading
+  }
+  return last && reportOf(last, index)
 }

@@ -2,6 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { isPermitEnded } from './advance.ts'
@@ -10,6 +11,7 @@ import { type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
 import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
+import { stepCount, stepName } from './ladder.ts'
 import { type Outage, outageOf } from './outage.ts'
 import type { Problem } from '#nodeops/problem.ts'
 import { problemOf } from './problems.ts'
@@ -56,6 +58,7 @@ export interface Context {
   readonly specOf: SpecOf
   /** The hold that keeps one machine as it is. */
   readonly heldBy: (machine: Machine) => string | undefined
+  readonly nameOfStep: (wave: Wave) => string
 }
 
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
@@ -71,6 +74,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (m.health === 'Joining' || m.health === 'Leaving' ? 0 : 1), 0)
   const strangers = strangersOf(seen, byName, indexOf)
+  const tracks = tracksOf(seen, revisions, blocks, indexOf, members)
   return {
     seen,
     now,
@@ -84,7 +88,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     revisions,
     isNewRevision,
     blocks,
-    tracks: tracksOf(seen, revisions, blocks, indexOf, members),
+    tracks,
     rivals: rivalsOf(set, seen.sets),
     problem: isPinLost
       ? {
@@ -100,7 +104,19 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
     specOf: specsIn(seen.components),
     heldBy: heldMachines(seen, now),
+    nameOfStep: namesOfSteps(set.spec.rollout.steps, tracks, counting),
   }
+}
+
+/** What was healthy before climbs no ladder: it goes in one step. */
+function namesOfSteps(
+  steps: Seen['set']['spec']['rollout']['steps'],
+  tracks: readonly Track[],
+  counting: number,
+): Context['nameOfStep'] {
+  const total = stepCount(steps, counting)
+  const proven = new Set(tracks.flatMap((t) => (t.isProven ? [t.component] : [])))
+  return ({ component, step }) => stepName(step, proven.has(component) ? 1 : total)
 }
 
 function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
@@ -264,7 +280,7 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
   if (outage !== undefined)
     return {
       predicate: 'ZoneOutage',
-      seen: `${outage.silent} of ${outage.of} machines ${outage.where} are silent`,
+      seen: `${outage.silent} of ${counted(outage.of, 'machine')} ${outage.where} are silent`,
       unblock: 'they are heard of again; check the network',
     }
   if (!opening.isOpen && !isRecovery)

@@ -69,22 +69,38 @@ function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected)
 }
 
 function wrongWithMachines(inspection: Inspection, { machines, nodes, slack }: Inspected): string | undefined {
-  const bad = machines.filter((m) => !holds(inspection, m, nodes))
+  const bad = machines.filter((m) => wrongWith(inspection, m, nodes) !== undefined)
   const [first] = bad
   if (first === undefined || bad.length <= slack) return undefined
-  return `it does not hold on ${first.name}${bad.length === 1 ? '' : ` and ${bad.length - 1} more`}`
+  const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
+  return `it does not hold on ${first.name}: ${wrongWith(inspection, first, nodes) ?? ''}${more}`
 }
 
-function holds(inspection: Inspection, { machine, health }: Reading, nodes: Lookup<Node>): boolean {
-  if (health === 'Silent') return false
+/** What keeps the inspection from holding on one machine, in the words of whoever said it. */
+function wrongWith(inspection: Inspection, { machine, health }: Reading, nodes: Lookup<Node>): string | undefined {
+  if (health === 'Silent') return 'its agent is silent'
   const ref = machine.status?.nodeRef
   const node = ref && nodes.get(ref.name)
-  if (inspection.nodeReady !== undefined) return isNodeReady(node)
-  if (inspection.componentsHealthy !== undefined)
-    return machine.status?.components?.every((c) => c.state !== 'Degraded' && c.state !== 'Failed') ?? false
+  if (inspection.nodeReady !== undefined) return isNodeReady(node) ? undefined : notReady(node)
+  if (inspection.componentsHealthy !== undefined) {
+    const { components } = machine.status ?? {}
+    if (components === undefined) return 'its agent reports no components'
+    const bad = components.find((c) => c.state === 'Degraded' || c.state === 'Failed')
+    return bad && saying(`component ${bad.name} is ${bad.state}`, bad.message)
+  }
   if (inspection.conditionAbsent !== undefined) {
     const { type, status } = inspection.conditionAbsent
-    return node !== undefined && !node.status?.conditions?.some((c) => c.type === type && c.status === status)
+    if (node === undefined) return 'its Node is unknown'
+    const there = node.status?.conditions?.find((c) => c.type === type && c.status === status)
+    return there && saying(`condition ${type} is ${status}`, there.message)
   }
-  return false
+  return 'nothing here can look at it'
 }
+
+function notReady(node: Node | undefined): string {
+  if (node === undefined) return 'its Node is unknown'
+  const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
+  return saying('its Node is not Ready', ready?.message)
+}
+
+const saying = (what: string, message = ''): string => (message === '' ? what : `${what}: ${message}`)

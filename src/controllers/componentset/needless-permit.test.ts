@@ -79,6 +79,20 @@ describe('a slice that waits while the breaker is open', () => {
     expect(openPermits(model)).toBe(1)
   })
 
+  test('says that it is the breaker', () => {
+    const model = fleet(4)
+    model.defender = breakerOpen(model)
+    model.declare({ beacon: '1.1.0' })
+    for (let i = 0; i < 5; i++) model.round()
+    expect(model.set.status?.waitingFor).toMatchObject({
+      predicate: 'BreakerOpen',
+      seen: 'beacon step 1 of 2: gate Breaker: open since 10:00, 3 failures',
+    })
+    expect(model.set.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Reconciling', reason: 'BreakerOpen' }),
+    )
+  })
+
   test('goes on waiting for the machines that need it, and for them alone', () => {
     const model = fleet(8)
     model.defender = breakerOpen(model)
@@ -93,6 +107,33 @@ describe('a slice that waits while the breaker is open', () => {
     expect(phases(model)).toEqual(['AwaitingPermit'])
     expect(model.set.status?.waves?.[0]?.machines).toEqual(expect.arrayContaining(rest))
   })
+})
+
+test('a version is not blamed for machines that the Defender does not grant while it granted others of their slice', () => {
+  const model = fleet(8)
+  const grant = model.defender.bind(model)
+  model.defender = () => {
+    grant()
+    for (const [name, permit] of model.permits) {
+      const [, ...others] = permit.spec.targets.map((t) => t.uid)
+      const verdicts = permit.status?.verdicts?.map((v) =>
+        others.includes(v.target) ? { ...v, gate: 'Budget', verdict: 'Waiting' as const, seen: '3 of 3 are down' } : v,
+      )
+      model.permits.set(name, { ...permit, status: { ...permit.status, ...(verdicts && { verdicts }) } })
+    }
+  }
+  model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4, progressDeadline: '10m' })
+  until(model, () => model.versions('beacon')['1.1.0'] === 1)
+  for (let i = 0; i < 60; i++) model.round(60_000)
+  expect(model.set.status?.revisions?.blocked).toBeUndefined()
+  expect(model.set.status?.waitingFor?.predicate).toBe('BudgetExhausted')
+  model.defender = grant
+  for (const [name, permit] of model.permits) {
+    const verdicts = permit.status?.verdicts?.map((v) => ({ ...v, verdict: 'Granted' as const }))
+    model.permits.set(name, { ...permit, status: { ...permit.status, ...(verdicts && { verdicts }) } })
+  }
+  model.settle()
+  expect(model.versions('beacon')).toEqual({ '1.1.0': 8 })
 })
 
 test('a slice whose permit somebody deleted asks for another one', () => {

@@ -3,6 +3,7 @@ import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import type { PermitRequest } from '#nodeops/permits.ts'
 import type { SetAction } from './actions.ts'
 import { isPermitEnded } from './advance.ts'
@@ -12,6 +13,7 @@ import type { Reading } from './reading.ts'
 import { type Target, revisionHash, shortened } from './revisions.ts'
 import type { Seen, Wave } from './seen.ts'
 import { type Domain, pickOrdered } from '#nodeops/spread.ts'
+import { versionOf } from './slice-view.ts'
 import { isWaveTo } from './tracks.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
@@ -90,11 +92,12 @@ export interface OpenInput {
   readonly room: Room
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
+  readonly nameOfStep: (wave: Wave) => string
   /** Machines of slices that opened a moment ago, for another component. */
   readonly taken: ReadonlySet<string>
 }
 
-export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenInput): Opened {
+export function openSlice({ seen, survey, waves, room, spec, now, nameOfStep, taken }: OpenInput): Opened {
   const { track, sound, broken, goingBack } = survey
   const { target } = track
   if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
@@ -124,7 +127,15 @@ export function openSlice({ seen, survey, waves, room, spec, now, taken }: OpenI
     machines,
     ...((isRecovery || track.isRollback) && { recovery: 'Rollback' as const }),
   }
-  const asked = ask({ seen, wave: planned, targets: picked, spec, now, isRecovery: planned.recovery !== undefined })
+  const asked = ask({
+    seen,
+    wave: planned,
+    targets: picked,
+    spec,
+    now,
+    nameOfStep,
+    isRecovery: planned.recovery !== undefined,
+  })
   return { waves: [asked.wave], actions: asked.actions, costs, machines, wait: undefined }
 }
 
@@ -161,6 +172,7 @@ export interface AskInput {
   readonly targets: readonly Reading[]
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
+  readonly nameOfStep: (wave: Wave) => string
   readonly isRecovery: boolean
 }
 
@@ -174,7 +186,7 @@ export function ask(input: AskInput): Asked {
   const { seen, wave, targets, now } = input
   const request = requestOf(input)
   const permit = permitName(seen, wave, targets)
-  const reason = `step ${wave.step}, slice ${wave.slice} of ${wave.component} ${wave.version ?? ''}`
+  const reason = `${request.reason}, slice ${wave.slice + 1}`
   const wait: Wait = {
     predicate: 'PermitRequested',
     seen: 'the Defender has not decided yet',
@@ -191,7 +203,7 @@ export function ask(input: AskInput): Asked {
   return { wave: next, actions }
 }
 
-export function requestOf({ seen: { set }, wave, targets, spec, isRecovery }: AskInput): PermitRequest {
+export function requestOf({ seen: { set }, wave, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
   const { name = '', uid = '', annotations } = set.metadata
   const disruption = spec?.disruption
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -204,7 +216,7 @@ export function requestOf({ seen: { set }, wave, targets, spec, isRecovery }: As
     component: { name: wave.component, ...(wave.version !== undefined && { version: wave.version }) },
     targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
     requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
-    reason: `step ${wave.step} of ${wave.component} ${wave.version ?? ''}`,
+    reason: `${versionOf(wave)}: ${nameOfStep(wave)}`,
     recovery: isRecovery,
     ...(commit !== undefined && { commit }),
     leaseSeconds: LEASE_SECONDS,
@@ -237,7 +249,7 @@ function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): b
 
 /** A slice whose permit ended asks again, after a while when it was refused, for those of its machines that are not done. */
 export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave: Wave | undefined } {
-  const { seen, survey, room, spec, now } = input
+  const { seen, survey, room, spec, now, nameOfStep } = input
   const before = seen.permits.get(wave.permit ?? '')
   const wanted = new Set(wave.machines)
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
@@ -254,7 +266,8 @@ export function askAgain(input: OpenInput, wave: Wave): Opened & { readonly wave
   const isDone = (name: string) =>
     before?.spec.targets.some((t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded')
   const machines = wave.machines.filter((name) => open.has(name) || isDone(name))
-  const asked = ask({ seen, wave: { ...wave, machines }, targets, spec, now, isRecovery: wave.recovery !== undefined })
+  const next = { ...wave, machines }
+  const asked = ask({ seen, wave: next, targets, spec, now, nameOfStep, isRecovery: wave.recovery !== undefined })
   return { waves: [], wave: asked.wave, actions: asked.actions, costs, machines, wait: undefined }
 }
 
@@ -267,7 +280,7 @@ export function askAgainAt(permit: OperationPermit | undefined): number | undefi
 
 const noBudget = ({ limit, free }: Room): Wait => ({
   predicate: 'BudgetExhausted',
-  seen: `${limit - free} machines are down or at work, ${limit} may be (maxUnavailable)`,
+  seen: `${counted(limit - free, 'machine is', 'machines are')} down or at work, ${limit} may be (maxUnavailable)`,
   unblock: 'machines come back, or maxUnavailable is raised',
 })
 
@@ -275,7 +288,7 @@ const isCrowded = ({ atWork, open }: Slices): boolean => atWork >= MOST_AT_WORK 
 
 const tooManySlices = ({ slices: { atWork, open } }: Room): Wait => ({
   predicate: 'StepOpen',
-  seen: `${atWork} slices are at work and ${open} open, at most ${MOST_AT_WORK} and ${MOST_OPEN} may be`,
+  seen: `${counted(atWork, 'slice is', 'slices are')} at work and ${open} open, at most ${MOST_AT_WORK} and ${MOST_OPEN} may be`,
   unblock: 'a slice ends',
 })
 
@@ -289,7 +302,7 @@ function unmetOf({ unmet, firstUnmet, track }: Survey): Wait | undefined {
   if (unmet === 0) return undefined
   return {
     predicate: 'RequirementUnmet',
-    seen: `${unmet} machines cannot take ${track.component} yet; ${firstUnmet ?? ''}`,
+    seen: `${counted(unmet, 'machine')} cannot take ${track.component} yet; ${firstUnmet ?? ''}`,
     unblock: 'the other component gets there first, or a version that fits is declared',
   }
 }

@@ -2,9 +2,10 @@
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import type { SetAction } from './actions.ts'
 import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './advance.ts'
-import { keptEvidence } from './blocks.ts'
+import { keptEvidence, lastFailure } from './blocks.ts'
 import type { Survey } from './candidates.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
@@ -15,12 +16,12 @@ import { type ProbedStep, probePods } from './pod-probe.ts'
 import { surplusRevisions, targetIn } from './revisions.ts'
 import { type Rules, rolloutRules } from './rules.ts'
 import type { Blocked, Seen, Status, Wave } from './seen.ts'
-import { type Surroundings, isFailed, viewSlice } from './slice-view.ts'
+import { type Surroundings, isFailed, versionOf, viewSlice } from './slice-view.ts'
 import { type Progress, statusOf } from './status.ts'
 import { moveStep } from './steps.ts'
 import { type Track, isWaveTo } from './tracks.ts'
 import { nextLook } from './next-look.ts'
-import type { Wait } from './waiting.ts'
+import { type Wait, fit } from './waiting.ts'
 
 export interface SetPlan extends Plan<SetAction> {
   readonly status: Status
@@ -107,7 +108,7 @@ function unwanted(context: Context, draft: Draft): readonly Wave[] {
 }
 
 function surroundings(context: Context): Surroundings {
-  const { readingOf, isMember, indexOf, rules, now, outage, pause, problem, opening, heldBy } = context
+  const { readingOf, isMember, indexOf, rules, now, outage, pause, problem, opening, heldBy, nameOfStep } = context
   const isOutage = outage !== undefined
   const isStopped = pause !== undefined || isOutage || problem !== undefined
   return {
@@ -121,6 +122,7 @@ function surroundings(context: Context): Surroundings {
     rules,
     now,
     isOutage,
+    nameOfStep,
   }
 }
 
@@ -167,22 +169,28 @@ function givenUpAs(wave: Wave, track: Track): GivenUp | undefined {
 }
 
 /** A revision that was healthy before is not blamed: whatever fails now fails for another reason. */
-function tallyOf(context: Context, { track, failed, stuck, tried }: Survey): Tally {
+function tallyOf(context: Context, survey: Survey): Tally {
+  const { track, failed, stuck, tried } = survey
   if (track.isProven) return { failed: 0, allowed: 0 }
   const around = surroundings(context)
   const lost = (context.seen.set.status?.waves ?? [])
     .filter((w) => isAtWork(w) && isWaveTo(w, track.target))
     .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
-    .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage)).length
+    .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage))
   const { maxFailures } = context.seen.set.spec.rollout
-  return { failed: failed + lost, stuck, allowed: context.rules.allowedFailures(maxFailures, tried + lost) }
+  const allowed = context.rules.allowedFailures(maxFailures, tried + lost.length)
+  const [first] = lost
+  const said =
+    (failed === 0 ? undefined : lastFailure(survey, context.members)) ??
+    (first && `${first.name} fell silent between two versions`)
+  return { failed: failed + lost.length, stuck, allowed, ...(said !== undefined && { said }) }
 }
 
 function fail({ now, revisions }: Context, { component, isProven }: Track, reason: string, draft: Draft): void {
   draft.notices.push({ reason: 'RevisionFailed', message: `${component}: ${reason}`, severity: 'Warning' })
   if (isProven || draft.blocks.some((b) => b.component === component)) return
   const revision = revisions.update.metadata.name ?? ''
-  draft.blocks.push({ revision, component, since: timestamp(now), reason: reason.slice(0, 200) })
+  draft.blocks.push({ revision, component, since: timestamp(now), reason: fit(reason) })
 }
 
 function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], tally: Tally, draft: Draft) {
@@ -215,6 +223,7 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
     soakMs: track.isProven ? 0 : parseDuration(rollout.soak),
     now: context.now,
     rules: context.rules,
+    nameOfStep: context.nameOfStep,
   })
   if (moved.failure !== undefined) fail(context, track, moved.failure, draft)
   draft.probed.push(...moved.waves.map((w) => ({ wave: w, machines: tried })))
@@ -252,7 +261,8 @@ function opens(
   const isGoing = track.target?.version === ''
   const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
   const spec = context.specOf(track.component, of?.version)
-  const input = { seen: context.seen, survey, waves, spec, now: context.now, taken: draft.taken }
+  const { seen, now, nameOfStep } = context
+  const input = { seen, survey, waves, spec, now, nameOfStep, taken: draft.taken }
   for (const wave of planned) {
     const again = askAgain({ ...input, room: room() }, wave)
     draft.actions.push(...again.actions)
@@ -272,7 +282,7 @@ function opens(
   for (const w of opened.waves)
     draft.notices.push({
       reason: 'StepOpen',
-      message: `step ${w.step} of ${w.component} ${w.version ?? ''} opens with ${w.machines.length} machines`,
+      message: `${versionOf(w)}: ${nameOfStep(w)} opens with ${counted(w.machines.length, 'machine')}`,
     })
   return [...out, ...opened.waves]
 }

@@ -56,7 +56,7 @@ export function probePods({ set, probePods: pods }: Seen, steps: readonly Probed
       if (node === undefined || pods.some((p) => isPodOf(p, hash))) return []
       const pod = podOf(set, inspection, `${shortName(set)}-${hash}`, node)
       return [
-        { kind: 'StartProbePod' as const, reason: `inspection ${inspection.name} of step ${step.wave.step}`, pod },
+        { kind: 'StartProbePod' as const, reason: `inspection ${inspection.name} of step ${step.wave.step + 1}`, pod },
       ]
     }),
   )

@@ -19,6 +19,8 @@ export interface SliceMachine {
   /** How its part ended, as far as can be told from here. */
   readonly end: End | undefined
   readonly isSwitching: boolean
+  /** The permit is granted for others, and not yet for this one. */
+  readonly isUngranted: boolean
   /** A hold, an outage or a closed window: what has not begun does not begin. */
   readonly isHalted: boolean
 }
@@ -39,6 +41,7 @@ export interface Surroundings {
   readonly isHalted: (reading: Reading, wave: Wave) => boolean
   /** Many are silent at once: silence is nobody's fault. */
   readonly isOutage: boolean
+  readonly nameOfStep: (wave: Wave) => string
 }
 
 export function viewSlice(
@@ -67,10 +70,11 @@ function viewMachine(
   const result = target && permit?.spec.results?.[target.uid]
   const isGone = reading !== undefined && isLost(reading, around.now)
   const isHalted = reading !== undefined && around.isHalted(reading, wave)
-  const base = { name, reading, standing, targetUid: target?.uid, result, isHalted }
+  const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
+  const isUngranted = verdict === 'Waiting'
+  const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
   const isSwitching = standing === 'Switching' && !isGone
   if (result !== undefined) return { ...base, end: result, isSwitching }
-  const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
   // Let go before somebody crashed: it gets no order under this permit any more.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
   const isDropped = isGivenUp || isHalted || wasLetGo || verdict === 'Denied' || !around.isMember(name)
@@ -80,6 +84,10 @@ function viewMachine(
     isSwitching,
   }
 }
+
+/** What a slice is about, in words. */
+export const versionOf = ({ component, version = '' }: Wave): string =>
+  version === '' ? `${component} (which leaves)` : `${component} ${version}`
 
 export const waveTarget = ({ component, version = '', config }: Wave) => ({ component, version, config })
 

@@ -1,13 +1,14 @@
 // The status of a set: how far it is, what it waits for, and why. Pure; equal looks give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { counted } from '#lib/counted.ts'
 import { setConditions } from '#kube/conditions.ts'
 import { MARKS, type Survey } from './candidates.ts'
 import { type Context, closedFor, isOpen } from './context.ts'
 import { rivalFor } from './members.ts'
 import type { Problem } from '#nodeops/problem.ts'
 import type { Blocked, Status, Wave } from './seen.ts'
-import { type Wait, waitingSince, emptyUntil } from './waiting.ts'
+import { type Wait, emptyUntil, waitingSince, withAdvice } from './waiting.ts'
 
 const MOST_WAVES = 64
 const MOST_LISTED = 200
@@ -133,7 +134,7 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
     const { w, of } = first
     return {
       predicate: of.predicate as Reason,
-      seen: `${w.component} step ${w.step}: ${of.seen ?? ''}`,
+      seen: `${w.component} ${context.nameOfStep(w)}: ${of.seen ?? ''}`,
       unblock: of.unblock ?? '',
     }
   }
@@ -153,13 +154,16 @@ function leftOver({ members }: Context, surveys: readonly Survey[], { skipped, u
   if (one !== undefined)
     return {
       predicate: 'SafetyReadingUnknown',
-      seen: `${skipped} machines are skipped; ${one[0]}: ${one[1]}`,
+      seen: `${counted(skipped, 'machine is', 'machines are')} skipped; ${one[0]}: ${one[1]}`,
       unblock: 'they heal and catch up by themselves',
     }
   const joining = members.filter((m) => m.health === 'Joining').length
   return {
     predicate: 'WaitingForOther',
-    seen: joining > 0 ? `${joining} machines are being installed` : `${updated} of ${total} machines are updated`,
+    seen:
+      joining > 0
+        ? `${counted(joining, 'machine is', 'machines are')} being installed`
+        : `${updated} of ${counted(total, 'machine is', 'machines are')} updated`,
     unblock: 'the machines come to work',
   }
 }
@@ -265,7 +269,7 @@ function doneMessage({ counting }: Context, { surveys }: Progress, { updated, sk
   const [one] = surveys.flatMap((s) => [...s.skipped])
   if (one === undefined || updated >= counting) return 'every machine that counts is updated'
   const [machine, why] = one
-  return `${updated} of ${counting} machines are updated; skipped for now: ${skipped}, such as ${machine}: ${why}`.slice(
+  return `${updated} of ${counted(counting, 'machine is', 'machines are')} updated; skipped for now: ${skipped}, such as ${machine}: ${why}`.slice(
     0,
     200,
   )
@@ -278,7 +282,10 @@ function stallOf({ problem, members, seen, now }: Context, { blocks, waves }: Pr
   if (blocked !== undefined && !waves.some(isOpen))
     return {
       reason: 'RevisionFailed',
-      message: `${blocked.component}: ${blocked.reason}; declare another version (git revert), or retry it`,
+      message: withAdvice(
+        `${blocked.component}: ${blocked.reason}`,
+        'declare another version (git revert), or retry it',
+      ),
     }
   if (members.length === 0 && now >= emptyUntil(seen.set.status?.waitingFor))
     return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }
@@ -291,7 +298,7 @@ function conflictOf({ members, rivals, seen, indexOf }: Context): string | undef
     const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.told[at]?.setRef) ?? [])
     const [first] = contested
     if (first !== undefined)
-      return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) decides about ${component} on ${contested.length} machines`
+      return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) decides about ${component} on ${counted(contested.length, 'machine')}`
   }
   return undefined
 }

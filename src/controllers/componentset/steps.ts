@@ -16,6 +16,7 @@ export interface StepReading {
   readonly soakMs: number
   readonly now: number
   readonly rules: Rules
+  readonly nameOfStep: (wave: Wave) => string
 }
 
 export interface StepMoved {
@@ -31,7 +32,7 @@ export function moveStep(waves: readonly Wave[], reading: StepReading): StepMove
   const moved = waves.map((w) => moveSettled(w, stepSettled, reading))
   const failed = moved.find((w, i) => w.phase === 'Failed' && waves[i]?.phase !== 'Failed')
   if (failed === undefined || reading.finding === undefined) return { waves: moved }
-  return { waves: moved, failure: `step ${failed.step}: ${describeFinding(reading.finding)}` }
+  return { waves: moved, failure: `${reading.nameOfStep(failed)}: ${describeFinding(reading.finding)}` }
 }
 
 function moveSettled(wave: Wave, stepSettled: boolean, reading: StepReading): Wave {

@@ -11,8 +11,14 @@ export interface Wait {
   readonly isProgress?: boolean
 }
 
+/** Sentences of the kind are at most this long. */
 const MOST_CHARS = 200
-const fit = (text: string): string => (text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1)}…`)
+export const fit = (text: string, most = MOST_CHARS): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`
+
+/** What is done about it is never cut off by what happened. */
+export const withAdvice = (what: string, advice: string): string =>
+  `${fit(what, MOST_CHARS - advice.length - 2)}; ${advice}`
 
 export function waitingSince(before: WaitingFor | undefined, wait: Wait, now: number): WaitingFor {
   const seen = fit(wait.seen)

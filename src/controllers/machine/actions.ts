@@ -1,7 +1,9 @@
 // What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
+import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { counted } from '#lib/counted.ts'
 import { type CordonClaim, cordonOwners } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { type Pod, hasTaint } from '#nodeops/objects.ts'
@@ -67,6 +69,8 @@ export interface Waiting {
   readonly predicate: string
   readonly seen: string
   readonly unblock: string
+  /** What the Defender's gate says, where that is more than that it was asked. */
+  readonly because?: Reason
 }
 
 export interface MachinePlan extends Plan<MachineAction> {
@@ -98,7 +102,7 @@ export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
   const [first] = [...evict, ...going]
   return first === undefined
     ? 'no pod is left'
-    : `${evict.length + going.length} pods are left, the first ${first.metadata.namespace ?? ''}/${first.metadata.name}`
+    : `${counted(evict.length + going.length, 'pod is', 'pods are')} left, the first ${first.metadata.namespace ?? ''}/${first.metadata.name}`
 }
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {

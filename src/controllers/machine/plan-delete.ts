@@ -2,9 +2,11 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { counted } from '#lib/counted.ts'
 import { isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
+import { permitWait } from '#nodeops/permit-wait.ts'
 import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
 import {
   DELETE_OWNER,
@@ -113,6 +115,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
           predicate: 'PermitGranted',
           seen: waiting.answer.seen,
           unblock: `a grant of OperationPermit ${waiting.permit.metadata.name}`,
+          because: permitWait(waiting.permit).predicate,
         },
         PERMIT_LOOK_MS,
       )
@@ -165,7 +168,7 @@ function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const isOverdue = predicate === 'Uninstalled' && now - Date.parse(since ?? '') >= UNINSTALL_WITHIN_MS
   if (left.length === 0 || isOverdue) return undefined
-  const what = `${left.length} components are left, the first ${left[0]?.name ?? ''}`
+  const what = `${counted(left.length, 'component is', 'components are')} left, the first ${left[0]?.name ?? ''}`
   return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent reporting none' }, HOST_LOOK_MS)
 }
 

@@ -228,7 +228,10 @@ const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'Lost', 'Failed'])
 function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): WantedCondition {
   if (plan.waiting !== undefined) {
     const held: Reason = hold?.spec.effect === 'Pause' ? 'HoldPause' : 'HoldFreeze'
-    const reason = plan.waiting.predicate === 'NotHeld' ? held : (WAITS[plan.waiting.predicate] ?? 'WaitingForOther')
+    const reason =
+      plan.waiting.predicate === 'NotHeld'
+        ? held
+        : (plan.waiting.because ?? WAITS[plan.waiting.predicate] ?? 'WaitingForOther')
     return condition('Reconciling', 'True', reason, `${plan.waiting.seen}; waits for ${plan.waiting.unblock}`)
   }
   if (SETTLED.has(phase)) return condition('Reconciling', 'False', 'AsDeclared', 'nothing is under way')

@@ -1,6 +1,7 @@
 // What a machine waits for that is not in service yet, or not any more, where the plan itself names nothing: no machine waits without a reason. Pure.
 import type { Phase } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { counted } from '#lib/counted.ts'
 import type { Waiting } from './actions.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 
@@ -91,7 +92,7 @@ function installWait({ machine, claims }: Seen): Waiting {
   const some = missing.slice(0, MOST_NAMED).join(', ')
   return {
     predicate,
-    seen: `${missing.length} of ${wanted.length} components are not in: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`,
+    seen: `${missing.length} of ${counted(wanted.length, 'component is', 'components are')} not in: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`,
     unblock: 'its agent; status.components says how far each is',
   }
 }

@@ -3,7 +3,10 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Reason } from '#api/catalogue.ts'
+import { permitWait } from '#nodeops/permit-wait.ts'
 import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
+import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { deleteOrder } from './delete-order.ts'
@@ -53,6 +56,8 @@ export interface Waiting {
   readonly predicate: 'PermitGranted' | 'PermitDenied' | 'WithinUnavailable' | 'NotHeld'
   readonly seen: string
   readonly unblock: string
+  /** What the Defender's gate says, where that is more than that it was asked. */
+  readonly because?: Reason
 }
 
 export interface Freeze {
@@ -110,7 +115,7 @@ function held({ metadata, spec }: OperationalHold): Extra {
 /** A provider that has forgotten a large share of its hosts at once is not believed. */
 function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {
   if (isOutage(zombies.length, alive.length)) {
-    const message = `the provider does not know ${zombies.length} of ${alive.length} machines any more; none is replaced`
+    const message = `the provider does not know ${zombies.length} of ${counted(alive.length, 'machine')} any more; none is replaced`
     return [[], { freeze: { reason: 'HostsGone', message } }]
   }
   const dead = zombies.slice(0, MOST_REMOVALS)
@@ -130,7 +135,7 @@ function growth(seen: Seen, missing: number): [MachineSetAction[], Extra] {
       ? {
           freeze: {
             reason: 'OvershootFreeze',
-            message: `${total} machines exist, ${replicas} are wanted; those on their way out have to go first`,
+            message: `${counted(total, 'machine exists', 'machines exist')}, ${replicas} wanted; those on their way out have to go first`,
           },
         }
       : {}
@@ -195,7 +200,7 @@ function removal(seen: Seen, machine: Machine, spare: number): Removal {
   if (open !== undefined && answer.kind === 'Granted')
     return { kind: 'Act', action: { kind: 'Delete', machine, permit: nameOf(open), reason } }
   if (open !== undefined && answer.kind === 'Waiting')
-    return wait('PermitGranted', answer.seen, `a grant of OperationPermit ${nameOf(open)}`)
+    return wait('PermitGranted', answer.seen, `a grant of OperationPermit ${nameOf(open)}`, permitWait(open).predicate)
   const earlier = permitsOfGeneration(seen, machine)
   const denied = earlier.find((p) => p.status?.phase === 'Denied')
   if (denied !== undefined)
@@ -210,9 +215,9 @@ function removal(seen: Seen, machine: Machine, spare: number): Removal {
   }
 }
 
-const wait = (predicate: Waiting['predicate'], what: string, unblock: string): Removal => ({
+const wait = (predicate: Waiting['predicate'], what: string, unblock: string, because?: Reason): Removal => ({
   kind: 'Waiting',
-  waiting: { predicate, seen: what, unblock },
+  waiting: { predicate, seen: what, unblock, ...(because !== undefined && { because }) },
 })
 
 const prefixOf = (seen: Seen, machine: Machine): string =>
@@ -271,7 +276,7 @@ function untilAvailable(seen: Seen, now: number): number[] {
 function noticeOf(action: MachineSetAction): Notice[] {
   switch (action.kind) {
     case 'Create':
-      return [{ reason: 'Creating', message: `makes ${action.count} machines: ${action.reason}` }]
+      return [{ reason: 'Creating', message: `makes ${counted(action.count, 'machine')}: ${action.reason}` }]
     case 'Delete':
       return [{ reason: 'Removing', message: `removes machine ${nameOf(action.machine)}: ${action.reason}` }]
     case 'Bury':

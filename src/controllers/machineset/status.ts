@@ -4,6 +4,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { AVAILABLE_AFTER_MS, type MachineSetAction, type MachineSetPlan } from './plan.ts'
 import { type Seen, aliveOf, isDeleting, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
@@ -84,7 +85,8 @@ function waitingFor({ set }: Seen, { waiting }: MachineSetPlan, now: number): Pi
   if (waiting === undefined) return {}
   const before = set.status?.waitingFor
   const since = before?.predicate === waiting.predicate ? before.since : timestamp(now)
-  return { waitingFor: { ...waiting, seen: waiting.seen.slice(0, 200), unblock: waiting.unblock.slice(0, 200), since } }
+  const { predicate, seen, unblock } = waiting
+  return { waitingFor: { predicate, seen: seen.slice(0, 200), unblock: unblock.slice(0, 200), since } }
 }
 
 const condition = (type: string, holds: boolean, reason: Reason, message: string): WantedCondition => ({
@@ -108,8 +110,8 @@ function conditionsOf(
   const { replicas, ready, wanted, deleting } = counts
   const isReached = ready >= wanted && replicas === wanted
   const reached: readonly [Reason, string] = isReached
-    ? ['ReplicasReached', `${ready} of ${wanted} machines are Ready`]
-    : ['ReplicasShort', `${ready} of ${wanted} machines are Ready, ${replicas} exist`]
+    ? ['ReplicasReached', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready`]
+    : ['ReplicasShort', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready, ${replicas} exist`]
   const isMoving = problem === undefined && (replicas !== wanted || deleting > 0 || ready < wanted)
   return [
     condition(
@@ -135,7 +137,7 @@ function conditionsOf(
       'Available',
       counts.available >= wanted,
       counts.available >= wanted ? 'ReplicasReached' : 'ReplicasShort',
-      `${counts.available} of ${wanted} machines are available`,
+      `${counts.available} of ${counted(wanted, 'machine is', 'machines are')} available`,
     ),
     freeze === undefined
       ? condition('ScalingFrozen', false, 'AsDeclared', 'machines may be made and removed')
@@ -144,10 +146,13 @@ function conditionsOf(
   ]
 }
 
-function waitingReason({ predicate }: NonNullable<MachineSetPlan['waiting']>, freeze: Reason | undefined): Reason {
+function waitingReason(
+  { predicate, because }: NonNullable<MachineSetPlan['waiting']>,
+  freeze: Reason | undefined,
+): Reason {
   switch (predicate) {
     case 'PermitGranted':
-      return 'PermitRequested'
+      return because ?? 'PermitRequested'
     case 'PermitDenied':
       return 'PermitDenied'
     case 'WithinUnavailable':

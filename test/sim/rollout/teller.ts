@@ -59,12 +59,12 @@ export class Teller {
     const version = spec.component?.version ?? 'nothing'
     if (phase === 'Denied' || phase === 'Expired') this.#say(`${phase}: ${spec.reason}`)
     if (phase !== 'Granted') return
-    const step = Number(/^step (\d+)/.exec(spec.reason)?.[1] ?? Number.NaN)
+    const step = Number(/: step (\d+) of/.exec(spec.reason)?.[1] ?? Number.NaN)
     if (spec.recovery) this.#grant(`a way back to ${version}`, undefined, names)
     else if (Number.isNaN(step))
       this.#grant(`${spec.operations.join()} for the ${spec.requester.kind}, ${version}`, undefined, names)
-    else if (step < EXACT_STEPS) this.#grant(`step ${step} to ${version}`, undefined, names)
-    else if (step < this.#sizes.length - 1) this.#grant(`step ${step} to ${version}`, this.#sizes[step], names)
+    else if (step <= EXACT_STEPS) this.#grant(`step ${step} to ${version}`, undefined, names)
+    else if (step < this.#sizes.length) this.#grant(`step ${step} to ${version}`, this.#sizes[step - 1], names)
     // The last one repeats: how often is a matter of who was well in time.
     else this.#grant(`the rest to ${version}`, this.#sizes.at(-1), names)
   }

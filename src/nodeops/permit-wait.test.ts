@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { permitWait } from './permit-wait.ts'
+
+const condition = (reason: string, message: string) => ({
+  type: 'PermitGranted',
+  status: 'False' as const,
+  reason,
+  message,
+  lastTransitionTime: '2026-01-05T10:00:00Z',
+})
+
+const verdict = (target: string, gate: string, more: object = {}) => ({
+  target,
+  gate,
+  verdict: 'Waiting' as const,
+  ...more,
+})
+
+const permit = (status: OperationPermit['status'], results?: object): OperationPermit =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationPermit',
+    metadata: { name: 'p' },
+    spec: {
+      operations: ['SwitchComponent'],
+      targets: ['a', 'b'].map((uid) => ({ kind: 'Machine', name: uid, uid })),
+      requester: { manager: 'kubenode-componentset' },
+      reason: '',
+      recovery: false,
+      leaseSeconds: 120,
+      ...(results !== undefined && { results }),
+    },
+    ...(status !== undefined && { status }),
+  }) as OperationPermit
+
+describe('what is waited for whose permit is not granted', () => {
+  test('is the Defender, as long as it has said nothing', () => {
+    expect(permitWait(permit(undefined))).toMatchObject({
+      predicate: 'PermitRequested',
+      seen: 'the Defender has not decided yet',
+    })
+  })
+
+  test('is what its gate says, in the words of the permit', () => {
+    const open = verdict('a', 'Breaker', { seen: 'open since 10:00', limit: 'tries again after 10m' })
+    const status = { verdicts: [open], conditions: [condition('BreakerOpen', 'gate Breaker: tries again after 10m')] }
+    expect(permitWait(permit(status))).toEqual({
+      predicate: 'BreakerOpen',
+      seen: 'gate Breaker: open since 10:00 (tries again after 10m)',
+      unblock: 'gate Breaker lets it pass; kubenode why operationpermit/p says more',
+    })
+  })
+
+  test.each([
+    ['Breaker', 'BreakerHalfOpen', 'gate Breaker: 1 at once', 'BreakerHalfOpen'],
+    // The condition speaks of another target than the one that is still waited for.
+    ['Budget', 'PermitRequested', 'gate Target', 'BudgetExhausted'],
+    // A Defender of a later version.
+    ['Breaker', 'SomethingNew', 'gate Breaker', 'BreakerOpen'],
+    ['Tides', 'TideIsHigh', 'gate Tides', 'PermitRequested'],
+  ])('gate %s, with the condition %s (%s), gives %s', (gate, reason, message, predicate) => {
+    const status = { verdicts: [verdict('b', gate)], conditions: [condition(reason, message)] }
+    expect(permitWait(permit(status)).predicate).toBe(predicate)
+  })
+
+  test('is not what was given up already', () => {
+    const status = { verdicts: [verdict('a', 'Target', { seen: 'given up' }), verdict('b', 'Rate')] }
+    expect(permitWait(permit(status, { a: 'Released' })).predicate).toBe('RateExceeded')
+  })
+})

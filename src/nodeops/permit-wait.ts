@@ -1,0 +1,46 @@
+// What somebody waits for whose permit is not granted yet: the gate that binds gives the reason, so that nobody has to open the permit to learn it. Pure.
+import { REASONS, type Reason } from '#api/catalogue.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+
+export interface PermitWait {
+  readonly predicate: Reason
+  readonly seen: string
+  readonly unblock: string
+}
+
+const UNDECIDED: PermitWait = {
+  predicate: 'PermitRequested',
+  seen: 'the Defender has not decided yet',
+  unblock: 'the Defender grants it; its role must be running',
+}
+
+/** Of gates that give one reason only; what the others mean is said in the condition of the permit. */
+const OF_GATES: Readonly<Record<string, Reason>> = {
+  Protect: 'Protected',
+  Budget: 'BudgetExhausted',
+  Rate: 'RateExceeded',
+  Breaker: 'BreakerOpen',
+  Approval: 'ApprovalMissing',
+  Rule: 'PolicyRuleDenied',
+}
+
+/** What was given up already is not waited for. */
+export function permitWait({ spec, status, metadata }: OperationPermit): PermitWait {
+  const { results = {} } = spec
+  const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && results[v.target] === undefined)
+  if (binding === undefined) return UNDECIDED
+  const { gate, seen = binding.verdict, limit } = binding
+  return {
+    predicate: saidOf(gate, status?.conditions) ?? OF_GATES[gate] ?? 'PermitRequested',
+    seen: `gate ${gate}: ${seen}${limit === undefined ? '' : ` (${limit})`}`,
+    unblock: `gate ${gate} lets it pass; kubenode why operationpermit/${metadata.name ?? ''} says more`,
+  }
+}
+
+type Conditions = NonNullable<OperationPermit['status']>['conditions']
+
+/** The condition speaks of the first target that is not granted, which is not always the one that is still waited for. */
+function saidOf(gate: string, conditions: Conditions): Reason | undefined {
+  const said = conditions?.find((c) => c.type === 'PermitGranted' && c.message.startsWith(`gate ${gate}`))
+  return said !== undefined && Object.hasOwn(REASONS, said.reason) ? (said.reason as Reason) : undefined
+}
