@@ -34,10 +34,18 @@ const PAIR_GOOD_FOR_MS = 60_000
 
 /** One that hangs holds up no other. */
 const AT_ONCE = 2
+/** An answer takes some milliseconds; a server that takes longer than this is busy, or away. */
+const PATIENCE_MS = 1_000
 
 export async function openSession(deps: SessionDeps): Promise<Session> {
   const { clock, random, log, signal, files, dir } = deps
-  const options = { clock, random, userAgent: `${FIELD_MANAGERS.agent}/${deps.version}`, atOnce: AT_ONCE }
+  const options = {
+    clock,
+    random,
+    userAgent: `${FIELD_MANAGERS.agent}/${deps.version}`,
+    atOnce: AT_ONCE,
+    patienceMs: PATIENCE_MS,
+  }
   const { identity, pair: first } = await joinCluster({ ...deps, connect: (c) => new HttpKubeClient(c, options) })
   let pair: Pair = first
   const asUs = async () => ({

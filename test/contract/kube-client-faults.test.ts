@@ -461,6 +461,27 @@ describe('F14 lanes', () => {
     expect(proxy.accepted).toBe(2)
   })
 
+  it('who is patient waits a moment for the connection that is in use, and for one that hangs no longer', async () => {
+    const { fake, server, proxy, client } = await world()
+    const kube = await client({}, { patienceMs: 2_000 })
+    fake.plant(NODES, node('n1'))
+    await Promise.all(Array.from({ length: 10 }, () => kube.get(NODES, { name: 'n1' })))
+    expect(proxy.accepted).toBe(1)
+    server.interfere = (seen) => seen.method === 'POST'
+    const stop = new AbortController()
+    const hangs = failure(kube.create(CONFIG_MAPS, config('one'), { signal: stop.signal }))
+    await vi.waitFor(() => expect(server.requests.some((r) => r.method === 'POST')).toBe(true))
+    await kube.get(NODES, { name: 'n1' })
+    await kube.get(NODES, { name: 'n1' })
+    expect(proxy.accepted).toBe(2)
+    const waits = failure(
+      Promise.all([1, 2].map(() => kube.create(CONFIG_MAPS, config('two'), { signal: stop.signal }))),
+    )
+    stop.abort(new Error('enough'))
+    expect([await hangs, await waits]).toEqual([stop.signal.reason, stop.signal.reason])
+    expect(await kube.get(NODES, { name: 'n1' })).toBeDefined()
+  })
+
   it('an answer that is there before we know that the request is written leaves its connection to the next one', async () => {
     const authority = await newAuthority()
     const answers = new Int32Array(new SharedArrayBuffer(4))

@@ -58,6 +58,8 @@ export interface HttpClientOptions {
   readonly userAgent?: string
   /** Most requests in flight in a lane: who has little to say, ten thousand times, opens few connections. */
   readonly atOnce?: number
+  /** So long a request waits for a connection that is in use before it opens another. */
+  readonly patienceMs?: number
 }
 
 interface Answer {
@@ -84,8 +86,7 @@ export class HttpKubeClient implements KubeClient {
       config,
       this.#clock,
       { ...defaultTimeouts, ...options.timeouts },
-      options.userAgent ?? 'kubenode',
-      options.atOnce,
+      { userAgent: options.userAgent ?? 'kubenode', atOnce: options.atOnce, patienceMs: options.patienceMs },
     )
   }
 

@@ -70,6 +70,11 @@ export class Lanes {
     return this.#sockets
   }
 
+  /** Whether one for this TLS material is open and idle. */
+  isOneFree(material: TlsMaterial): boolean {
+    return Object.values(this.sockets(material).freeSockets).some((idle) => (idle?.length ?? 0) > 0)
+  }
+
   /** Waits for a turn in the lane; the answer gives it back. */
   turn(lane: Lane, signal: AbortSignal | undefined): Promise<() => void> {
     return this.#turns[lane].take(signal)

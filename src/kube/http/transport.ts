@@ -11,6 +11,7 @@ import { parseServer, type ConnectionConfig } from './connection.ts'
 import { Credentials } from './credentials.ts'
 import { Deadline } from './deadline.ts'
 import { Lanes, type Lane } from './lanes.ts'
+import { Patience } from './patience.ts'
 
 export interface Timeouts {
   /** TCP and TLS. */
@@ -22,6 +23,12 @@ export interface Timeouts {
 }
 
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, idleMs: 30_000, wholeMs: 60_000 }
+
+export interface Manners {
+  readonly userAgent: string
+  readonly atOnce?: number | undefined
+  readonly patienceMs?: number | undefined
+}
 
 export interface WireRequest {
   readonly method: string
@@ -67,22 +74,24 @@ export class Transport {
   readonly #clock: Clock
   readonly #timeouts: Timeouts
   readonly #lanes: Lanes
+  readonly #patience: Patience
   readonly #userAgent: string
   readonly credentials: Credentials
 
-  constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, userAgent: string, atOnce?: number) {
+  constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, manners: Manners) {
     this.#url = parseServer(config)
     this.#prefix = this.#url.pathname.replace(/\/+$/, '')
     this.#config = config
     this.#clock = clock
     this.#timeouts = timeouts
-    this.#userAgent = userAgent
+    this.#userAgent = manners.userAgent
+    this.#patience = new Patience(clock, manners.patienceMs ?? 0)
     this.credentials = new Credentials(config, clock)
     this.#lanes = new Lanes({
       isTls: this.#url.protocol === 'https:',
       tlsServerName: config.tlsServerName,
       insecureSkipTlsVerify: config.insecureSkipTlsVerify === true,
-      atOnce: atOnce ?? Number.POSITIVE_INFINITY,
+      atOnce: manners.atOnce ?? Number.POSITIVE_INFINITY,
     })
   }
 
@@ -105,6 +114,14 @@ export class Transport {
         giveBack()
       }
       const { tls, token } = await this.credentials.current()
+      if (request.lane !== 'watch') {
+        const free = await this.#patience.turn(() => this.#lanes.isOneFree(tls), asked.signal)
+        state.end = () => {
+          asked.end()
+          giveBack()
+          free()
+        }
+      }
       return await this.#exchange(request, this.#lanes.sockets(tls), token, asked.signal, state)
     } catch (e) {
       state.end()
