@@ -2,10 +2,17 @@
 
 export type Figures = Readonly<Record<string, number>>
 
+export interface Peer {
+  readonly name: string
+  readonly figures: Figures
+  /** What it did not finish within the bound of the bench. */
+  readonly unfinished?: readonly string[]
+}
+
 export interface BenchResult {
   readonly figures: Figures
   /** Who else did the same work on this machine in the same run. */
-  readonly peer: { readonly name: string; readonly figures: Figures } | null
+  readonly peer: Peer | null
   /** How many times better than the peer, median over the rounds. */
   readonly ratio: Figures
   /** Versions beyond those of Node and KubeNode, such as the peer's. */

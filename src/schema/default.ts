@@ -5,6 +5,7 @@ import type { Schema } from './schema.ts'
 
 /** Defaults inside of a default apply too; a field below an absent field stays absent. */
 export function applyDefaults(schema: Schema, value: unknown): unknown {
+  if (!hasDefaultBelow(schema)) return value
   if (Array.isArray(value)) {
     const items = itemsOf(schema)
     return items ? mapItems(value, (item) => defaulted(items, item)) : value
@@ -15,6 +16,20 @@ export function applyDefaults(schema: Schema, value: unknown): unknown {
     return sub ? defaulted(sub, v) : v
   })
   return withAbsent(schema, filled)
+}
+
+const known = new WeakMap<Schema, boolean>()
+
+/** Most parts of most schemas have none, at whatever depth: there is nothing to look for. */
+function hasDefaultBelow(schema: Schema): boolean {
+  let found = known.get(schema)
+  if (found === undefined) {
+    const names = isObject(schema.properties) ? Object.keys(schema.properties) : []
+    const parts = [...names.map((name) => propertyOf(schema, name)), additionalOf(schema), itemsOf(schema)]
+    found = parts.some((part) => part !== undefined && (hasDefault(part) || hasDefaultBelow(part)))
+    known.set(schema, found)
+  }
+  return found
 }
 
 function defaulted(schema: Schema, value: unknown): unknown {

@@ -2,6 +2,7 @@
 // The fast path is the engine's own; the slow one runs only when the text can hold something that the engine would lose.
 
 /** Sixteen digits in a row may be beyond 2^53; hits inside strings only cost time. */
+const HAS_LONG_DIGITS = /\d{16}/
 const LONG_DIGITS = /\d{16,}/g
 const LARGEST_SAFE = String(Number.MAX_SAFE_INTEGER)
 const MAY_BE_LONE_SURROGATE = /\\u[dD][89a-fA-F]/
@@ -16,6 +17,7 @@ export function parseJson(text: string): unknown {
 
 /** The largest safe number itself stands in many schemas, and a reviver makes reading them ten times slower. */
 function mayBeBig(text: string): boolean {
+  if (!HAS_LONG_DIGITS.test(text)) return false
   for (const [digits] of text.matchAll(LONG_DIGITS))
     if (digits.length > LARGEST_SAFE.length || digits > LARGEST_SAFE) return true
   return false
