@@ -262,6 +262,22 @@ function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>
   return health !== 'Up' || isBusy || reserved.has(name)
 }
 
+/** Machines that were never heard of did not fall silent; as little is known of them, so as little is done. */
+function outageWait({ silent, joining, of, where }: Outage): Wait {
+  const among = `of ${counted(of, 'machine')} ${where}`
+  if (joining === silent)
+    return {
+      predicate: 'WaitingForOther',
+      seen: `${silent} ${among} are still joining: their agents were not heard of yet`,
+      unblock: 'their agents are heard of; kubenode why machine/NAME says what a machine waits for',
+    }
+  return {
+    predicate: 'ZoneOutage',
+    seen: `${silent} ${among} are silent${joining === 0 ? '' : `, ${joining} of them because they are still joining`}`,
+    unblock: 'they are heard of again; check the network',
+  }
+}
+
 /** Why no slice may open at all; a recovery does not wait for a window. */
 export function closedFor(context: Context, isRecovery: boolean): Wait | undefined {
   const { problem, pause, outage, opening } = context
@@ -277,12 +293,7 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
       seen: `hold ${pause.metadata.name}: ${pause.spec.reason}`,
       unblock: `the hold is deleted or ends at ${pause.spec.until}`,
     }
-  if (outage !== undefined)
-    return {
-      predicate: 'ZoneOutage',
-      seen: `${outage.silent} of ${counted(outage.of, 'machine')} ${outage.where} are silent`,
-      unblock: 'they are heard of again; check the network',
-    }
+  if (outage !== undefined) return outageWait(outage)
   if (!opening.isOpen && !isRecovery)
     return {
       predicate: 'WaitingForWindow',

@@ -1,4 +1,4 @@
-// Whether so many machines are silent at once that the network is to blame, not they.
+// Whether so many machines are silent at once that the network is to blame, not they. Those that are still joining count as well: nothing is known of them either.
 import type { Reading } from './reading.ts'
 
 /** One or two silent machines are a fault of their own. */
@@ -9,6 +9,8 @@ const SHARE_OF_DOMAIN = 0.5
 
 export interface Outage {
   readonly silent: number
+  /** Of these, machines whose agent was never heard. */
+  readonly joining: number
   readonly of: number
   readonly where: string
 }
@@ -18,7 +20,7 @@ export function outageOf(members: readonly Reading[]): Outage | undefined {
   if (silent.length <= FEW) return undefined
   const counting = members.filter((m) => m.health !== 'Joining')
   if (silent.length > counting.length * SHARE_OF_ALL)
-    return { silent: silent.length, of: counting.length, where: 'of the set' }
+    return { silent: silent.length, joining: joiningOf(silent), of: counting.length, where: 'of the set' }
   return domainOutage(counting, silent, 'zone') ?? domainOutage(counting, silent, 'rack')
 }
 
@@ -33,10 +35,14 @@ function domainOutage(
   const totals = countsBy(all, domain)
   for (const [name, n] of suspects) {
     const of = totals.get(name) ?? 0
-    if (n > of * SHARE_OF_DOMAIN) return { silent: n, of, where: `of ${domain} ${name}` }
+    if (n > of * SHARE_OF_DOMAIN)
+      return { silent: n, joining: joiningOf(silent, domain, name), of, where: `of ${domain} ${name}` }
   }
   return undefined
 }
+
+const joiningOf = (silent: readonly Reading[], domain?: 'zone' | 'rack', name?: string): number =>
+  silent.filter((m) => m.isAwaited && (domain === undefined || m.machine.spec[domain] === name)).length
 
 function countsBy(members: readonly Reading[], domain: 'zone' | 'rack'): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()

@@ -1,4 +1,5 @@
 // What one machine is to a rollout: whether it may be disturbed, what it was told and what it reports. A reading that is missing counts against disturbing it.
+import type { Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -21,6 +22,8 @@ export interface Reading {
   readonly uid: string
   readonly health: Health
   readonly why: string
+  /** Silent, but not fallen silent: no agent of it was ever heard. */
+  readonly isAwaited: boolean
   readonly class: string
   /** All its domains in one text. */
   readonly place: string
@@ -67,7 +70,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
       brokenCount++
     }
   }
-  const { health, why } = healthOf(machine, node)
+  const { health, why, isAwaited = false } = healthOf(machine, node)
   const isOnlyComponents = health === 'Up' || (status?.phase === 'Failed' && health === 'Broken')
   const kind = hardwareClass(machine, node)
   const isBroken = broken !== undefined && health !== 'Joining' && isOnlyComponents
@@ -78,6 +81,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     uid: metadata.uid ?? '',
     health: isBroken ? 'Broken' : health,
     why: isBroken ? `component ${broken?.name} is ${broken?.state}` : why,
+    isAwaited,
     class: kind,
     place: placeOf(machine, kind),
     runs,
@@ -106,9 +110,13 @@ function byIndex<T extends { readonly name: string }>(
 const isBad = (state: ComponentState, phase: string | undefined): boolean =>
   state === 'Degraded' || state === 'Failed' || (state === 'RolledBack' && phase === 'Failed')
 
+/** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
+const NEVER_HEARD: Reason = 'NotYetObserved'
+
 interface Diagnosis {
   readonly health: Health
   readonly why: string
+  readonly isAwaited?: boolean
 }
 
 const found = (health: Health, why: string): Diagnosis => ({ health, why })
@@ -118,7 +126,12 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'it is being deleted')
   if (phase === 'Lost') return found('Silent', 'phase Lost')
   const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
-  if (reachable !== undefined && reachable.status !== 'True') return found('Silent', 'its agent is silent')
+  if (reachable !== undefined && reachable.status !== 'True') {
+    // Nothing is known of it either, so it is touched no more than one that fell silent.
+    const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_HEARD
+    if (isAwaited) return { health: 'Silent', why: 'it is still joining: its agent was not heard of yet', isAwaited }
+    return found('Silent', 'its agent is silent')
+  }
   if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
   if (phase !== 'Ready' && phase !== 'Updating') return found('Broken', `phase ${phase}`)
   if (!isNodeReady(node)) return found('Broken', node === undefined ? 'its Node is unknown' : 'its Node is not Ready')

@@ -149,8 +149,17 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
   return leftOver(context, surveys, counts)
 }
 
-function leftOver({ members }: Context, surveys: readonly Survey[], { skipped, updated, total }: Counts): Wait {
-  const [one] = surveys.flatMap((s) => [...s.skipped])
+function leftOver(context: Context, surveys: readonly Survey[], { skipped, updated, total }: Counts): Wait {
+  const { members, readingOf } = context
+  const all = surveys.flatMap((s) => [...s.skipped])
+  const [one] = all
+  const isJoining = all.every(([name]) => readingOf(name)?.isAwaited === true)
+  if (one !== undefined && isJoining)
+    return {
+      predicate: 'WaitingForOther',
+      seen: `${counted(skipped, 'machine is', 'machines are')} still joining, such as ${one[0]}`,
+      unblock: 'their agents are heard of; kubenode why machine/NAME says what a machine waits for',
+    }
   if (one !== undefined)
     return {
       predicate: 'SafetyReadingUnknown',

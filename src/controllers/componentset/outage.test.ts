@@ -1,0 +1,75 @@
+// Machines of which nothing is heard: fallen silent, or not come yet. Neither is touched; what is said of them differs.
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { RolloutModel } from '#test/support/rollout-model.ts'
+import { components } from '#test/support/rollout-story.ts'
+
+const reachable = (status: 'True' | 'False' | 'Unknown', reason: string) => ({
+  type: 'AgentReachable',
+  status,
+  reason,
+  message: '',
+  lastTransitionTime: '2026-01-05T09:00:00Z',
+})
+
+const withStatus = (m: Machine, phase: string, c: ReturnType<typeof reachable>): Machine =>
+  ({ ...m, status: { ...m.status, phase, conditions: [c] } }) as Machine
+
+/** As the machine controller leaves it while it waits for the first word of the agent. */
+const joining = (m: Machine): Machine => withStatus(m, 'Joining', reachable('Unknown', 'NotYetObserved'))
+const silent = (m: Machine): Machine => withStatus(m, 'Ready', reachable('False', 'LeaseExpired'))
+/** Its Lease was deleted after it had worked. */
+const lapsed = (m: Machine): Machine => withStatus(m, 'Ready', reachable('Unknown', 'NotYetObserved'))
+
+function planned(change: readonly ((m: Machine) => Machine)[]) {
+  const machines = change.map((f, i) => f(workingMachine(`m-${i}`, { versions: { beacon: '1.0.0' }, zone: 'a' })))
+  const set = componentSet({ beacon: '1.1.0' }, { maxUnavailable: 3 })
+  const model = new RolloutModel({ machines, set, components })
+  const { actions, status } = model.planTurn()
+  return { wait: status.waitingFor, asks: actions.filter((a) => a.kind === 'Ask').length, status }
+}
+
+const times = <T>(n: number, one: T): readonly T[] => Array.from({ length: n }, () => one)
+const well = (m: Machine): Machine => m
+
+describe('a set whose machines are not heard of', () => {
+  test('because all of them are still joining says so, and speaks of no outage', () => {
+    const { wait, asks } = planned(times(6, joining))
+    expect(wait).toMatchObject({
+      predicate: 'WaitingForOther',
+      seen: '6 of 6 machines of the set are still joining: their agents were not heard of yet',
+    })
+    expect(asks).toBe(0)
+  })
+
+  test('because a few are still joining says so of them', () => {
+    const { wait, status } = planned(times(2, joining))
+    expect(wait).toMatchObject({ predicate: 'WaitingForOther', seen: '2 machines are still joining, such as m-0' })
+    expect(status.skipped?.[0]?.reason).toBe('it is still joining: its agent was not heard of yet')
+  })
+
+  test.each([
+    ['silent ones', times(6, silent), 'ZoneOutage', '6 of 6 machines of the set are silent'],
+    ['such without a Lease that have worked', times(6, lapsed), 'ZoneOutage', '6 of 6 machines of the set are silent'],
+    [
+      'both',
+      [...times(3, silent), ...times(2, joining), ...times(5, well)],
+      'ZoneOutage',
+      '5 of 10 machines of the set are silent, 2 of them because they are still joining',
+    ],
+  ])('waits for %s as for an outage', (_, change, predicate, seen) => {
+    const { wait, asks } = planned(change)
+    expect(wait).toMatchObject({ predicate, seen })
+    expect(asks).toBe(0)
+  })
+
+  test('disturbs nothing more for that: joining machines close a rollout, and count as down, as silent ones do', () => {
+    const of = (change: readonly ((m: Machine) => Machine)[]) => planned(change).asks
+    for (const few of [1, 2, 3, 4])
+      expect([few, of([...times(few, joining), ...times(20 - few, well)])]).toEqual([
+        few,
+        of([...times(few, silent), ...times(20 - few, well)]),
+      ])
+  })
+})
