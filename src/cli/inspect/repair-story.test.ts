@@ -128,3 +128,20 @@ test('a permit whose results are in holds nothing up', () => {
 
 test('the commit of a repair is the one that its rule came from', () =>
   expect(traceLines(done('j', 1))).toContain('commit abcdef0123456789 (git show abcdef012345)'))
+
+test('a step that is being done says since when, and what it came to so far', () => {
+  const steps = [
+    { index: 0, operation: 'cordon', executor: 'Controller', outcome: 'Succeeded' },
+    {
+      index: 1,
+      operation: 'drain',
+      executor: 'Controller',
+      startedAt: '2026-05-01T11:59:00Z',
+      output: 'kept: default/x',
+    },
+  ]
+  const job = { kind: 'RemedyOperationJob', metadata: { name: 'j' }, status: { phase: 'Running', steps } }
+  expect(whyLines(job as unknown as KubeObject, [], Date.parse('2026-05-01T12:00:00Z'))).toContain(
+    'Step 1 drain by Controller: being done for 1m: kept: default/x',
+  )
+})

@@ -98,7 +98,7 @@ function partLines(object: KubeObject, now: number): string[] {
     .filter((s) => text(s['outcome']) !== 'Succeeded')
     .map(
       (s) =>
-        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || text(s['state']) || 'not done'}`,
+        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `being done${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
   return [...waves, ...stages, ...clusters, ...verdicts, ...components, ...steps]
 }

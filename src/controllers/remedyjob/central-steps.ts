@@ -39,7 +39,19 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
     return ended(step, now, 'Failed', 'the permit ended')
   if (operation.webhook !== undefined && !isOurs(seen, step))
     return ended(step, now, 'Failed', 'whether it was sent is not known')
-  return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], requeueAfter: PASS_MS }
+  return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
+}
+
+/** What the last pass left is what everybody waits for, and says whose budget keeps the node. */
+function goingOn(
+  { index, operation }: CentralTurn,
+  { operation: name, output = '' }: JobStep,
+): Pick<JobPlan, 'waiting'> {
+  if (output === '') return {}
+  const { drain } = operation
+  const unblock =
+    drain === undefined ? 'the step must end' : `the pods must leave, or it is given up after ${drain.timeout}`
+  return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${output}`, unblock } }
 }
 
 function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {

@@ -405,6 +405,11 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['a node with pods does', draining({ hasPods: true }), 'step 1 begun'],
   ['and where nobody can tell it does', draining({ hasPods: undefined }), 'step 1 begun'],
   ['a drain goes on pass by pass', draining({}, { startedAt: ago(60) }), 'DoStep'],
+  [
+    'and says what it waits for',
+    draining({}, { startedAt: ago(60), output: 'a budget keeps x' }),
+    'DoStep, waits: WaitingForOther',
+  ],
   ['and fails at its deadline', draining({}, { startedAt: ago(121), output: 'a budget keeps x' }), 'step 1 Failed'],
   ['a silent agent keeps no evidence', silent([{ collectEvidence: {} }, { reboot: {} }]), 'step 0 Skipped'],
   [
