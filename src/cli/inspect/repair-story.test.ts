@@ -140,7 +140,8 @@ test('a step that is being done says since when, and what it came to so far', ()
       output: 'kept: default/x',
     },
   ]
-  const job = { kind: 'RemedyOperationJob', metadata: { name: 'j' }, status: { phase: 'Running', steps } }
+  const spec = { node: { name: 'n' }, remedierRef: { name: 'r' }, rung: 0, attempt: 1, operations: [] }
+  const job = { kind: 'RemedyOperationJob', metadata: { name: 'j' }, spec, status: { phase: 'Running', steps } }
   expect(whyLines(job as unknown as KubeObject, [], Date.parse('2026-05-01T12:00:00Z'))).toContain(
     'Step 1 drain by Controller: being done for 1m: kept: default/x',
   )
