@@ -132,17 +132,11 @@ test('the commit of a repair is the one that its rule came from', () =>
 test('a step that is being done says since when, and what it came to so far', () => {
   const steps = [
     { index: 0, operation: 'cordon', executor: 'Controller', outcome: 'Succeeded' },
-    {
-      index: 1,
-      operation: 'drain',
-      executor: 'Controller',
-      startedAt: '2026-05-01T11:59:00Z',
-      output: 'kept: default/x',
-    },
+    { index: 1, operation: 'drain', executor: 'Controller', startedAt: ago(60), output: 'kept: default/x' },
   ]
-  const spec = { node: { name: 'n' }, remedierRef: { name: 'r' }, rung: 0, attempt: 1, operations: [] }
-  const job = { kind: 'RemedyOperationJob', metadata: { name: 'j' }, spec, status: { phase: 'Running', steps } }
-  expect(whyLines(job as unknown as KubeObject, [], Date.parse('2026-05-01T12:00:00Z'))).toContain(
-    'Step 1 drain by Controller: being done for 1m: kept: default/x',
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
+  const object = job('c', { phase: 'Running', steps })
+  expect(whyLines(node, [{ label: 'It is being repaired by', object }], NOW)).toContain(
+    '  Step 1 drain by Controller: being done for 1m: kept: default/x',
   )
 })

@@ -20,8 +20,11 @@ export function planEnd(seen: Seen, now: number): JobPlan {
     ...unlist(seen),
   ]
   const untilOver = Date.parse(job.status?.finishedAt ?? '') + RECORD_MS - now
-  if (actions.length > 0) return { actions, requeueAfter: Math.max(0, untilOver) }
-  if (untilOver > 0) return { actions: [], requeueAfter: untilOver }
+  const healedIn = healedInMs(seen, now)
+  const requeueAfter =
+    healedIn > 0 && isCordonedBy(seen.node, cordonOwner(job)) ? Math.min(healedIn, untilOver) : untilOver
+  if (actions.length > 0) return { actions, requeueAfter: Math.max(0, requeueAfter) }
+  if (untilOver > 0) return { actions: [], requeueAfter: Math.max(0, requeueAfter) }
   // The record is all that knows of the fence.
   if (isFencedBy(seen.node, cordonOwner(job))) return { actions: [], requeueAfter: RECORD_MS }
   const reason = 'it closed a day ago'
@@ -54,7 +57,7 @@ function reportResult(seen: Seen): readonly JobAction[] {
 
 /** A rung that did not help leaves the cordon to the next one, until the fault goes by itself or the record does. */
 function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
-  const { job, node, others, cleared } = seen
+  const { job, node, others } = seen
   const owner = cordonOwner(job)
   if (node?.metadata.uid !== job.spec.node.uid || !isCordonedBy(node, owner)) return []
   const ofIncident = others.filter((j) => j.spec.incident === job.spec.incident)
@@ -64,10 +67,16 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   if (isFencedBy(node, owner)) return []
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
-  const stableMs = parseDuration(job.spec.stableFor)
-  const isHealed = cleared.kind === 'Absent' && cleared.since !== undefined && now - cleared.since >= stableMs
-  return isGood || isOver || isHealed ? [{ kind: 'ReleaseCordon', reason: `the job is done: ${outcome}`, owner }] : []
+  return isGood || isOver || healedInMs(seen, now) <= 0
+    ? [{ kind: 'ReleaseCordon', reason: `the job is done: ${outcome}`, owner }]
+    : []
 }
+
+/** In how long the fault will have been away long enough by itself, where nothing changes: a kubelet that has nothing to say tells of its node every five minutes. */
+const healedInMs = ({ job, cleared }: Seen, now: number): number =>
+  cleared.kind === 'Absent' && cleared.since !== undefined
+    ? cleared.since + parseDuration(job.spec.stableFor) - now
+    : Infinity
 
 /** Once the node is heard of again it is no longer off; until then its work must stay given up. */
 function releaseFence({ job, node, standing, others }: Seen): readonly JobAction[] {

@@ -600,6 +600,20 @@ describe('a repair', () => {
   test.each(rows)('%s', (_, world, expected) => expect(told(plan(world, NOW))).toBe(expected))
 })
 
+test('a cordon that outlived its ladder goes as soon as the fault was away long enough, without anybody telling more of the node', () => {
+  const owners = JSON.stringify({ 'repair-abcdefabcdefabcd': { reason: 'r' } })
+  const node = {
+    kind: 'Node',
+    metadata: { name: 'n', uid: 'u', annotations: { 'kubenode.io/cordon-owners': owners } },
+    spec: { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] },
+  }
+  const status = { phase: 'Done', outcome: 'Escalated', startedAt: ago(90), finishedAt: ago(60) }
+  const after = (seconds: number) =>
+    plan(seen({ status, node, cleared: { kind: 'Absent', since: NOW - seconds * 1_000 } }), NOW)
+  expect(after(10)).toEqual({ actions: [], requeueAfter: 20_000 })
+  expect(told(after(30))).toBe('ReleaseCordon')
+})
+
 test('a frozen node may still be opened to pods again: that takes nothing from anybody', () =>
   expect(told(plan(central('uncordon', { machine: frozenMachine }), NOW))).toBe('DoStep'))
 
