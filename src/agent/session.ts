@@ -4,8 +4,9 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
-import { joinCluster } from './join/join.ts'
+import { joinAgain, joinCluster } from './join/join.ts'
 import { newKey, requestCertificate } from './join/request.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
@@ -46,7 +47,8 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     atOnce: AT_ONCE,
     patienceMs: PATIENCE_MS,
   }
-  const { identity, pair: first } = await joinCluster({ ...deps, connect: (c) => new HttpKubeClient(c, options) })
+  const join = { ...deps, connect: (c: ConnectionConfig) => new HttpKubeClient(c, options) }
+  const { identity, pair: first } = await joinCluster(join)
   let pair: Pair = first
   const asUs = async () => ({
     clientCertificate: { cert: pair.certificate, key: pair.key },
@@ -54,6 +56,9 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   })
   const client = new HttpKubeClient({ server: identity.server, ca: { data: identity.ca }, identity: asUs }, options)
   const renew = async (): Promise<Pair> => {
+    // One that ran out renews nothing; whoever sees it lays a bundle down.
+    const again = await joinAgain(join, identity)
+    if (again !== undefined) return again.pair
     const key = await newKey()
     const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, identity, key) }
     await writePair({ files, dir }, next)

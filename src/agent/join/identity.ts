@@ -23,6 +23,8 @@ export interface Identity {
   readonly trust: TrustAnchor
   /** What tells this host from a copy of its disk. */
   readonly host: string
+  /** Digest of the token that we joined with: one that lies there still is no call to join again. */
+  readonly joinedWith?: string
 }
 
 /** Key and certificate in one file, so that they change together. */

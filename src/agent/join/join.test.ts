@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
-import { silentLogger } from '#lib/log.ts'
+import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -13,7 +13,7 @@ import { realFiles } from '../files/real.ts'
 import { pairFile, joinFile, keyFile, nodeDir, type NodeDir } from '../node-dir.ts'
 import { newPublisher } from '../testing/release.ts'
 import { parseJoinBundle } from './bundle.ts'
-import { readPair, writePair } from './identity.ts'
+import { readIdentity, readPair, writePair } from './identity.ts'
 import { joinCluster, type JoinDeps } from './join.ts'
 import { takeNodeLock } from './lock.ts'
 import { csrType, newKey, requestName } from './request.ts'
@@ -154,6 +154,41 @@ describe('joining', () => {
   test('without a bundle says what to do', async () => {
     rmSync(joinFile(dir))
     await expect(joinCluster(deps())).rejects.toThrow(/^KN8008: .*kubenode agent join/)
+  })
+
+  test.each([
+    ['with the token that it joined with is a left one', {}, false, ''],
+    [
+      'for another machine is not taken',
+      { machine: 'm-2', token: 'ghijkl.0123456789abcdef' },
+      true,
+      'KN8054: cannot join again as m-2 of test: this host is m-1 of test',
+    ],
+    ['that is none is not taken', { token: undefined }, true, 'KN8003'],
+    [
+      'that the server does not take leaves everything as it was',
+      { token: 'ghijkl.0123456789abcdef' },
+      true,
+      'the server is away',
+    ],
+  ])('a bundle on a host that has joined %s', async (_what, more, stays, says) => {
+    const { cert, key } = await (await newAuthority()).client('kubenode:agent:m-1')
+    const pair = { key, certificate: cert }
+    // As far as the identity.
+    const away = {
+      connect: () => {
+        throw new Error('the server is away')
+      },
+    }
+    await joinCluster(deps(away)).catch(messageOf)
+    await writePair(deps(), pair)
+    const known = await readIdentity(deps())
+    writeFileSync(joinFile(dir), JSON.stringify({ ...bundle, ...more }))
+    const warnings: string[] = []
+    const log = loggerTo((_level, _message, fields) => void warnings.push(JSON.stringify(fields)))
+    const joined = await joinCluster(deps({ ...away, log }))
+    expect(joined).toEqual({ identity: known, pair })
+    expect([existsSync(joinFile(dir)), warnings.join(' ')]).toEqual([stays, expect.stringContaining(says)])
   })
 
   test('F40 the lock of a node is held once, and free again after its end', async () => {

@@ -1,4 +1,6 @@
-// Turns a join bundle into an identity. May be cut off at any moment and begun again: the key is kept from the first step, the token goes last.
+// Turns a join bundle into an identity. May be cut off at any moment and begun again: the key is kept from the first step, the token goes last. A bundle with
+// another token that is laid down later renews what cannot renew itself any more: a certificate that ran out, the address or CA of a server that moved.
+import { createHash } from 'node:crypto'
 import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -45,37 +47,66 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   if (known !== undefined) refuseClone(known, host)
   const pair = await readPair(deps)
   if (known !== undefined && pair !== undefined) {
-    await forgetToken(deps)
-    return { identity: known, pair }
+    // What runs must not wait for a server: the old identity does until the next try.
+    const again = await joinAgain(deps, known).catch((error: unknown) => {
+      deps.log.warn('not joined again', { error })
+      return undefined
+    })
+    return again ?? { identity: known, pair }
   }
   const bundle = await readBundle(deps)
+  if (bundle === undefined)
+    throw new KubeNodeError(
+      'KN8008',
+      `cannot join: there is neither an identity nor a join.json in ${deps.dir.path}; run kubenode agent join there`,
+    )
   const identity = identityOf(bundle, host)
+  // From the first step on the host is bound.
   await writeIdentity(deps, identity)
+  return join(deps, bundle, identity)
+}
+
+/** By a bundle that was laid down since we joined; undefined when there is none. */
+export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined | undefined> {
+  const bundle = await readBundle(deps)
+  if (bundle === undefined) return undefined
+  if (known.joinedWith === digestOf(bundle.token)) {
+    await forgetToken(deps)
+    return undefined
+  }
+  if (bundle.machine !== known.machine || bundle.cluster !== known.cluster)
+    throw new KubeNodeError(
+      'KN8054',
+      `cannot join again as ${bundle.machine} of ${bundle.cluster}: this host is ${known.machine} of ${known.cluster}; stop its agent and remove ${deps.dir.state} to make it another machine`,
+    )
+  return join(deps, bundle, identityOf(bundle, known.host))
+}
+
+async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Promise<Joined> {
   // Looked at like any other document, and only by whoever holds the anchor.
   if (bundle.trustDocument !== undefined)
     await writeDurably(deps.files, firstTrustFile(deps.dir), JSON.stringify(bundle.trustDocument))
   const key = await keyOf(deps)
-  const certificate = await ask(deps, bundle, key)
-  const fresh: Pair = { key, certificate }
-  await writePair(deps, fresh)
+  const pair: Pair = { key, certificate: await ask(deps, bundle, key) }
+  await writePair(deps, pair)
+  await writeIdentity(deps, identity)
   await forgetToken(deps)
   deps.log.info('joined', { machine: identity.machine, cluster: identity.cluster })
-  return { identity, pair: fresh }
+  return { identity, pair }
 }
 
-const identityOf = ({ token: _token, trustDocument: _document, ...rest }: JoinBundle, host: string): Identity => ({
+const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+const identityOf = ({ token, trustDocument: _document, ...rest }: JoinBundle, host: string): Identity => ({
   format: 1,
   ...rest,
   host,
+  joinedWith: digestOf(token),
 })
 
-async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle> {
+async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefined> {
   const bytes = await files.read(joinFile(dir))
-  if (bytes === undefined)
-    throw new KubeNodeError(
-      'KN8008',
-      `cannot join: there is neither an identity nor a join.json in ${dir.path}; run kubenode agent join there`,
-    )
+  if (bytes === undefined) return undefined
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

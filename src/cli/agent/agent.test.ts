@@ -65,12 +65,26 @@ describe('joining a host', () => {
       expect(existsSync(join(folder, path))).toBe(true)
   })
 
-  test('may be said twice, as long as nobody joined', () => {
+  test('may be said again for the same machine, also after it joined, and for no other', () => {
     prepareHost(host())
     prepareHost(host())
-    mkdirSync(join(folder, 'lib/state/identity'), { recursive: true })
-    writeFileSync(join(folder, 'lib/state/identity/identity.json'), '{}')
-    expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1: this host has an identity/)
+    const identity = (text: string): void => {
+      mkdirSync(join(folder, 'lib/state/identity'), { recursive: true })
+      writeFileSync(join(folder, 'lib/state/identity/identity.json'), text)
+    }
+    identity(JSON.stringify({ machine: 'm-1', cluster: 'test' }))
+    expect(prepareHost(host())).toBe('this host joins test as m-1')
+    for (const other of [
+      { machine: 'm-2', cluster: 'test' },
+      { machine: 'm-1', cluster: 'other' },
+    ]) {
+      identity(JSON.stringify(other))
+      expect(() => prepareHost(host())).toThrow(
+        `KN8052: cannot join as m-1 of test: this host has the identity of ${other.machine} of ${other.cluster}`,
+      )
+    }
+    identity('half writ')
+    expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1 of test: this host has an identity/)
   })
 
   test('with what is no bundle changes nothing', () => {
@@ -98,6 +112,7 @@ test('S22 the unit of the agent opens no socket and is held to what it needs', (
     'RestrictSUIDSGID=yes',
     'ProtectClock=yes',
     'LockPersonality=yes',
+    'OOMPolicy=continue',
     'RestartPreventExitStatus=78',
   ])
     expect(unit).toContain(line)

@@ -16,10 +16,11 @@ import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { argv, execPath, geteuid, stderr } from 'node:process'
 import { parseJoinBundle } from '#agent/join/bundle.ts'
-import { identityFile, joinFile, nodeDir } from '#agent/node-dir.ts'
+import { identityFile, joinFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import { refuseBelowFloor } from '#agent/preflight/floor.ts'
 import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
 import { agentUnit } from './unit.ts'
 
 export interface JoinHost {
@@ -53,11 +54,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
   const dir = nodeDir(root, '/')
   const text = bundleText(bundle)
   const { machine, cluster } = parseJoinBundle(jsonOf(text))
-  if (existsSync(identityFile(dir)))
-    throw new KubeNodeError(
-      'KN8052',
-      `cannot join as ${machine}: this host has an identity in ${dir.state} already; stop its agent and remove that folder to make it another machine`,
-    )
+  refuseAnother(dir, machine, cluster)
   mkdirSync(dir.path, { recursive: true, mode: 0o755 })
   if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
   // Whole or not there: the agent reads it the moment it sees it.
@@ -70,6 +67,21 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
     writeFileSync(join(units, UNIT), agentUnit({ node: join(prefix, 'bin/node'), folder: prefix, root }))
   }
   return `this host joins ${cluster} as ${machine}`
+}
+
+/** The same machine may join again: its token ran out before it was in, its certificate while the cluster was away, or the cluster has moved. */
+function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
+  const path = identityFile(dir)
+  if (!existsSync(path)) return
+  const known = jsonOf(readFileSync(path, 'utf8'))
+  if (isObject(known) && known['machine'] === machine && known['cluster'] === cluster) return
+  const who = isObject(known)
+    ? `the identity of ${String(known['machine'])} of ${String(known['cluster'])}`
+    : 'an identity'
+  throw new KubeNodeError(
+    'KN8052',
+    `cannot join as ${machine} of ${cluster}: this host has ${who} in ${dir.state} already; stop its agent and remove that folder to make it another machine`,
+  )
 }
 
 function copyPrograms(from: string, prefix: string, node: string): void {

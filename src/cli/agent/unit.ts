@@ -31,6 +31,8 @@ RestartPreventExitStatus=78
 # What it runs without systemd lives on.
 KillMode=process
 OOMScoreAdjust=-900
+# A check that eats the memory is killed alone.
+OOMPolicy=continue
 UMask=0022
 LimitNOFILE=4096
 LockPersonality=yes

@@ -29,8 +29,8 @@ export interface Systemctl {
 
 const PROPERTIES =
   'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus'
-/** Longer than any stop that we allow. */
-const MOST_MS = 60_000
+/** Longer than units of others take to stop or to start that say nothing of it: systemd gives them 90 s. */
+const MOST_MS = 120_000
 
 /** Blocks of `Name=value` with an empty line between them, in the order asked for. */
 export const parseShow = (text: string, units: readonly string[]): readonly UnitState[] =>
