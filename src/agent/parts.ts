@@ -284,10 +284,10 @@ function problemsOf(
   supervisor: Processes,
 ): ReadonlyMap<string, ComponentProblem | undefined> {
   return new Map(
-    components.workers.map(({ component, record, probes }) => {
+    components.workers.map(({ component, record, probes, startProblem }) => {
       const process = supervisor.reading(component)
       const why = supervisor.describe(component)
-      return [component, problemOf({ record, process, why, probes })]
+      return [component, problemOf({ record, process, why, probes, startProblem })]
     }),
   )
 }

@@ -184,6 +184,33 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
     { record: record({ state: 'Degraded' }), process: 'Crashed', brakeMs: 700 },
     'waits for every probe to pass, 700 ms',
   ],
+  ['cannot be started', { process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } }, 'Degrade'],
+  [
+    'degraded since it cannot be started',
+    { record: record({ state: 'Degraded' }), process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } },
+    'waits for every probe to pass, 700 ms',
+  ],
+  [
+    'could not be started a while ago',
+    { process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 0 } },
+    'Start',
+  ],
+  [
+    'cannot be started, and a new version is told',
+    { order: newVersion, process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } },
+    'Stage',
+  ],
+  [
+    'cannot be started, and a new version is ordered under a granted permit',
+    {
+      record: staged,
+      order: ordered,
+      permit: granted,
+      process: 'Crashed',
+      startFailure: { problem: 'x', backoffMs: 700 },
+    },
+    'Switch',
+  ],
   ['crashed while a new version waits', { record: staged, order: newVersion, process: 'Crashed' }, 'Start'],
   ['crashed while a new version is told', { order: newVersion, process: 'Crashed' }, 'Start'],
   ['frozen and left to repairs', { process: 'Frozen', brakeMs: 60_000 }, 'Degrade'],

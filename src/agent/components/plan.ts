@@ -23,12 +23,20 @@ export interface ProbeReading {
   readonly message?: string
 }
 
+export interface StartFailure {
+  readonly problem: string
+  /** Milliseconds until it is tried again: meanwhile another version may come. */
+  readonly backoffMs: number
+}
+
 export interface ComponentSeen {
   /** False until the Machine was read once, now or before a restart: then nothing is taken away. */
   readonly isOrderKnown: boolean
   readonly order: ComponentOrder | undefined
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
+  /** Set while the last try to start it came to nothing. */
+  readonly startFailure?: StartFailure | undefined
   /** Milliseconds until the local brake lets a crashed or frozen process be started again. */
   readonly brakeMs: number
   readonly probes: ProbeReading
@@ -130,7 +138,8 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
     case 'Staged':
       return planStaged(seen, record, order)
     case 'Healthy':
-      if (!isUp(seen.process)) return act({ kind: 'Degrade', reason: `its process is ${seen.process}` })
+      if (!isUp(seen.process))
+        return act({ kind: 'Degrade', reason: notStarted(seen) ?? `its process is ${seen.process}` })
       return seen.probes.verdict === 'Failing'
         ? act({ kind: 'Degrade', reason: seen.probes.message ?? 'a probe fails' })
         : wait('nothing: it is as declared')
@@ -196,9 +205,15 @@ function planAsked({ asked, record, isNodeFrozen }: ComponentSeen): ComponentPla
   return act({ kind: asked, reason: 'a repair with a granted permit asked for it' })
 }
 
+const notStarted = ({ startFailure }: ComponentSeen): string | undefined =>
+  startFailure === undefined ? undefined : `it cannot be started: ${startFailure.problem}`
+
 /** Keeps what is in use running. */
-function planHealth({ record, process, brakeMs, isNodeFrozen }: ComponentSeen): ComponentPlan | undefined {
+function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
+  const { record, process, brakeMs, isNodeFrozen, startFailure } = seen
   if (record?.current === undefined) return undefined
+  if (!isUp(process) && startFailure !== undefined && startFailure.backoffMs > 0)
+    return wait(notStarted(seen) ?? '', startFailure.backoffMs)
   switch (process) {
     case 'NoService':
     case 'Running':

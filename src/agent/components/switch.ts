@@ -256,7 +256,7 @@ export class Switcher {
 }
 
 /** The test's way of pulling the plug must not look like a failed step. */
-const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
+export const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
 
 function withPin({ pins, target }: ComponentRecord, { digest, version, config }: Slot): readonly Pin[] {
   const pin: Pin = { digest, version, attempt: target.attempt, ...(config === undefined ? {} : { config }) }

@@ -20,7 +20,7 @@ import { generationAfter, type ComponentRecord, type Target } from './record.ts'
 import { readSlot } from './slot.ts'
 import type { StageRequest, Staged } from './stage.ts'
 import { Staging } from './staging.ts'
-import { Switcher, type SwitchDeps } from './switch.ts'
+import { isPowerLoss, Switcher, type SwitchDeps } from './switch.ts'
 
 export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly clock: Clock
@@ -46,6 +46,10 @@ interface Visit {
 
 /** After an action failed for a reason that may pass. */
 const ACT_RETRY_MS = 2_000
+/** Between two tries to start what cannot be started. */
+const START_MOST_MS = 60_000
+/** What an action changed is told with its end, unless that is far. */
+const TOLD_AFTER_MS = 1_000
 const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
@@ -71,6 +75,7 @@ export class ComponentWorker {
   #visits: Visit[] = []
   #drift: string | undefined
   #foreign: readonly string[] = []
+  #notStarted: { readonly problem: string; readonly times: number; readonly until: number } | undefined
 
   constructor(deps: WorkerDeps, component: string) {
     this.component = component
@@ -97,6 +102,11 @@ export class ComponentWorker {
 
   get waiting(): string | undefined {
     return this.#waiting
+  }
+
+  /** Why what is in use cannot even be started. */
+  get startProblem(): string | undefined {
+    return this.#notStarted?.problem
   }
 
   get probes(): ProbeReading {
@@ -210,17 +220,29 @@ export class ComponentWorker {
     // A look changes nothing: what it waited for stands until something is done.
     const isLook = LOOKS.has(plan.action.kind)
     if (!isLook) this.#waiting = undefined
-    await this.#act(plan.action)
+    await this.#actAndTell(plan.action)
     this.#isDirty = true
     if (!isLook) this.#deps.onChange()
   }
 
+  /** What takes long is told while it lasts: a stop, a hook, a start that waits. */
+  async #actAndTell(action: ComponentAction): Promise<void> {
+    const telling = this.#deps.clock.after(TOLD_AFTER_MS, () => this.#deps.onChange())
+    try {
+      await this.#act(action)
+    } finally {
+      telling.cancel()
+    }
+  }
+
   async #observe(): Promise<ComponentSeen> {
-    const { processes } = this.#deps
+    const { processes, clock } = this.#deps
     const { record } = this
     const spec = await this.#specInUse(record)
     const reading = spec?.service === undefined ? 'NoService' : processes.reading(this.component)
     this.#watchProbes(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
+    if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#notStarted = undefined
+    const failure = this.#notStarted
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {
@@ -229,6 +251,9 @@ export class ComponentWorker {
       record,
       process: reading,
       brakeMs: processes.brakeMs(this.component),
+      ...(failure !== undefined && {
+        startFailure: { problem: failure.problem, backoffMs: Math.max(0, failure.until - clock.monotonic()) },
+      }),
       probes: this.probes,
       permit: this.#permit,
       isNodePending: this.#isNodePending,
@@ -317,10 +342,10 @@ export class ComponentWorker {
         return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#stopProbes()
-        return this.#switcher.start()
+        return this.#tryStart(() => this.#switcher.start())
       case 'Restart':
         this.#stopProbes()
-        return this.#restart()
+        return this.#tryStart(() => this.#restart())
       case 'Reinstall':
         this.#stopProbes()
         return this.#reinstall()
@@ -336,6 +361,21 @@ export class ComponentWorker {
         return this.#switcher.uninstall()
       default:
         return assertNever(action)
+    }
+  }
+
+  /** One that cannot be started is tried again ever more rarely, and holds up nothing else: the next version may be the cure. */
+  async #tryStart(start: () => Promise<void>): Promise<void> {
+    const { clock } = this.#deps
+    try {
+      await start()
+      this.#notStarted = undefined
+    } catch (e) {
+      if (isPowerLoss(e)) throw e
+      const times = this.#notStarted?.times ?? 0
+      const backoffMs = Math.min(START_MOST_MS, ACT_RETRY_MS * 2 ** times)
+      this.#notStarted = { problem: messageOf(e), times: times + 1, until: clock.monotonic() + backoffMs }
+      this.#log.warn('component not started', { error: e, retryInMs: backoffMs })
     }
   }
 

@@ -12,15 +12,18 @@ export interface ComponentLook {
   readonly process: ProcessReading
   readonly why: string | undefined
   readonly probes: ProbeReading
+  /** Why the last try to start it came to nothing. */
+  readonly startProblem?: string | undefined
 }
 
 /** Between two versions nothing is called a problem: the switch itself goes back when it must. */
-export function problemOf({ record, process, why, probes }: ComponentLook): ComponentProblem | undefined {
+export function problemOf({ record, process, why, probes, startProblem }: ComponentLook): ComponentProblem | undefined {
   if (record === undefined || record.open !== undefined) return undefined
   if (record.current === undefined)
     return record.state === 'Failed'
       ? { reason: 'ComponentFailed', message: record.message ?? 'no version can be run' }
       : undefined
+  if (startProblem !== undefined) return { reason: 'ComponentFailed', message: `it cannot be started: ${startProblem}` }
   if (process === 'Crashed') return { reason: 'ComponentCrashed', message: why ?? 'it ended' }
   if (process === 'Frozen') return { reason: 'ComponentFrozen', message: why ?? 'it is frozen' }
   if (probes.verdict === 'Failing') return { reason: 'ProbeFailing', message: probes.message ?? 'a probe fails' }

@@ -24,6 +24,10 @@ export class FakeProcesses implements Processes {
   stops = 0
   /** True: the plug is out, nothing can be started any more. */
   isDead: () => boolean = () => false
+  /** Why it cannot be started; undefined: it can. */
+  refuses: (request: StartRequest) => string | undefined = () => undefined
+  /** What a stop waits for. */
+  stopping: () => Promise<void> = async () => undefined
   #listeners: ((component: string) => void)[] = []
 
   async adopt(): Promise<void> {
@@ -32,6 +36,8 @@ export class FakeProcesses implements Processes {
 
   async start(request: StartRequest): Promise<void> {
     if (this.isDead()) throw new Error('the power went')
+    const refusal = this.refuses(request)
+    if (refusal !== undefined) throw new Error(refusal)
     const old = this.running.get(request.component)
     if (old !== undefined && this.reading(request.component) === 'Running') {
       if (old.slot === request.slot) return
@@ -47,6 +53,7 @@ export class FakeProcesses implements Processes {
 
   async stop(component: string): Promise<void> {
     if (this.isDead()) throw new Error('the power went')
+    await this.stopping()
     if (this.running.delete(component)) this.stops++
     this.readings.delete(component)
   }

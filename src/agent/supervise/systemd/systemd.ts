@@ -89,6 +89,12 @@ export class Systemd implements Processes {
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
     const ours = await this.#unitFiles.write({ component, service }, unit, old)
     const state = await this.#unitFiles.state(unit)
+    if (state.load === 'masked')
+      throw new KubeNodeError(
+        'KN8055',
+        `cannot start ${component}: somebody has masked the unit ${unit}; run systemctl unmask ${unit} there when it shall run again`,
+        { retry: 'later' },
+      )
     if (state.load !== 'loaded')
       throw new KubeNodeError(
         'KN8038',
