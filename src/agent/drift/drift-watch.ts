@@ -159,7 +159,8 @@ export class DriftWatch {
       if (finding.kind === 'Link') await keepForeign(this.#deps, component, onNode(this.#deps.dir, finding.link.path))
       this.#deps.log.warn('component left as somebody keeps changing it', { component, what: finding.says })
     }
-    worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), leftPaths(findings, watched.left))
+    const additions = (await processes.additions?.(component)) ?? []
+    worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), [...leftPaths(findings, watched.left), ...additions])
   }
 
   async #lookAtUnit({ component, slot, spec }: InUse): Promise<readonly Finding[]> {

@@ -82,6 +82,10 @@ export class WithSelf implements Processes {
     if (request.component !== AGENT_COMPONENT) await this.#base.mend?.(request)
   }
 
+  async additions(component: string): Promise<readonly string[]> {
+    return (await this.#base.additions?.(component)) ?? []
+  }
+
   unitFile(component: string): string | undefined {
     return component === AGENT_COMPONENT ? undefined : this.#base.unitFile?.(component)
   }

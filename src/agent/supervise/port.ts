@@ -29,6 +29,8 @@ export interface Processes {
   mend?(request: StartRequest): Promise<void>
   /** The file that `drift` speaks of. */
   unitFile?(component: string): string | undefined
+  /** Files of others that add to the unit that we wrote for it, or change it. */
+  additions?(component: string): Promise<readonly string[]>
   /** Its main process. */
   main?(component: string): number | undefined
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void

@@ -176,6 +176,11 @@ export class Systemd implements Processes {
     if (entry !== undefined) await this.#unitFiles.mend(request, entry)
   }
 
+  async additions(component: string): Promise<readonly string[]> {
+    const entry = this.#entries.get(component)
+    return entry === undefined ? [] : this.#unitFiles.additions(entry)
+  }
+
   unitFile(component: string): string | undefined {
     const entry = this.#entries.get(component)
     return entry === undefined ? undefined : this.#unitFiles.pathOf(entry)

@@ -28,6 +28,9 @@ interface Wish {
 }
 
 const UNITS = '/etc/systemd/system'
+/** Where drop-ins for one unit are put by people; those that a distribution has for all units are its own business. */
+const DROP_IN_PLACES = [UNITS, '/run/systemd/system']
+const MAX_ADDITIONS = 20
 const DROP_IN = '50-kubenode.conf'
 
 export class UnitFiles {
@@ -67,6 +70,20 @@ export class UnitFiles {
     const { path, wanted } = this.#place(wish, own)
     if (wanted === undefined || (await this.#read(path)) === wanted) return undefined
     return `the unit ${own.unit} is not as it was written`
+  }
+
+  /** Drop-ins of others for a unit of ours. A unit that somebody else brought may be added to by anybody. */
+  async additions({ unit, ours }: OwnUnit): Promise<readonly string[]> {
+    if (!ours) return []
+    const { files, dir } = this.#deps
+    const found: string[] = []
+    for (const place of DROP_IN_PLACES) {
+      const folder = join(place, `${unit}.d`)
+      if ((await files.stat(onNode(dir, folder))) === undefined) continue
+      const names = await files.list(onNode(dir, folder))
+      found.push(...names.filter((n) => n.endsWith('.conf') && n !== DROP_IN).map((n) => join(folder, n)))
+    }
+    return found.slice(0, MAX_ADDITIONS)
   }
 
   async mend(wish: Wish, own: OwnUnit): Promise<void> {

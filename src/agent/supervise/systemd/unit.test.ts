@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { writeDurably } from '../../files/durable.ts'
+import { MemoryFiles } from '../../files/memory.ts'
+import { nodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import { unitReading } from './reading.ts'
-import { parseShow } from './systemctl.ts'
+import { createSystemctl, parseShow } from './systemctl.ts'
+import { UnitFiles } from './unit-files.ts'
 import { dropInText, ownerOf, unitName, unitText } from './unit.ts'
 
 const service: Service = { exec: '/opt/x/x', args: ['--a', 'b c'], restart: 'Always', killMode: 'Process' }
@@ -87,4 +91,23 @@ test.each([
 ] as const)('a unit that %s', (_what, more, restart, restarts, reading) => {
   const [state] = parseShow(shown(more), ['x.service'])
   expect(state === undefined ? undefined : unitReading(state, restart, restarts).reading).toBe(reading)
+})
+
+test('what somebody else adds to a unit of ours is named, and to a unit of somebody else it is nobody’s business', async () => {
+  const files = new MemoryFiles()
+  const unitFiles = new UnitFiles({ files, dir: nodeDir('/node', '/'), systemctl: createSystemctl(), environment: {} })
+  const own = { unit: 'kubenode-x.service', ours: true }
+  expect(await unitFiles.additions(own)).toEqual([])
+  for (const path of [
+    '/etc/systemd/system/kubenode-x.service.d/10-limits.conf',
+    '/run/systemd/system/kubenode-x.service.d/50-MemoryMax.conf',
+    '/etc/systemd/system/service.d/all.conf',
+    '/etc/systemd/system/kubenode-x.service.d/notes.txt',
+  ])
+    await writeDurably(files, path, '[Service]\n')
+  expect(await unitFiles.additions(own)).toEqual([
+    '/etc/systemd/system/kubenode-x.service.d/10-limits.conf',
+    '/run/systemd/system/kubenode-x.service.d/50-MemoryMax.conf',
+  ])
+  expect(await unitFiles.additions({ ...own, ours: false })).toEqual([])
 })
