@@ -247,6 +247,24 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
     expect((await kubenode('lint', '.')).code).toBe(0)
   })
 
+  test('values that code beside them reads are data in a folder, and a broken object when somebody names them', async () => {
+    write('size.json', '{"count": 3}')
+    write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
+    const folder = await kubenode('lint', '.')
+    expect([folder.code, folder.err]).toEqual([0, '2 files, 1 object, 1 document of data left out, 0 problems\n'])
+    expect(await kubenode('lint', 'size.json')).toMatchObject({ code: 2, out: expect.stringContaining('KN1022') })
+  })
+
+  test('an object that lacks one of its first words is no data', async () => {
+    write('a.yaml', 'kind: MachineSet\nmetadata: {name: a}\nspec: {}\n')
+    expect(await kubenode('lint', '.')).toMatchObject({ code: 2, out: expect.stringContaining('KN1022') })
+  })
+
+  test('a folder without such files says where its rules and charts are looked at', async () => {
+    write('rule.ts', 'export {}')
+    expect((await kubenode('lint', '.')).err).toContain('kubenode rules lint')
+  })
+
   test('json and github forms carry the same findings', async () => {
     write('a,b.yaml', 'kind: X\nmetadata: {name: a}\n')
     const json = JSON.parse((await kubenode('lint', '.', '-o', 'json')).out) as { findings: object[] }

@@ -36,12 +36,17 @@ export function register(program: Command, io: Io): void {
       ])
       const files = filesToLint(paths, io.cwd)
       const validator = createValidator()
-      const results = files.map((f) => lintText(f.name, f.text, validator))
+      const results = files.map((f) => lintText(f, validator))
       const findings = results.flatMap((r) => r.findings)
       const looked = results.reduce((n, r) => n + r.looked, 0)
+      const data = results.reduce((n, r) => n + r.data, 0)
       if (output === 'json') io.out(`${JSON.stringify({ files: files.length, looked, findings }, null, 2)}\n`)
       else for (const f of findings) io.out(`${output === 'github' ? asGithub(f) : asText(f)}\n`)
-      io.err(`${count(files.length, 'file')}, ${count(looked, 'object')}, ${count(findings.length, 'problem')}\n`)
+      const skipped = data === 0 ? '' : `, ${count(data, 'document')} of data left out`
+      const nothing = files.length === 0 ? '; TypeScript is looked at by "kubenode plan" and "kubenode rules lint"' : ''
+      io.err(
+        `${count(files.length, 'file')}, ${count(looked, 'object')}${skipped}, ${count(findings.length, 'problem')}${nothing}\n`,
+      )
       if (findings.length > 0) throw new Exit(EXIT_ERROR)
     })
 }

@@ -9,6 +9,8 @@ export interface LintFile {
   /** As a person would name it from where they stand. */
   readonly name: string
   readonly text: string
+  /** Somebody named it, rather than a folder that it lies in: whatever it holds was meant. */
+  readonly isNamed: boolean
 }
 
 const SKIPPED = new Set(['node_modules', 'dist'])
@@ -29,7 +31,7 @@ function walk(folder: string, found: string[]): string[] {
   return found
 }
 
-function read(path: string, name: string): LintFile {
+function read(path: string, name: string, isNamed: boolean): LintFile {
   const stat = statSync(path)
   // Reading a pipe waits for a writer, and some devices never end.
   if (!stat.isFile())
@@ -43,7 +45,7 @@ function read(path: string, name: string): LintFile {
   }
   const bytes = readFileSync(path)
   if (!isUtf8(bytes)) throw new KubeNodeError('KN1014', `cannot read ${name}: it is no UTF-8 text; save it as UTF-8`)
-  return { name, text: bytes.toString('utf8') }
+  return { name, text: bytes.toString('utf8'), isNamed }
 }
 
 export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
@@ -52,8 +54,8 @@ export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
     const shown = (p: string) => (relative(cwd, p).startsWith('..') ? p : relative(cwd, p)) || '.'
     try {
       const stat = lstatSync(path)
-      if (stat.isDirectory()) return walk(path, []).map((p) => read(p, shown(p)))
-      return [read(path, shown(path))]
+      if (stat.isDirectory()) return walk(path, []).map((p) => read(p, shown(p), false))
+      return [read(path, shown(path), true)]
     } catch (e) {
       if (e instanceof KubeNodeError) throw e
       throw new KubeNodeError('KN1011', `cannot read ${given}: ${messageOf(e)}; name a file or folder that exists`, {

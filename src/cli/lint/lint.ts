@@ -13,6 +13,7 @@ import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
+import type { LintFile } from './files.ts'
 
 export interface Finding {
   readonly file: string
@@ -35,6 +36,8 @@ export interface LintResult {
   readonly findings: readonly Finding[]
   /** Objects, rules and kubeconfigs that were looked at. */
   readonly looked: number
+  /** Documents that are nothing of the API: values that the code beside them reads. */
+  readonly data: number
 }
 
 const isRule = (v: Record<string, unknown>): boolean =>
@@ -150,7 +153,14 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
   return { looked: 1, problems: isOurs ? ownProblems(value, validator) : frameProblems(value), object: nameOf(value) }
 }
 
-function lintDocument(file: string, doc: ParsedDocument, validator: Validator): LintResult {
+/** Nothing that an object begins with: beside code that reads it, it is data. */
+const isData = (v: unknown): boolean =>
+  isObject(v) &&
+  ['apiVersion', 'kind', 'metadata', 'spec'].every((field) => v[field] === undefined) &&
+  !isRule(v) &&
+  !isTrust(v)
+
+function lintDocument(file: string, doc: ParsedDocument, validator: Validator): Omit<LintResult, 'data'> {
   const { looked, problems, object } = lintValue(doc.value, validator)
   const findings = problems.map(({ code, message, pointer }) => ({
     file,
@@ -165,13 +175,14 @@ function lintDocument(file: string, doc: ParsedDocument, validator: Validator): 
 
 const isKubeconfig = (v: unknown): boolean => isObject(v) && v['kind'] === 'Config' && v['apiVersion'] === 'v1'
 
-export function lintText(file: string, text: string, validator: Validator): LintResult {
+export function lintText({ name: file, text, isNamed }: LintFile, validator: Validator): LintResult {
   const { documents, problems } = parseDocuments(text)
   if (documents.some((d) => isKubeconfig(d.value))) {
     const findings = safeKubeconfigProblems(text).map((p) => ({ file, object: 'Config', ...p }))
-    return { looked: documents.length, findings }
+    return { looked: documents.length, data: 0, findings }
   }
-  const parts = documents.map((d) => lintDocument(file, d, validator))
+  const meant = isNamed ? documents : documents.filter((d) => !isData(d.value))
+  const parts = meant.map((d) => lintDocument(file, d, validator))
   const unread = problems.map((p) => ({
     file,
     line: p.line,
@@ -179,5 +190,9 @@ export function lintText(file: string, text: string, validator: Validator): Lint
     code: 'KN1015' as const,
     message: `cannot be read: ${p.message}`,
   }))
-  return { looked: parts.reduce((n, p) => n + p.looked, 0), findings: [...unread, ...parts.flatMap((p) => p.findings)] }
+  return {
+    looked: parts.reduce((n, p) => n + p.looked, 0),
+    data: documents.length - meant.length,
+    findings: [...unread, ...parts.flatMap((p) => p.findings)],
+  }
 }
