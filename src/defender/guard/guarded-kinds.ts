@@ -52,6 +52,14 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
       { window: '10m', share: 0, least: 5 },
       { window: '24h', share: 0, least: 30 },
     ],
+    // With such a definition go all machines or clusters at once, and nobody is asked about any of them; or the memory of what was allowed.
+    never: [
+      'machines.kubenode.io',
+      'machinesets.kubenode.io',
+      'clusters.kubenode.io',
+      'defenderledgers.kubenode.io',
+      'operationpermits.kubenode.io',
+    ],
   },
 ]
 

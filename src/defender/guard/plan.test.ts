@@ -87,6 +87,11 @@ test.each<[string, Partial<DeletionSeen>, string]>([
     'keeps the cluster alive',
   ],
   [
+    'a definition that would take all machines with it, none of which is asked about',
+    { guarded: kind('CustomResourceDefinition'), name: 'machines.kubenode.io' },
+    'keeps the cluster alive',
+  ],
+  [
     'anything while the cluster is frozen',
     { holds: [aHold('Freeze', ALL)] },
     'frozen until 2026-02-01T00:00:00Z by ada',

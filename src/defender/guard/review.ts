@@ -1,7 +1,13 @@
-// Answers the AdmissionReview of a deletion: allowed, or 429 with the reason, the way out, and when to try again.
+// Answers the AdmissionReview of a deletion: allowed, or refused with the reason and the way out.
 import { isObject } from '#lib/json.ts'
 import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
 import type { AskGuard } from './guard.ts'
+
+/**
+ * Clients that are told to come back do so by themselves and say nothing to anybody: kubectl would stand still for as long as a window lasts, and then go on
+ * deleting. Only what is over in a moment is worth that; the rest is a refusal that a person sees, and that no loop sleeps upon.
+ */
+const MOST_RETRY_MS = 5_000
 
 export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): Promise<AdmissionAnswer> {
   const { uid, kind, operation, oldObject, name, dryRun, subResource } = request
@@ -15,14 +21,12 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
     isDryRun: dryRun === true,
   })
   if (verdict.kind === 'Passes') return answer(uid, { allowed: true })
-  const details =
-    verdict.retryAfterMs === undefined
-      ? {}
-      : { details: { retryAfterSeconds: Math.ceil(verdict.retryAfterMs / 1_000) } }
-  return answer(uid, {
-    allowed: false,
-    status: { code: 429, reason: 'TooManyRequests', message: `deletions are guarded: ${verdict.why}`, ...details },
-  })
+  const message = `deletions are guarded: ${verdict.why}`
+  const { retryAfterMs = Infinity } = verdict
+  if (retryAfterMs > MOST_RETRY_MS)
+    return answer(uid, { allowed: false, status: { code: 403, reason: 'Forbidden', message } })
+  const details = { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) }
+  return answer(uid, { allowed: false, status: { code: 429, reason: 'TooManyRequests', message, details } })
 }
 
 const answer = (uid: string, response: Omit<AdmissionAnswer['response'], 'uid'>): AdmissionAnswer => ({

@@ -201,7 +201,7 @@ describe('deletions', () => {
   const deletion = (rest: object) => ({
     ...reviewOf({ kind: 'Machine' }, undefined, { operation: 'DELETE', name: 'm-1', oldObject: {}, ...rest }),
   })
-  test('that the guard holds are answered with 429, why, and when to come back', async () => {
+  test('that the guard holds for a moment are answered with 429, why, and when to come back', async () => {
     const { json } = await send(JSON.stringify(deletion({})), { path: GUARD_PATH })
     expect(json).toMatchObject({
       response: {

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { AdmissionRequest } from '../webhook/review.ts'
+import type { DeletionVerdict } from './plan.ts'
+import { reviewDeletion } from './review.ts'
+
+const request: AdmissionRequest = {
+  uid: 'u',
+  kind: { group: '', version: 'v1', kind: 'Node' },
+  operation: 'DELETE',
+  name: 'n-1',
+}
+
+test.each<readonly [string, DeletionVerdict, object]>([
+  ['what passes is allowed', { kind: 'Passes', ledger: undefined }, { allowed: true }],
+  [
+    'what a client may well try again in a moment says when',
+    { kind: 'Held', why: 'x', retryAfterMs: 1_500 },
+    { allowed: false, status: { code: 429, details: { retryAfterSeconds: 2 } } },
+  ],
+  [
+    'a window that is full is refused, for a client that is told to wait stands still and then goes on deleting',
+    { kind: 'Held', why: 'x', retryAfterMs: 600_000 },
+    { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'deletions are guarded: x' } },
+  ],
+  ['and so is a freeze', { kind: 'Held', why: 'x' }, { allowed: false, status: { code: 403 } }],
+])('%s', async (_, verdict, response) => {
+  const { response: answered } = await reviewDeletion(request, async () => verdict)
+  expect(answered).toMatchObject({ uid: 'u', ...response })
+  expect(answered.status?.code !== 403 || answered.status.details === undefined).toBe(true)
+})
