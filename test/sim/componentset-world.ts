@@ -183,6 +183,19 @@ const phases: readonly Phase[] = [
     },
     counts: 'AtMost',
   },
+  {
+    name: 'delete the set without what it owns, and declare another of its name',
+    act: (w) => {
+      const { fake } = w
+      fake.uproot(machineComponentSet, { name: SET })
+      for (const { metadata } of allOf(fake, controllerRevisionType)) {
+        const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }
+        fake.poke(controllerRevisionType, key, { metadata: { ownerReferences: null } })
+      }
+      fake.plant(machineComponentSet, componentSet({ beacon: '1.1.0' }, rollout))
+    },
+    counts: 'AtMost',
+  },
 ]
 
 const LOSSES = 12

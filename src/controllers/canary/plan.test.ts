@@ -86,6 +86,15 @@ describe('a canary', () => {
     expect(actions).toMatchObject([{ kind: 'Ask', request: { targets: [{ name: 'm-0' }] } }])
   })
 
+  test('asks under names of its own: permits of one that was deleted are there for a day', () => {
+    const asksOf = (uid: string) =>
+      plan(seen({ canary: { ...canary(), metadata: { ...canary().metadata, uid } } }), START).actions
+    const names = ['11111111-a', '22222222-b'].flatMap((uid) =>
+      asksOf(uid).flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
+    )
+    expect(new Set(names).size).toBe(2)
+  })
+
   test('waits with the reason while too few machines are well, and touches none', () => {
     const { status, actions } = plan(seen({ machines: NAMES.map((n) => silenced(old(n), START)) }), START)
     expect(actions).toEqual([])

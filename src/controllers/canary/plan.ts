@@ -254,7 +254,7 @@ function asks(seen: Seen, phase: CanaryPhase, { trials, holds, now, problem, fit
     ...(commit !== undefined && { commit }),
     leaseSeconds: LEASE_SECONDS,
   }
-  const permit = permitName(name, wanted, permits)
+  const permit = permitName(canary.metadata, wanted, permits)
   return [{ kind: 'Ask', reason: `the next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
@@ -279,11 +279,14 @@ function askAgainMs(refused: OperationPermit | undefined, now: number): number {
 
 const MOST_NAME_CHARS = 100
 
-/** Numbered: a batch that was asked for before a crash is still open, and its machines are not asked for again. */
-function permitName(canary: string, { name, version }: Wanted, permits: readonly OperationPermit[]): string {
-  const base = `${canary.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')}.${componentObjectName(name, version)
-    .slice(0, MOST_NAME_CHARS)
-    .replace(/[-.]+$/, '')}`
+/** Numbered: a batch that was asked for before a crash is still open, and its machines are not asked for again. Permits outlive the canary that asked. */
+function permitName(
+  { name: canary = '', uid = '' }: Seen['canary']['metadata'],
+  { name, version }: Wanted,
+  permits: readonly OperationPermit[],
+): string {
+  const short = (text: string) => text.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+  const base = `${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}`
   const known = new Set(permits.map((p) => p.metadata.name))
   for (let n = 0; ; n++) if (!known.has(`${base}-b${n}`)) return `${base}-b${n}`
 }

@@ -12,7 +12,7 @@ import { type PermitTools, renewPermit, requestPermit } from '#nodeops/permits.t
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
-import { type Target, controllerRevisionType } from './revisions.ts'
+import { type ControllerRevision, type Target, controllerRevisionType } from './revisions.ts'
 import { readOne } from './members.ts'
 import { standingOf } from './reading.ts'
 import type { Seen } from './seen.ts'
@@ -34,7 +34,7 @@ export async function act(
   const permitTools: PermitTools = { client, fieldManager, signal }
   switch (action.kind) {
     case 'CreateRevision':
-      return outcomeOf(() => client.create(controllerRevisionType, action.revision, { fieldManager, signal }))
+      return createRevision(client, action.revision, signal)
     case 'KeepEvidence':
       return keepEvidence(client, action, signal)
     case 'DeleteRevision':
@@ -60,6 +60,21 @@ export async function act(
 async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome | undefined> {
   const fresh = await recheck(client, machineComponentSet, set, signal)
   return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined
+}
+
+/** A set of the same name that was deleted without what it owned leaves its revisions to the next one. */
+async function createRevision(
+  client: KubeClient,
+  revision: ControllerRevision,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const made = await outcomeOf(() => client.create(controllerRevisionType, revision, { fieldManager, signal }))
+  if (made.kind !== 'Exists') return made
+  const { name = '', namespace = '', ownerReferences } = revision.metadata
+  const found = await client.get(controllerRevisionType, { namespace, name }, { signal })
+  if (found === undefined || found.metadata.ownerReferences?.some((o) => o.controller === true) === true) return made
+  const adopted = { ...found, revision: revision.revision, metadata: { ...found.metadata, ownerReferences } }
+  return updateExactly(client, controllerRevisionType, adopted as ControllerRevision, { fieldManager, signal })
 }
 
 function keepEvidence(

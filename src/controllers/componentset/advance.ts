@@ -99,10 +99,10 @@ function askAnew({ wave }: SliceView, around: Surroundings): Moved {
   return waits({ ...wave, phase }, PERMIT_GONE, around)
 }
 
-/** What failed after the permit was asked for has failed under it: orders may be given before this phase ends. */
+/** What failed with the attempt of this slice has failed under its permit: orders may be given before this phase ends. Clocks of nodes are not asked. */
 function failedBefore({ reading, targetUid }: SliceMachine, { wave }: SliceView, { indexOf }: Surroundings): boolean {
-  const since = reading?.reported[indexOf(wave.component)]?.since
-  return targetUid !== undefined && since !== undefined && Date.parse(since) < Date.parse(wave.startedAt ?? '')
+  const told = reading?.told[indexOf(wave.component)]
+  return targetUid !== undefined && told !== undefined && told.wave !== wave.startedAt
 }
 
 function whileSwitching(
@@ -145,9 +145,10 @@ function whileSwitching(
   if (bad !== undefined) return failure(counts, bad, failedOf(tally), around, report)
   const settled = nextPhase(wave.phase, 'settle', facts)
   if (settled !== undefined) {
-    // A step has the machines that the version was tried on; one with none has proved nothing.
+    // A step has the machines that the version was tried on; one that no machine came through has proved nothing.
     const tried = machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name)
-    if (tried.length === 0) return { wave: undefined, actions: report }
+    const isProof = machines.some((m) => m.end === 'Succeeded' || m.end === undefined)
+    if (tried.length === 0 || !isProof) return { wave: undefined, actions: report }
     return waits({ ...counts, machines: tried, phase: settled }, STEP_OPEN, around, report)
   }
   const stalled = isReported ? undefined : nextPhase(wave.phase, 'stall', facts)

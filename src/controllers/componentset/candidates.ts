@@ -118,7 +118,7 @@ function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reser
     !reserved.has(reading.name) &&
     report?.state === 'Fetching' &&
     report.desired === goal.version &&
-    Date.parse(report.since) < overdueBefore
+    attemptBegan(reading, index) < overdueBefore
   return { standing, isHere, isFailed, isStuck }
 }
 
@@ -169,6 +169,13 @@ function judgeSound({ name, runs, machine }: Reading, { refused, incompatible, n
   return unmet === undefined ? 'Sound' : { unmet }
 }
 
-function mayRetry({ reported }: Reading, { index }: Track, { retryBefore }: SurveyInput): boolean {
-  return retryBefore !== undefined && Date.parse(reported[index]?.since ?? '') <= retryBefore
+function mayRetry(reading: Reading, { index }: Track, { retryBefore, now }: SurveyInput): boolean {
+  if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
+  const failedAt = Date.parse(reading.reported[index]?.since ?? '')
+  // Of an attempt that had begun and failed only afterwards nobody spoke who asked for a retry.
+  return !(failedAt > retryBefore && failedAt <= now)
 }
+
+/** The slice of the attempt has a time of ours; that of the report is the node's, whose clock may be wrong. */
+const attemptBegan = ({ told, reported }: Reading, index: number): number =>
+  Date.parse(told[index]?.wave ?? reported[index]?.since ?? '')

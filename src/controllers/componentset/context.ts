@@ -28,7 +28,7 @@ import {
 import type { Rules } from './rules.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
-import type { Wait } from './waiting.ts'
+import { type Wait, fit } from './waiting.ts'
 import { type Opening, openingOf } from './windows.ts'
 
 export interface Context {
@@ -74,7 +74,11 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (m.health === 'Joining' || m.health === 'Leaving' ? 0 : 1), 0)
   const strangers = strangersOf(seen, byName, indexOf)
-  const tracks = tracksOf(seen, revisions, blocks, indexOf, members)
+  const opening = openingOf(set.spec.rollout.windows, now)
+  const rivals = rivalsOf(set, seen.sets)
+  const isOthers = (component: string, { machine, told }: Reading) =>
+    rivalFor(rivals.get(component), set, machine, told[indexOf.get(component) ?? -1]?.setRef) !== undefined
+  const tracks = tracksOf(seen, revisions, blocks, indexOf, members, isOthers)
   return {
     seen,
     now,
@@ -89,15 +93,15 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     isNewRevision,
     blocks,
     tracks,
-    rivals: rivalsOf(set, seen.sets),
+    rivals,
     problem: isPinLost
       ? {
           reason: 'ReferenceMissing',
           message: `hold ${pin?.metadata.name} pins to ${pin?.spec.to}, which is no revision of this set`,
         }
-      : problemOf(seen, revisions.update.data?.components ?? [], members),
+      : (windowProblem(opening) ?? problemOf(seen, revisions.update.data?.components ?? [], members)),
     outage: outageOf(members),
-    opening: openingOf(set.spec.rollout.windows, now),
+    opening,
     counting,
     limit: rules.budgetOf(set.spec.rollout.maxUnavailable, counting),
     reserved: reservedBy(seen),
@@ -118,6 +122,15 @@ function namesOfSteps(
   const proven = new Set(tracks.flatMap((t) => (t.isProven ? [t.component] : [])))
   return ({ component, step }) => stepName(step, proven.has(component) ? 1 : total)
 }
+
+function windowProblem({ problem }: Opening): Problem | undefined {
+  return problem === undefined
+    ? undefined
+    : { reason: 'InvalidSpec', message: `${fit(problem, MOST_OF_PROBLEM)}; correct spec.rollout.windows` }
+}
+
+/** What is wrong may be told at length; what to do about it has to fit too. */
+const MOST_OF_PROBLEM = 160
 
 function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
   const about = holds.filter((h) => h.spec.target.kind === 'Machine')

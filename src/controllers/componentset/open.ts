@@ -225,12 +225,15 @@ export function requestOf({ seen: { set }, wave, targets, spec, nameOfStep, isRe
 
 const MOST_SET_CHARS = 100
 
-/** Made from what is asked, so that asking twice is asking once; counted on when one of that name served its time. */
+/**
+ * Made from what is asked and of whom, so that asking twice is asking once; counted on when one of that name served its time. Permits are kept for a day:
+ * those of a set that was deleted are still there when another one of its name begins.
+ */
 function permitName(seen: Seen, wave: Wave, targets: readonly Reading[]): string {
-  const { name = '' } = seen.set.metadata
+  const { name = '', uid = '' } = seen.set.metadata
   const set = shortened(name.slice(0, MOST_SET_CHARS))
   const target: Target = { component: wave.component, version: wave.version ?? '', config: wave.config }
-  const base = `${set}-${wave.component}-${hashOf(target)}-s${wave.step}-${wave.slice}`
+  const base = `${set}-${wave.component}-${hashOf(target, uid)}-s${wave.step}-${wave.slice}`
   for (let n = 0; ; n++) {
     const permit = n === 0 ? base : `${base}-${n}`
     const known = seen.permits.get(permit)
@@ -238,8 +241,8 @@ function permitName(seen: Seen, wave: Wave, targets: readonly Reading[]): string
   }
 }
 
-const hashOf = ({ component, version, config }: Target): string =>
-  revisionHash([{ name: component, version, ...(config !== undefined && { values: { config } }) }])
+const hashOf = ({ component, version, config }: Target, set: string): string =>
+  revisionHash([{ name: component, version, values: { set, ...(config !== undefined && { config }) } }])
 
 function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
   if (isPermitEnded(permit) || permit.spec.results !== undefined) return false

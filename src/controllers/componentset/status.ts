@@ -31,7 +31,7 @@ export function statusOf(context: Context, progress: Progress): Status {
   const counts = countsOf(context, progress)
   const isComplete = isDone(context, progress, counts)
   const update = revisions.update.metadata.name ?? ''
-  const current = isComplete ? update : before?.revisions?.current
+  const current = isComplete && isRunning(progress) ? update : before?.revisions?.current
   const wait = isComplete ? undefined : waitOf(context, progress, counts)
   const blocked = progress.blocks.slice(-MOST_BLOCKED)
   const phase = phaseOf(context, progress, isComplete)
@@ -39,7 +39,8 @@ export function statusOf(context: Context, progress: Progress): Status {
     ...(seen.set.metadata.generation !== undefined && { observedGeneration: seen.set.metadata.generation }),
     phase,
     revisions: { ...(current !== undefined && { current }), update, ...(blocked.length > 0 && { blocked }) },
-    waves: kept(progress.waves),
+    // Whatever comes to the set from elsewhere later begins at the foot of the ladder.
+    waves: isComplete ? [] : kept(progress.waves),
     counts,
     skipped: skippedOf(progress),
     coverage: coverageOf(context, progress),
@@ -95,6 +96,10 @@ function countsOf({ members }: Context, { surveys }: Progress): Counts {
   }
   return { ...counts, skipped: skipped.size }
 }
+
+/** What other sets decide about on every machine was never tried: it is nothing to return to. */
+const isRunning = ({ surveys }: Progress): boolean =>
+  surveys.every(({ updated, track }) => updated > 0 || track.isProven || track.isRemoval)
 
 /** Done, and worth being returned to: nothing is open or left to do, and most machines that count run it. */
 function isDone(context: Context, progress: Progress, counts: Counts): boolean {

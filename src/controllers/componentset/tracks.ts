@@ -1,6 +1,6 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { Reading } from './reading.ts'
+import type { Reading, Told } from './reading.ts'
 import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
 
@@ -57,6 +57,7 @@ export function tracksOf(
   blocks: readonly Blocked[],
   indexOf: ReadonlyMap<string, number>,
   members: readonly Reading[],
+  isOthers: (component: string, reading: Reading) => boolean,
 ): readonly Track[] {
   const trackOf = (declared: Target, isRemoval: boolean): Track => {
     const { component } = declared
@@ -64,9 +65,13 @@ export function tracksOf(
     const healthy = targetIn(current, component) ?? (current && removalOf(component))
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
-    const target = blocked === undefined ? declared : isRollback ? healthy : undefined
+    const back = isSameTarget(healthy, declared) ? undefined : healthy
+    const target = blocked === undefined ? declared : isRollback ? back : undefined
     const index = indexOf.get(component) ?? -1
-    const isProven = isSameTarget(target, healthy)
+    const isKnown = isSameTarget(target, healthy)
+    const isProven =
+      isKnown &&
+      !isMostlyForeign(healthy, newerTargets(component, { update, current, all }), { index, members, isOthers })
     return { component, index, declared, target, isProven, isRollback, blocked, isRemoval }
   }
   const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
@@ -75,6 +80,40 @@ export function tracksOf(
     .map((name) => trackOf(removalOf(name), true))
   return [...wanted, ...dropped]
 }
+
+interface Population {
+  readonly index: number
+  readonly members: readonly Reading[]
+  readonly isOthers: (component: string, reading: Reading) => boolean
+}
+
+/**
+ * Machines that neither have the version nor are on their way back to it came to the set from elsewhere: a selector that moved, another set that is gone.
+ * What was healthy on fewer machines than it has yet to reach says little of those: they climb the ladder, and what fails on them counts.
+ */
+function isMostlyForeign(
+  healthy: Target | undefined,
+  newer: readonly Target[],
+  { index, members, isOthers }: Population,
+): boolean {
+  if (healthy === undefined || healthy.version === '') return false
+  let foreign = 0
+  let counting = 0
+  for (const reading of members) {
+    if (reading.health === 'Joining' || reading.health === 'Leaving') continue
+    counting++
+    const told = reading.told[index]
+    if (told !== undefined && (isTo(told, healthy) || isOfCanary(told) || newer.some((t) => isTo(told, t)))) continue
+    if (!isOthers(healthy.component, reading)) foreign++
+  }
+  return foreign > 0 && foreign * 2 >= counting
+}
+
+const isTo = ({ version, config }: Told, target: Target): boolean =>
+  version === target.version && config === target.config
+
+/** A canary gives another attempt and no slice: whoever had one goes back to what it had. */
+const isOfCanary = ({ wave, attempt }: Told): boolean => wave === undefined && attempt > 1
 
 /** What kept revisions name and the one that machines go to does not. */
 export function droppedComponents({ update, all }: Revisions): readonly string[] {

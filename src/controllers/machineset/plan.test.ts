@@ -64,7 +64,7 @@ const permit = (id: string, phase: string, n = 0, generation = 3): OperationPerm
   ({
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'OperationPermit',
-    metadata: { name: `scalein-${id}-${generation}-${n}` },
+    metadata: { name: `scalein-${id}-set-${generation}-${n}` },
     spec: {
       operations: ['ScaleIn'],
       targets: [{ kind: 'Machine', name: id, uid: `uid-${id}` }],
@@ -155,36 +155,36 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
     seen(set(1), [...ready('a'), machine('b', 'Installing')]),
     ['Delete b'],
   ],
-  'asks before it removes what is in service': [seen(set(1), ready('a', 'b')), ['RequestPermit scalein-a-3-0']],
+  'asks before it removes what is in service': [seen(set(1), ready('a', 'b')), ['RequestPermit scalein-a-set-3-0']],
   'waits for the answer': [seen(set(1), ready('a', 'b'), [permit('a', 'Requested')]), []],
   'removes under a grant': [seen(set(1), ready('a', 'b'), [permit('a', 'Granted')]), ['Delete a']],
   'stays with the machine that it asked for': [seen(set(1), ready('a', 'b'), [permit('b', 'Granted')]), ['Delete b']],
   'asks anew when the grant ran out': [
     seen(set(1), ready('a', 'b'), [permit('a', 'Expired')]),
-    ['RequestPermit scalein-a-3-1'],
+    ['RequestPermit scalein-a-set-3-1'],
   ],
   'does not ask again what was denied': [seen(set(1), ready('a', 'b'), [permit('a', 'Denied')]), []],
   'asks again once the spec changed': [
     seen(set(1), ready('a', 'b'), [permit('a', 'Denied', 0, 2)]),
-    ['RequestPermit scalein-a-3-0'],
+    ['RequestPermit scalein-a-set-3-0'],
   ],
   'takes the unhealthy first': [
     seen(set(1), [...ready('a'), machine('b', 'NotReady')]),
-    ['RequestPermit scalein-b-3-0'],
+    ['RequestPermit scalein-b-set-3-0'],
   ],
   'takes the newest first where it should': [
     seen(set(1, { deleteOrder: 'Newest' }), [
       machine('a', 'Ready', { creationTimestamp: timestamp(NOW - 9_000) }),
       machine('b', 'Ready', { creationTimestamp: timestamp(NOW) }),
     ]),
-    ['RequestPermit scalein-b-3-0'],
+    ['RequestPermit scalein-b-set-3-0'],
   ],
   'takes the oldest first where it should': [
     seen(set(1, { deleteOrder: 'Oldest' }), [
       machine('a', 'Ready', { creationTimestamp: timestamp(NOW) }),
       machine('b', 'Ready', { creationTimestamp: timestamp(NOW - 9_000) }),
     ]),
-    ['RequestPermit scalein-b-3-0'],
+    ['RequestPermit scalein-b-set-3-0'],
   ],
   'takes nothing Ready away while others are not': [
     seen(
@@ -197,11 +197,11 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   'removes nothing when many are silent at once': [seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')]), []],
   'gives a permit back that is not needed any more': [
     seen(set(2), ready('a', 'b'), [permit('a', 'Granted')]),
-    ['ReportPermit scalein-a-3-0 Released'],
+    ['ReportPermit scalein-a-set-3-0 Released'],
   ],
   'ends a permit whose machine is gone': [
     seen(set(1), ready('b'), [permit('a', 'Granted')]),
-    ['ReportPermit scalein-a-3-0 Succeeded'],
+    ['ReportPermit scalein-a-set-3-0 Succeeded'],
   ],
   'takes in what matches and has no owner, before it counts': [
     seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })]),
@@ -248,7 +248,7 @@ describe('a machine set', () => {
   test('renews the permit of a machine that is still going', () => {
     const going = [machine('a', 'Deleting'), machine('b', 'Ready')]
     const p = plan(seen(set(1), going, [permit('a', 'Granted')]), NOW + 60_000)
-    expect(p.actions.map(say)).toEqual(['RenewPermit scalein-a-3-0'])
+    expect(p.actions.map(say)).toEqual(['RenewPermit scalein-a-set-3-0'])
     expect(p.requeueAfter).toBe(10_000)
   })
 
@@ -257,7 +257,7 @@ describe('a machine set', () => {
     const first = statusOf(waiting, plan(waiting, NOW), [], NOW)
     expect(first.waitingFor).toMatchObject({
       predicate: 'PermitGranted',
-      unblock: 'a grant of OperationPermit scalein-a-3-0',
+      unblock: 'a grant of OperationPermit scalein-a-set-3-0',
     })
     const later = { ...waiting, set: { ...waiting.set, status: first } }
     expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)

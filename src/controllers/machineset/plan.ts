@@ -221,7 +221,7 @@ const wait = (predicate: Waiting['predicate'], what: string, unblock: string, be
 })
 
 const prefixOf = (seen: Seen, machine: Machine): string =>
-  `scalein-${nameOf(machine).slice(0, 200)}-${seen.set.metadata.generation ?? 0}-`
+  `scalein-${nameOf(machine).slice(0, 200)}-${uidOf(seen.set).slice(0, 8)}-${seen.set.metadata.generation ?? 0}-`
 
 /** What was asked for this machine since the spec last changed. */
 const permitsOfGeneration = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
