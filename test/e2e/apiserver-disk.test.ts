@@ -267,7 +267,7 @@ describe('the server on a disk that fails', () => {
   test('F25 a full disk is answered with 507, what is there is read, and writes go on when there is space', async (context) => {
     const disk = join(root, 'small')
     mkdirSync(disk)
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk])
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk])
     if (mounted.status !== 0) context.skip('a small disk cannot be mounted here: no root')
     try {
       const data = join(disk, 'data')
@@ -276,33 +276,48 @@ describe('the server on a disk that fails', () => {
       await requests.made(PATH, configMap('before'))
       const watch = await requests.watch(`${PATH}?watch=true&fieldSelector=metadata.name%3Dbefore`)
       const made: string[] = []
-      let refused: Reply | undefined
-      for (let i = 0; refused === undefined && i < 200; i++) {
-        const reply = await requests.post(PATH, configMap(`c${i}`, 100_000))
-        if (reply.code === 201) made.push(`c${i}`)
-        else refused = reply
+      let count = 0
+      const fullAgain = async (): Promise<Reply> => {
+        for (; count < 400; count++) {
+          const reply = await requests.post(PATH, configMap(`c${count}`, 100_000))
+          if (reply.code !== 201) return reply
+          made.push(`c${count}`)
+        }
+        throw new Error('the disk was never full')
       }
+      const refused = await fullAgain()
       expect(refused).toMatchObject({
         code: 507,
         body: { kind: 'Status', status: 'Failure', reason: 'InsufficientStorage' },
       })
-      expect(refused?.body.message).toMatch(/^KN6106: .*the disk is full; nothing of this write was stored/)
-      // an update, many at once, and a dry run
+      expect(refused.body.message).toMatch(/^KN6106: .*the disk is full; nothing of this write was stored/)
+      // objects that grow, many at once, and a dry run
       const many = await Promise.all(
-        made.map((n) => requests.patch('merge', `${PATH}/${n}`, { data: { fill: 'y'.repeat(100_000) } })),
+        made.map((n) => requests.patch('merge', `${PATH}/${n}`, { data: { fill: 'y'.repeat(300_000) } })),
       )
       expect(many.map((r) => r.code)).toContain(507)
+      // what is no larger than before has its place: heartbeats go on
+      expect((await requests.patch('merge', `${PATH}/before`, { data: { fill: 'same size!' } })).code).toBe(200)
       expect((await requests.post(`${PATH}?dryRun=All`, configMap('dry'))).code).toBe(201)
       const named = async () => namesIn((await requests.get(PATH)).body)
       expect(await named()).toEqual(sorted(['before', ...made]))
+
+      // room is made through the server itself: each deletion is taken, and what is new finds room again
+      for (const name of made.splice(-40)) expect((await requests.delete(`${PATH}/${name}`)).code).toBe(200)
+      await requests.made(PATH, configMap('instead', 100_000))
+      expect((await requests.delete(`${PATH}/instead`)).code).toBe(200)
+      await fullAgain()
+      const gone = await Promise.all(made.splice(-20).map((name) => requests.delete(`${PATH}/${name}`)))
+      expect(gone.map((r) => r.code)).toEqual(gone.map(() => 200))
+      await fullAgain()
 
       const resized = spawnSync('mount', ['-o', 'remount,size=32m', disk])
       expect(resized.status).toBe(0)
       await requests.made(PATH, configMap('after', 100_000))
       const changed = await requests.patch('merge', `${PATH}/before`, { data: { fill: 'new' } })
       expect(changed.code).toBe(200)
-      const lines = await watch.until((l) => l.some((x) => x.type === 'MODIFIED'))
-      expect(lines.map((l) => l.type)).toEqual(['ADDED', 'MODIFIED'])
+      const lines = await watch.until((l) => l.length === 3)
+      expect(lines.map((l) => l.type)).toEqual(['ADDED', 'MODIFIED', 'MODIFIED'])
       const names = await named()
       expect(names).toEqual(sorted(['after', 'before', ...made]))
       requests.close()
@@ -315,7 +330,7 @@ describe('the server on a disk that fails', () => {
       expect(namesIn(body)).toEqual(names)
       for (const o of body.items ?? [])
         if (o.metadata.name !== 'kube-root-ca.crt')
-          expect([10, 3, 100_000]).toContain((o['data'] as { fill: string }).fill.length)
+          expect([10, 3, 100_000, 300_000]).toContain((o['data'] as { fill: string }).fill.length)
       await again.end('SIGTERM')
       expect(checkData(join(data, 'objects.db')).problems).toEqual([])
     } finally {

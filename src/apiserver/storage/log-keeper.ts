@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { releaseRoot } from '#lib/release-root.ts'
 import { foldLog } from './fold-log.ts'
 import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
-import { writeFailure, type WriteFailure } from './storage-error.ts'
+import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
 
 /** In bytes of the log. */
 export interface LogBounds {
@@ -60,6 +60,11 @@ export class LogKeeper {
     this.#foldWhenIdle()
   }
 
+  /** Where space is short: what is unfolded takes it twice. False when there was none. */
+  foldNow(): boolean {
+    return this.#folder?.isFolding === true || this.#foldHere()
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#idle)
     await this.#folder?.close()
@@ -74,7 +79,7 @@ export class LogKeeper {
   #foldIfMuch(): void {
     if (this.#folder?.isFolding === true) return
     const { foldAt, restartAt, left, longest } = this.#keeping.bounds
-    if (this.#logged >= restartAt && (this.#unfolded <= left || this.#logged >= longest)) return this.#foldHere()
+    if (this.#logged >= restartAt && (this.#unfolded <= left || this.#logged >= longest)) return void this.#foldHere()
     if (this.#unfolded < foldAt && this.#logged < restartAt) return
     this.#unfolded = 0
     this.#folder ??= new Folder(this.#keeping.file, (failure) => this.#folded(failure))
@@ -87,7 +92,7 @@ export class LogKeeper {
     else if (failure === undefined && this.#logged >= this.#keeping.bounds.restartAt) this.#foldIfMuch()
   }
 
-  #foldHere(): void {
+  #foldHere(): boolean {
     this.#unfolded = 0
     this.#logged = 0
     const began = performance.now()
@@ -97,9 +102,10 @@ export class LogKeeper {
       const failure = this.#keeping.failed(e)
       // for space and for readers it waits by itself
       if (failure.retry === 'never') this.#keeping.ended(failure)
-      return
+      return failure.code !== DISK_FULL
     }
     this.#keeping.held(performance.now() - began)
+    return true
   }
 
   #foldWhenIdle(): void {

@@ -18,6 +18,8 @@ export interface Change {
   readonly name: string
   readonly revision: number
   readonly bytes: Buffer | undefined
+  /** A deletion, or a change that leaves an object as large as it was: stored also on a full disk, from what is kept for it. */
+  readonly takesNoRoom?: boolean
 }
 
 export interface Loaded {

@@ -4,12 +4,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { checksumOf, PAGE_BYTES } from './data-format.ts'
 import { LogKeeper } from './log-keeper.ts'
+import { LEAST_BYTES, Reserve } from './reserve.ts'
 import { RevisionMark } from './revision-mark.ts'
 import type { Batch, WriterData, WriterMessage } from './sqlite.ts'
-import { writeFailure, type WriteFailure } from './storage-error.ts'
+import { DISK_FULL, fullFailure, writeFailure, type WriteFailure } from './storage-error.ts'
 
 /** Longer than any look of `apiserver backup` at the file holds a lock. */
 const LOCK_WAIT_MS = 2_000
+
+/** A server is not kept from its first answers by what it needs on a bad day. */
+const RESERVE_AFTER_MS = 1_000
 
 const port = parentPort
 if (port !== null) serve(workerData as WriterData)
@@ -19,8 +23,11 @@ function serve({ file, log: bounds }: WriterData): void {
   db.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${bounds.longest};`)
   const write = writerOf(db)
   const mark = new RevisionMark(file)
+  const reserve = new Reserve(file)
+  const seeking = setTimeout(() => reserve.take(), RESERVE_AFTER_MS)
   const say = (m: WriterMessage) => port?.postMessage(m, m.kind === 'Durable' ? [m.slab] : [])
   const ended = (failure: WriteFailure) => {
+    clearTimeout(seeking)
     log.stop()
     say({ kind: 'Failed', failure })
     port?.close()
@@ -34,7 +41,9 @@ function serve({ file, log: bounds }: WriterData): void {
     ended,
   })
   const close = async () => {
+    clearTimeout(seeking)
     await log.close()
+    reserve.close()
     mark.close()
     db.close()
     port?.close()
@@ -44,19 +53,45 @@ function serve({ file, log: bounds }: WriterData): void {
       void close()
       return
     }
-    try {
-      const revision = write(message)
+    const written = writtenWithReserve(message)
+    if (typeof written === 'number') {
       say({ kind: 'Durable', slab: message.slab })
-      mark.write(revision)
-    } catch (e) {
-      const failure = rolledBack(db, file, e)
-      if (failure.retry === 'never') ended(failure)
-      else say({ kind: 'Failed', failure })
-      return
-    }
-    log.wrote(loggedBytes(message))
+      mark.write(written)
+      log.wrote(loggedBytes(message))
+      if (reserve.isTight) foldTight()
+    } else if (written.retry === 'never') ended(written)
+    else say({ kind: 'Failed', failure: written })
   })
+
+  /** The file may have to grow for what is in the log: a log that cannot be folded cannot begin anew, and nothing more fits into it. */
+  function foldTight(): void {
+    if (!log.foldNow() && reserve.release()) log.foldNow()
+    reserve.take()
+  }
+
+  /** The revision, or why it was not written. */
+  function writtenWithReserve(batch: Batch): number | WriteFailure {
+    if (batch.takesRoom && (reserve.isMissing || reserve.isTight)) reserve.take()
+    // what deletions left in the file is as good
+    if (batch.takesRoom && reserve.isMissing && freeBytes(db) < LEAST_BYTES) return fullFailure(file)
+    const first = tried(batch)
+    if (typeof first === 'number' || first.code !== DISK_FULL || batch.takesRoom) return first
+    if (!reserve.release()) return first
+    log.foldNow()
+    return tried(batch)
+  }
+
+  function tried(batch: Batch): number | WriteFailure {
+    try {
+      return write(batch)
+    } catch (e) {
+      return rolledBack(db, file, e)
+    }
+  }
 }
+
+const freeBytes = (db: DatabaseSync): number =>
+  Number(db.prepare('PRAGMA freelist_count').get()?.['freelist_count'] ?? 0) * PAGE_BYTES
 
 /** One transaction a batch; gives the last revision in it. */
 function writerOf(db: DatabaseSync): (batch: Batch) => number {

@@ -131,6 +131,8 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
 export interface Batch {
   readonly changes: readonly PackedChange[]
   readonly slab: ArrayBuffer
+  /** False: all of it may be stored on a full disk. */
+  readonly takesRoom: boolean
 }
 
 /** `end` is -1 where the object goes. */
@@ -160,7 +162,7 @@ function packed(changes: readonly Change[], spare: ArrayBuffer | undefined): Bat
     at += c.bytes.length
     return [c.resource, c.namespace, c.name, c.revision, start, at]
   })
-  return { changes: packedChanges, slab }
+  return { changes: packedChanges, slab, takesRoom: changes.some((c) => c.takesNoRoom !== true) }
 }
 
 function openedOr(file: string, release: () => void): DatabaseSync {

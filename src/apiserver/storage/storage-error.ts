@@ -25,15 +25,16 @@ export interface WriteFailure {
 export const DISK_FULL = 'KN6106'
 export const FILE_BUSY = 'KN6107'
 
+export const fullFailure = (file: string): WriteFailure => ({
+  code: DISK_FULL,
+  retry: 'later',
+  message: `cannot store anything in ${file}: the disk is full; nothing of this write was stored, and writes go on as soon as there is space: delete objects, or make space beside them`,
+})
+
 /** Of a transaction that was rolled back. Anything but a full disk and a lock of others is final: what the disk holds is not known. */
 export function writeFailure(file: string, e: unknown): WriteFailure {
   const errcode = errcodeOf(e)
-  if (isFull(errcode))
-    return {
-      code: DISK_FULL,
-      retry: 'later',
-      message: `cannot store anything in ${file}: the disk is full; nothing of this write was stored, and writes go on as soon as there is space`,
-    }
+  if (isFull(errcode)) return fullFailure(file)
   if (isBusy(errcode))
     return {
       code: FILE_BUSY,

@@ -160,6 +160,53 @@ test('a write that found no room is undone with all that was built upon it, and 
   ).toEqual([['MODIFIED', 5]])
 })
 
+test('F25 on a full disk deletions are stored, also those that came together with writes that found no room', async () => {
+  let isFull = false
+  const batches: number[] = []
+  const store = new Store({
+    ...memoryStorage(),
+    commit: (changes) => {
+      batches.push(changes.length)
+      return isFull && changes.some((c) => c.takesNoRoom !== true)
+        ? Promise.reject(new KubeNodeError('KN6106', 'full', { retry: 'later' }))
+        : Promise.resolve()
+    },
+  })
+  const drop = async (name: string) => {
+    const now = store.latest(at(name))
+    return now === undefined ? undefined : store.delete(at(name), now, encodedAt(now.value))
+  }
+  for (const name of ['a', 'b', 'c']) await put(store, name, '1')
+  isFull = true
+  const outcomes = await Promise.allSettled([
+    put(store, 'new', '1'),
+    drop('a'),
+    // of what never was nothing can go
+    drop('new'),
+    put(store, 'b', '2'),
+    put(store, 'c', 'x'.repeat(5_000)),
+    drop('c'),
+  ])
+  expect(outcomes.map((o) => o.status)).toEqual([
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'rejected',
+  ])
+  const left = () => Array.from(store.collection('/configmaps').list('ns'), (s) => [s.name, s.revision])
+  expect(left()).toEqual([
+    ['b', 7],
+    ['c', 3],
+  ])
+  expect(store.latest(at('c'))?.revision).toBe(3)
+  isFull = false
+  await Promise.all([put(store, 'new', '1'), drop('c')])
+  expect(left().map(([name]) => name)).toEqual(['b', 'new'])
+  expect(batches).toEqual([1, 1, 1, 6, 2, 2])
+})
+
 test('a backend that fails by itself ends the store, and who waits is told', async () => {
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
   const store = new Store({ ...memoryStorage(), failed, commit: () => new Promise(() => undefined) })

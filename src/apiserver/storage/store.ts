@@ -3,6 +3,7 @@
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Collection } from './collection.ts'
 import { type Change, type StorageBackend } from './port.ts'
+import { DISK_FULL } from './storage-error.ts'
 import { Stored, type ChangeType, type StoreEvent } from './stored.ts'
 import type { KubeObject } from '#schema/object.ts'
 
@@ -10,6 +11,10 @@ import type { KubeObject } from '#schema/object.ts'
 const MAX_BATCH = 1_000
 /** What is written at once is folded into the file at once: more would keep the next writer waiting for more than 20 ms. */
 const MAX_BATCH_BYTES = 1024 * 1024
+/** On a full disk there is room for so many deletions at once. */
+const FULL_BATCH = 16
+/** A mark of deletion, a heartbeat: an object grows by this and is said to be as large as before. */
+const SLACK_BYTES = 1_024
 
 export interface Place {
   readonly resource: string
@@ -35,6 +40,7 @@ interface InFlight {
 interface Pending {
   readonly change: Change
   readonly event: StoreEvent
+  readonly inFlight: InFlight
   readonly resolve: (o: WriteOutcome) => void
   readonly reject: (e: unknown) => void
 }
@@ -47,6 +53,7 @@ export class Store {
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
   #failure: unknown
+  #mostAtOnce = MAX_BATCH
   readonly #isFailed: (e: unknown) => void
   /** Resolves when nothing can be stored any more: what is answered from then on cannot be trusted. */
   readonly failed: Promise<unknown>
@@ -150,9 +157,13 @@ export class Store {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const { resource, namespace, name, revision } = object
     const { promise: written, resolve, reject } = Promise.withResolvers<WriteOutcome>()
-    this.#inFlight.set(pathOf(object), { revision, object: type === 'DELETED' ? undefined : object, written })
+    const inFlight = { revision, object: type === 'DELETED' ? undefined : object, written }
+    this.#inFlight.set(pathOf(object), inFlight)
+    const takesNoRoom =
+      bytes === undefined || (previous !== undefined && bytes.length <= previous.bytes.length + SLACK_BYTES)
     this.#queue.push({
-      change: { resource, namespace, name, revision, bytes },
+      change: { resource, namespace, name, revision, bytes, takesNoRoom },
+      inFlight,
       event: { type, revision, object, previous, lines: new Map() },
       resolve,
       reject,
@@ -165,19 +176,40 @@ export class Store {
     // one turn of the event loop gathers what arrived together
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#queue.length > 0 && this.#failure === undefined) {
-      const size = batchSize(this.#queue)
+      const size = batchSize(this.#queue, this.#mostAtOnce)
       const batch = size === this.#queue.length ? this.#queue : this.#queue.slice(0, size)
       this.#queue = size === this.#queue.length ? [] : this.#queue.slice(size)
       try {
         await this.#backend.commit(batch.map((p) => p.change))
       } catch (e) {
-        this.#refuse(batch, e)
+        if (!this.#triedWithoutGrowth(batch, e)) this.#refuse(batch, e)
         continue
       }
+      if (batch.some(takesRoom)) this.#mostAtOnce = MAX_BATCH
       for (const p of batch) this.#publish(p)
       for (const listener of this.#onCommit) listener()
     }
     this.#committing = undefined
+  }
+
+  /** On a full disk what takes no room is tried again, by itself, unless it builds on what was refused. */
+  #triedWithoutGrowth(batch: readonly Pending[], e: unknown): boolean {
+    if (!(isKubeNodeError(e) && e.code === DISK_FULL)) return false
+    if (batch.length <= FULL_BATCH && !batch.some(takesRoom)) return false
+    const kept = new Map<string, Stored | undefined>()
+    const queue = [...batch, ...this.#queue].filter((p) => {
+      const path = pathOf(p.event.object)
+      const before = kept.has(path) ? kept.get(path) : this.get(p.event.object)
+      const stays = !takesRoom(p) && before === p.event.previous
+      if (stays) kept.set(path, p.inFlight.object)
+      else p.reject(e)
+      return stays
+    })
+    this.#mostAtOnce = FULL_BATCH
+    this.#queue = queue
+    this.#inFlight.clear()
+    for (const p of queue) this.#inFlight.set(pathOf(p.event.object), p.inFlight)
+    return true
   }
 
   /** What is queued builds on what was refused, and goes with it. Revisions that were given out are not given out again. */
@@ -225,12 +257,14 @@ export async function onceDurable<T extends { readonly stored: Stored }>(
   }
 }
 
+const takesRoom = ({ change }: Pending): boolean => change.takesNoRoom !== true
+
 /** How many from the front go into one transaction; one at least. */
-function batchSize(queue: readonly Pending[]): number {
+function batchSize(queue: readonly Pending[], most: number): number {
   let bytes = 0
   for (const [i, { change }] of queue.entries()) {
     bytes += change.bytes?.length ?? 0
-    if (i > 0 && (i === MAX_BATCH || bytes > MAX_BATCH_BYTES)) return i
+    if (i > 0 && (i === most || bytes > MAX_BATCH_BYTES)) return i
   }
   return queue.length
 }
