@@ -1,5 +1,5 @@
 // The files by which systemd knows of components: a unit of our own, or a drop-in beside one of somebody else; no other unit is ever touched.
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
@@ -102,9 +102,13 @@ export class UnitFiles {
       if (ownerOf((await this.#read(path)) ?? '') !== component) continue
       if (ours) await systemctl.run('disable', '--', unit)
       await removeDurably(files, path)
+      if (!ours && (await files.list(dirname(path))).length === 0) await files.remove(dirname(path))
       hasChanged = true
     }
-    if (hasChanged) await systemctl.run('daemon-reload')
+    if (!hasChanged) return
+    // One that failed would be remembered without its file; one that did not is not known any more.
+    await systemctl.run('reset-failed', '--', unit).catch(() => undefined)
+    await systemctl.run('daemon-reload')
   }
 
   async #isOurs({ component, service }: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {

@@ -111,3 +111,28 @@ test('what somebody else adds to a unit of ours is named, and to a unit of someb
   ])
   expect(await unitFiles.additions({ ...own, ours: false })).toEqual([])
 })
+
+test('what is taken away leaves nothing of ours behind: no unit, no failure of it, no empty folder', async () => {
+  const files = new MemoryFiles()
+  const said: string[] = []
+  const systemctl = {
+    ...createSystemctl(),
+    run: async (...args: readonly string[]) => {
+      said.push(args.join(' '))
+      if (args[0] === 'reset-failed') throw new Error('Unit not loaded.')
+    },
+  }
+  const unitFiles = new UnitFiles({ files, dir: nodeDir('/node', '/'), systemctl, environment: {} })
+  const [unit, folder] = ['kubenode-x.service', '/etc/systemd/system/kubenode-x.service.d']
+  await writeDurably(files, `/etc/systemd/system/${unit}`, unitText({ component: 'x', service, environment: {} }))
+  await writeDurably(files, `${folder}/50-kubenode.conf`, unitText({ component: 'x', service, environment: {} }))
+  await unitFiles.remove('x', unit)
+  expect([await files.list('/etc/systemd/system'), said]).toEqual([
+    [],
+    [`disable -- ${unit}`, `reset-failed -- ${unit}`, 'daemon-reload'],
+  ])
+  await writeDurably(files, `${folder}/50-kubenode.conf`, unitText({ component: 'x', service, environment: {} }))
+  await writeDurably(files, `${folder}/own.conf`, '[Service]')
+  await unitFiles.remove('x', unit)
+  expect(await files.list(folder)).toEqual(['own.conf'])
+})
