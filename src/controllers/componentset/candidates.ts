@@ -48,6 +48,8 @@ export interface SurveyInput {
   readonly refused: ReadonlyMap<string, string>
   /** What failed before this moment may be tried again. */
   readonly retryBefore: number | undefined
+  /** When the slices began that wait or switch. */
+  readonly atWork: ReadonlySet<string | undefined>
   readonly now: number
   /** What was told before this moment and is not staged yet does not get there. */
   readonly overdueBefore: number
@@ -169,11 +171,10 @@ function judgeSound({ name, runs, machine }: Reading, { refused, incompatible, n
   return unmet === undefined ? 'Sound' : { unmet }
 }
 
-function mayRetry(reading: Reading, { index }: Track, { retryBefore, now }: SurveyInput): boolean {
+function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {
   if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
-  const failedAt = Date.parse(reading.reported[index]?.since ?? '')
-  // Of an attempt that had begun and failed only afterwards nobody spoke who asked for a retry.
-  return !(failedAt > retryBefore && failedAt <= now)
+  // Who asked for a retry did not speak of an attempt that was still under way.
+  return !atWork.has(reading.told[index]?.wave)
 }
 
 /** The slice of the attempt has a time of ours; that of the report is the node's, whose clock may be wrong. */

@@ -229,6 +229,7 @@ export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
   const mixOf = mixesOf(specOf)
   const refused = recentlyRefused(seen.permits, now)
+  const atWork = new Set((seen.set.status?.waves ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
     const others = rivals.get(track.component)
@@ -250,6 +251,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       heldBy,
       refused,
       retryBefore,
+      atWork,
       now,
       overdueBefore,
     })
