@@ -128,7 +128,9 @@ function addMemory(add: Add, read: ReadText): void {
 }
 
 function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, nowMs: number): DiskHistory {
-  const disks = parseDiskstats(read('/proc/diskstats') ?? '').slice(0, MAX_DEVICES)
+  const disks = parseDiskstats(read('/proc/diskstats') ?? '')
+    .filter((d) => !isEmptyDevice(read, d.name))
+    .slice(0, MAX_DEVICES)
   const each = (of: (d: (typeof disks)[number]) => number): readonly Sample[] =>
     disks.map((d) => ({ labels: { device_name: d.name }, value: of(d) }))
   const both = (r: (d: (typeof disks)[number]) => number, w: typeof r): readonly Sample[] =>
@@ -193,19 +195,23 @@ function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, now
   return { atMs: nowMs, weightedMs: new Map(disks.map((d) => [d.name, d.weightedMs])) }
 }
 
+/** A loop device without a file, a drive without a medium. */
+const isEmptyDevice = (read: ReadText, name: string): boolean =>
+  read(`/sys/class/block/${name.replaceAll('/', '!')}/size`)?.trim() === '0'
+
 function addSpace(add: Add, read: ReadText): void {
   const used: Sample[] = []
   const percents: Sample[] = []
   const seen = new Set<string>()
   for (const mount of parseMounts(read('/proc/self/mountinfo') ?? '')) {
-    const { source, mountPoint, type, superOptions } = mount
+    const { source, mountPoint, type, options } = mount
     // A device that is mounted at many places is one disk; a file system that may hang, as one over the network, is not asked.
     if (!source.startsWith('/dev/') || seen.has(source) || seen.size >= MAX_DEVICES) continue
     seen.add(source)
     try {
       const { bsize, blocks, bfree, bavail } = statfsSync(mountPoint)
       const device = source.slice('/dev/'.length)
-      const labels = { device_name: device, fs_type: type, mount_option: superOptions.join(',') }
+      const labels = { device_name: device, fs_type: type, mount_option: options.join(',') }
       const usedBytes = (blocks - bfree) * bsize
       used.push({ labels: { ...labels, state: 'free' }, value: bavail * bsize })
       used.push({ labels: { ...labels, state: 'used' }, value: usedBytes })

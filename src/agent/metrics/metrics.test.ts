@@ -67,6 +67,24 @@ describe('what the kernel tells', () => {
     ])
   })
 
+  test('an empty device is none, and a file system is shown as it is mounted', () => {
+    const texts: Readonly<Record<string, string>> = {
+      '/proc/diskstats': '8 0 sda 1 0 0 0 0 0 0 0 0 0 0\n7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n',
+      '/sys/class/block/sda/size': '2048\n',
+      '/sys/class/block/loop0/size': '0\n',
+      '/proc/self/mountinfo': '25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/sda rw,discard\n',
+    }
+    const { families } = hostMetrics([], (path) => texts[path], undefined, 0)
+    const labels = (name: string) => families.find((f) => f.name === name)?.samples.map((s) => s.labels)
+    expect(labels('disk_io_time')).toEqual([{ device_name: 'sda' }])
+    expect(labels('disk_bytes_used')?.[0]).toEqual({
+      device_name: 'sda',
+      fs_type: 'ext4',
+      mount_option: 'rw,relatime',
+      state: 'free',
+    })
+  })
+
   test('modules that are nobody’s are named', () => {
     const samples = osFeatures({
       cmdline: 'root=x systemd.unified_cgroup_hierarchy=1',

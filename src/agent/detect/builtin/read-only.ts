@@ -8,7 +8,9 @@ export interface Mount {
   readonly source: string
   readonly mountPoint: string
   readonly type: string
-  /** Of the file system itself, not of this view of it. */
+  /** Of this view of the file system. */
+  readonly options: readonly string[]
+  /** Of the file system itself. */
   readonly superOptions: readonly string[]
 }
 
@@ -23,11 +25,11 @@ const unescaped = (text: string): string =>
 export function parseMounts(text: string): readonly Mount[] {
   return text.split('\n', MAX_MOUNTS).flatMap((line): Mount[] => {
     const [left = '', right] = line.split(' - ', 2)
-    const [, , device, , mountPoint] = left.split(' ')
-    const [type, source = '', options] = right?.split(' ') ?? []
-    return device === undefined || mountPoint === undefined || type === undefined || options === undefined
-      ? []
-      : [{ device, source, mountPoint: unescaped(mountPoint), type, superOptions: options.split(',') }]
+    const [, , device, , mountPoint, options = ''] = left.split(' ')
+    const [type, source = '', superOptions] = right?.split(' ') ?? []
+    if (device === undefined || mountPoint === undefined || type === undefined || superOptions === undefined) return []
+    const both = { options: options.split(','), superOptions: superOptions.split(',') }
+    return [{ device, source, mountPoint: unescaped(mountPoint), type, ...both }]
   })
 }
 
