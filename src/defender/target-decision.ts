@@ -43,7 +43,9 @@ export function decideTarget(
   const before = permit.status?.verdicts?.find((v) => v.target === target.uid)
   if (permit.spec.results?.[target.uid] !== undefined && before !== undefined) return kept(permit, target, before)
   const slot = ledger.grantOf(target.uid, uid)
-  if (slot?.state === 'Held') return told(held(permit, slot), keptGates(permit, target))
+  // What the gates said while it waited is not why it was granted.
+  if (slot?.state === 'Held')
+    return told(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
   if (slot !== undefined) return told(wait('Ledger', { reason: 'PermitExpired', seen: 'its slot is orphaned' }), [])
   if (permit.spec.results?.[target.uid] !== undefined)
     return told(wait('Target', { reason: 'PermitRequested', seen: 'given up before it was granted' }), [])

@@ -17,6 +17,7 @@ import { type Decision, type PermitDecision, isSaid } from './plan.ts'
 import { policyStatus } from './policy-status.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isWorthWriting, permitStatus } from './status.ts'
+import { Untold } from './untold.ts'
 
 /** Permits written at the same time; the server has other things to do. */
 const WRITES_AT_ONCE = 16
@@ -36,6 +37,7 @@ export interface TellerOptions {
 export class Teller {
   readonly #options: TellerOptions
   readonly #decisions = new DecisionCounts()
+  readonly #untold = new Untold()
   /** By UID: the version over which we wrote last, so that a cache that is behind does not make us write again. */
   readonly #written = new Map<string, { readonly over: string; readonly at: number }>()
 
@@ -45,6 +47,7 @@ export class Teller {
 
   forget({ metadata }: KubeObject): void {
     this.#written.delete(metadata.uid ?? '')
+    this.#untold.forget(metadata.uid ?? '')
   }
 
   /** Whoever may begin is told before those who wait. Answers whether everybody heard it. */
@@ -61,8 +64,9 @@ export class Teller {
     return isHeard
   }
 
-  async #tellOne(decision: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
+  async #tellOne(decided: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
     const { client, clock, log, leases, mayWrite } = this.#options
+    const decision = this.#untold.complete(decided)
     const { permit } = decision
     const { uid = '', resourceVersion = '' } = permit.metadata
     const written = this.#written.get(uid)
@@ -75,10 +79,12 @@ export class Teller {
     const outcome = await updateExactly(client, operationPermit, { ...permit, status: wanted }, how)
     if (outcome.kind === 'Applied') {
       this.#written.set(uid, { over: resourceVersion, at: clock.monotonic() })
+      this.#untold.forget(uid)
       this.#options.metrics?.decided(decision)
       return true
     }
     // The next event of this permit, or the next look, tries again: what was granted is in the ledger.
+    this.#untold.note(decision)
     if (outcome.kind !== 'Stale')
       log.info('a permit was not told', { permit: permit.metadata.name, reason: outcome.kind })
     return false

@@ -34,7 +34,7 @@ export function act(
     case 'CreateJob':
       return outcomeOf(() => client.create(remedyOperationJob, jobOf(action.job), options)).then(existsIsDone)
     case 'SupersedeJob':
-      return updateExactly(client, remedyOperationJob, superseded(action.job, action.by), options).then(movedIsDone)
+      return updateExactly(client, remedyOperationJob, superseded(action.job, action.by), options).then(goneIsDone)
     default:
       return assertNever(action)
   }
@@ -50,10 +50,6 @@ const keptIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
 const DONE = { kind: 'Applied', object: undefined } as const
 const goneIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
   outcome.kind === 'Stale' || outcome.kind === 'Applied' ? DONE : outcome
-
-/** It moved on: the next look sees whether it still waits. */
-const movedIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
-  outcome.kind === 'Conflict' ? DONE : goneIsDone(outcome)
 
 const superseded = (job: RemedyOperationJob, by: string): RemedyOperationJob => ({
   ...job,

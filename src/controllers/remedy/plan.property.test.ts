@@ -124,7 +124,11 @@ const countsOf = (seen: readonly NodeSeen[]): Seen['counts'] =>
   )
 
 const world = fc
-  .record({ specs: fc.tuple(spec, spec), nodes, jobs: fc.array(job, { maxLength: 8 }) })
+  .record({
+    specs: fc.tuple(spec, spec),
+    nodes,
+    jobs: fc.uniqueArray(job, { maxLength: 8, selector: (j) => j.metadata.name }),
+  })
   .map(({ specs, nodes: seenNodes, jobs }): Seen => ({
     rules: RULES.map((name, n) => book.read(remedierOf(name, specs[n] ?? {}), [])),
     revisions: [],

@@ -3,6 +3,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ActiveRule } from '#nodeops/rules/active-rule.ts'
 import { type NodeView, isAskable } from '#nodeops/rules/node-view.ts'
+import { FutureStamps } from '#nodeops/rules/future-stamps.ts'
 import { Peers } from '#nodeops/rules/peers.ts'
 import { judge } from '#nodeops/rules/since.ts'
 import { evaluate } from '#policy/evaluate.ts'
@@ -56,6 +57,7 @@ export class VerdictBook {
   readonly #timed = new Set<string>()
   readonly #askOthers = new Set<string>()
   readonly #peers = new Peers()
+  readonly #stamps = new FutureStamps()
   readonly #recorded = new WeakMap<NodeRemedier, ReadonlyMap<string, number>>()
   #active: readonly ActiveRule[] = []
   #ruleset: Ruleset = createRuleset([])
@@ -183,9 +185,10 @@ export class VerdictBook {
   /** All that the index may look at; what peers have is a number of tallies, which no index knows. */
   #plainFacts(view: NodeView, { repairsOf }: Question, now: number): Facts {
     const { repairs, cluster } = this.#speaksOf
-    if (!repairs && !cluster) return view.facts
+    const facts = this.#stamps.settle(view.uid, view.facts, now)
+    if (!repairs && !cluster) return facts
     return {
-      ...view.facts,
+      ...facts,
       ...(repairs && { repairs: repairsOf(view.uid, now) }),
       ...(cluster && { cluster: this.#peers.cluster() }),
     }

@@ -10,6 +10,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { drainPlan, podsOn } from '#nodeops/drain.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import { type ActiveRule, RuleBook } from '#nodeops/rules/active-rule.ts'
+import { FutureStamps } from '#nodeops/rules/future-stamps.ts'
 import { type NodeView, isAskable, nodeView } from '#nodeops/rules/node-view.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { judge } from '#nodeops/rules/since.ts'
@@ -51,6 +52,7 @@ export class Observer {
   readonly #clock: Clock
   readonly #random: Random
   readonly #book = new RuleBook()
+  readonly #stamps = new FutureStamps()
   /** Monotonic, by job UID: no clock of another machine decides about this. */
   readonly #firstSeen = new Map<string, number>()
   readonly #begun = new Map<string, Set<string>>()
@@ -98,19 +100,21 @@ export class Observer {
     const [job, permitRead, nodeRead] = await Promise.all([
       this.#client.get(remedyOperationJob, { name }, get),
       readPermit(cached),
-      cached && readNode(cached),
+      cached && phaseOf(cached) !== 'AwaitingPermit' ? readNode(cached) : undefined,
     ])
     if (job === undefined) return undefined
     const isSame = (of: (j: RemedyOperationJob) => unknown) => cached !== undefined && of(cached) === of(job)
     const permit = isSame((j) => j.status?.permitRef) ? permitRead : await readPermit(job)
-    const node = isSame((j) => j.spec.node.name) ? nodeRead : await readNode(job)
     const next = nextOperation(job)
     const operation = next === undefined ? undefined : job.spec.operations[next]
     const [machine, remedier] = await this.#readOthers(job, operation, signal)
-    const [asked, holds] =
-      phaseOf(job) === 'AwaitingPermit'
-        ? await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
-        : [NOBODY_ASKED, undefined]
+    const isStart = phaseOf(job) === 'AwaitingPermit'
+    const [asked, holds] = isStart
+      ? await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
+      : [NOBODY_ASKED, undefined]
+    // Of a node that is about to be repaired last of all: meanwhile it may have fallen silent.
+    const isRead = phaseOf(cached ?? job) !== 'AwaitingPermit' && !isStart && isSame((j) => j.spec.node.name)
+    const node = isRead ? nodeRead : await readNode(job)
     const isHeard = await this.#isHeard(job, remedier)
     const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...(holds && { holds }) }
     const seen = this.#seen(job, read)
@@ -297,11 +301,12 @@ export class Observer {
 
   /** What others say is gathered only for a rule that asks for it. */
   #factsFor(view: NodeView, rule: CompiledRule, before: readonly RemedyOperationJob[], now: number): Facts {
-    const facts = wordsOf(rule)
-    const speaksOf = (fact: string) => facts.has(fact)
-    if (!speaksOf('peers') && !speaksOf('cluster') && !speaksOf('repairs')) return view.facts
+    const words = wordsOf(rule)
+    const speaksOf = (fact: string) => words.has(fact)
+    const facts = this.#stamps.settle(view.uid, view.facts, now)
+    if (!speaksOf('peers') && !speaksOf('cluster') && !speaksOf('repairs')) return facts
     return {
-      ...view.facts,
+      ...facts,
       ...(speaksOf('peers') && { peers: this.#peers.now().of(view) }),
       ...(speaksOf('cluster') && { cluster: this.#peers.now().cluster() }),
       // As it was before this repair: it must not make its own rule false.

@@ -7,7 +7,9 @@ import { controllers, morePhases, remedySimulation } from './simulation.ts'
 /** A thousand where there is time. */
 const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
 const SEEDS = isFull ? 1_000 : 10
-const MORE_SEEDS = isFull ? 300 : 6
+const MORE_SEEDS = isFull ? 1_000 : 3
+/** A refused supersession that nobody tried again; two nodes that fell silent while others were asked about. */
+const HARD = process.env['SIM_SEED'] === undefined ? [296, 446, 845] : []
 const FULL_MS = 7_200_000
 const MORE = ['a rule, and nodes that are well', ...morePhases.map((p) => p.name)]
 
@@ -100,7 +102,7 @@ describe('repairs', () => {
   })
 
   test(`F19 F20 the same with ${MORE_SEEDS} seeds of faults`, { timeout: isFull ? FULL_MS : 300_000 }, async () => {
-    await checkSeeds(remedySimulation(undefined, undefined, MORE), seeds(MORE_SEEDS))
+    await checkSeeds(remedySimulation(undefined, undefined, MORE), new Set([...HARD, ...seeds(MORE_SEEDS)]))
   })
 
   test('F15 two controllers that both think that they lead make no second job and start none without a permit', async () => {

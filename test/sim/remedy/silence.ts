@@ -163,9 +163,13 @@ const namesTheSilence: Invariant = ({ kind, object }) => {
   if (kind !== 'kubenode.io/operationpermits') return undefined
   const permit = object as OperationPermit | undefined
   if (permit?.status?.phase !== 'Granted' || permit.spec.results !== undefined) return undefined
-  const said = permit.status.gates?.find((g) => g.gate === 'Target')?.seen ?? 'nothing'
-  // One that is heard of again by then is granted like any other, and its repair is given up.
-  const isRight = said.includes('which is the fault to repair') || said.endsWith(' is healthy')
+  const said = permit.status.gates?.find((g) => g.gate === 'Target')?.seen
+  // A Defender that died between the grant and the telling finds the grant in the ledger, and no more.
+  if ((permit.status.gates ?? []).length === 0) return undefined
+  // One that is heard of again by then, or of whose agent one hears, is granted like any other, and its repair is given up.
+  const isRight = [/which is the fault to repair/, / is healthy$/, /its agent is not$/].some((way) =>
+    way.test(said ?? ''),
+  )
   return isRight ? undefined : `${permit.metadata.name} is granted, and its gate says ${said}`
 }
 

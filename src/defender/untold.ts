@@ -1,0 +1,30 @@
+// What the gates said of a grant whose telling was refused: the next look finds the grant in the ledger, which keeps no words, and the permit shall have them.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { PermitDecision } from './plan.ts'
+import type { TargetDecision } from './target-decision.ts'
+
+const uidOf = ({ metadata }: OperationPermit): string => metadata.uid ?? ''
+
+export class Untold {
+  readonly #gates = new Map<string, ReadonlyMap<string, TargetDecision['gates']>>()
+
+  note({ permit, targets }: PermitDecision): void {
+    const spoken = targets.filter((t) => t.verdict.verdict === 'Granted' && t.gates.length > 0)
+    if (spoken.length > 0) this.#gates.set(uidOf(permit), new Map(spoken.map((t) => [t.target, t.gates])))
+  }
+
+  /** The decision with the words that it came without. */
+  complete(decision: PermitDecision): PermitDecision {
+    const known = this.#gates.get(uidOf(decision.permit))
+    if (known === undefined) return decision
+    const targets = decision.targets.map((t) => ({
+      ...t,
+      gates: t.gates.length > 0 || t.verdict.verdict !== 'Granted' ? t.gates : (known.get(t.target) ?? []),
+    }))
+    return { ...decision, targets }
+  }
+
+  forget(uid: string): void {
+    this.#gates.delete(uid)
+  }
+}

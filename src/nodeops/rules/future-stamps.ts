@@ -1,0 +1,72 @@
+// Takes a time of the future for the one at which it was first seen. A clock that was set back, or a node whose clock is ahead, would else keep a fault
+// "not yet there" for hours; what was seen to be so since then has truly been so since then.
+import { timestamp } from '#lib/clock.ts'
+import { isObject, setOwn } from '#lib/json.ts'
+import { type Facts, instantMs } from '#policy/reading.ts'
+
+/** Nodes with such times; the oldest gives way, and its times count from when they are seen again. */
+const MOST_NODES = 20_000
+
+/** Where a fact keeps, for each of its things, since when it is so. */
+const SINCE = { conditions: 'lastTransitionTime', components: 'since' } as const
+
+interface Settled {
+  readonly stamp: string
+  readonly since: string
+}
+
+export class FutureStamps {
+  readonly #seen = new Map<string, ReadonlyMap<string, Settled>>()
+
+  /** The same facts where nothing is of the future. */
+  settle(uid: string, facts: Facts, now: number): Facts {
+    const known = this.#seen.get(uid)
+    const latest = timestamp(now)
+    const found = new Map<string, Settled>()
+    const look = (place: string, stamp: unknown): void => {
+      if (typeof stamp !== 'string') return
+      const before = known?.get(place)
+      // The stamp itself is believed again as little as it was: the clock may only have caught up with it.
+      if (before?.stamp === stamp) found.set(place, isLater(before.since, now) ? { stamp, since: latest } : before)
+      else if (stamp > latest && isLater(stamp, now)) found.set(place, { stamp, since: latest })
+    }
+    for (const fact of ['conditions', 'components'] as const)
+      for (const [name, thing] of entriesOf(facts[fact])) look(`${fact}/${name}`, thing[SINCE[fact]])
+    const machine = isObject(facts['machine']) ? facts['machine'] : undefined
+    look('machine', machine?.['agentReachableSince'])
+    this.#seen.delete(uid)
+    if (found.size === 0) return facts
+    this.#remember(uid, found)
+    return withStamps(facts, found)
+  }
+
+  #remember(uid: string, found: ReadonlyMap<string, Settled>): void {
+    this.#seen.set(uid, found)
+    const [oldest] = this.#seen.keys()
+    if (this.#seen.size > MOST_NODES && oldest !== undefined) this.#seen.delete(oldest)
+  }
+}
+
+const isLater = (stamp: string, now: number): boolean => (instantMs(stamp) ?? 0) > now
+
+const entriesOf = (fact: unknown): readonly (readonly [string, Readonly<Record<string, unknown>>])[] =>
+  isObject(fact)
+    ? Object.entries(fact).flatMap(([name, thing]) => (isObject(thing) ? [[name, thing] as const] : []))
+    : []
+
+function withStamps(facts: Facts, found: ReadonlyMap<string, Settled>): Facts {
+  const settled: Record<string, unknown> = { ...facts }
+  for (const fact of ['conditions', 'components'] as const) {
+    if (!isObject(facts[fact])) continue
+    const things: Record<string, unknown> = {}
+    for (const [name, thing] of Object.entries(facts[fact])) {
+      const since = found.get(`${fact}/${name}`)?.since
+      setOwn(things, name, since !== undefined && isObject(thing) ? { ...thing, [SINCE[fact]]: since } : thing)
+    }
+    settled[fact] = things
+  }
+  const reachable = found.get('machine')?.since
+  if (reachable !== undefined && isObject(facts['machine']))
+    settled['machine'] = { ...facts['machine'], agentReachableSince: reachable }
+  return settled
+}
