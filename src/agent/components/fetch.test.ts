@@ -114,6 +114,25 @@ const BAD: readonly [what: string, handler: Handler, says: RegExp, retry: string
     'later',
   ],
   ['falls silent', (_q, r) => void r.write(whole.subarray(0, 10)), /no byte within|timeout|hang up|aborted/, 'later'],
+  [
+    'trickles',
+    (_q, r) => {
+      const timer = setInterval(() => r.write(whole.subarray(0, 10)), 20)
+      r.on('close', () => clearInterval(timer))
+    },
+    /only \d+ bytes came within \d+ ms/,
+    'later',
+  ],
+  [
+    'answers byte by byte',
+    (_q, r) => {
+      let n = 0
+      const timer = setInterval(() => r.socket?.write(n++ === 0 ? 'HTTP/1.1 200 OK\r\nx: ' : 'x'), 20)
+      r.on('close', () => clearInterval(timer))
+    },
+    /no answer within 200 ms/,
+    'later',
+  ],
   ['serves something else', (_q, r) => r.end(other), /100000 bytes with digest .* came instead/, 'never'],
   [
     'leads in a circle',

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import type http from 'node:http'
 import https from 'node:https'
 import { fileURLToPath } from 'node:url'
+import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 
@@ -21,11 +22,14 @@ export interface FetcherOptions {
   /** Further origins from which absolute URLs may fetch, such as `https://mirror.example.org`. */
   readonly allowedOrigins?: readonly string[]
   readonly idleMs?: number
+  readonly clock?: Pick<Clock, 'monotonic' | 'after'>
 }
 
 const MAX_REDIRECTS = 3
 /** Without a byte for so long the place counts as dead. */
 const IDLE_MS = 30_000
+/** Slower than this for as long is dead too: most components would take days. */
+const LEAST_BYTES_PER_MS = 1
 
 const failed = (place: string, why: string, cause?: unknown) =>
   new KubeNodeError('KN8010', `cannot fetch ${place}: ${why}; it is tried again`, {
@@ -33,7 +37,8 @@ const failed = (place: string, why: string, cause?: unknown) =>
     ...(cause === undefined ? {} : { cause }),
   })
 
-export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: FetcherOptions): Fetcher {
+export function createFetcher(options: FetcherOptions): Fetcher {
+  const { base, allowedOrigins = [], idleMs = IDLE_MS, clock = systemClock } = options
   const root = new URL(base.endsWith('/') ? base : `${base}/`)
   const resolve = (place: string): URL => {
     const url = URL.parse(place, root)
@@ -52,12 +57,22 @@ export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: F
       try {
         const body =
           url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal, start: from }) : await get(url)
+        // Only while we wait: our own disk may be slow as well.
+        let [askedAt, waitedMs, came] = [clock.monotonic(), 0, 0]
         for await (const chunk of body as AsyncIterable<Buffer>) {
+          waitedMs += clock.monotonic() - askedAt
+          came += chunk.length
+          if (waitedMs >= idleMs) {
+            if (came < waitedMs * LEAST_BYTES_PER_MS)
+              throw failed(place, `only ${came} bytes came within ${Math.round(waitedMs)} ms`)
+            ;[waitedMs, came] = [0, 0]
+          }
           const part = chunk.subarray(toSkip)
           toSkip = Math.max(0, toSkip - chunk.length)
           got += part.length
           if (got > maxBytes) throw failed(place, `more than ${maxBytes} bytes came`)
           if (part.length > 0) yield part
+          askedAt = clock.monotonic()
         }
       } catch (e) {
         if (signal.aborted) throw signal.reason
@@ -68,7 +83,7 @@ export function createFetcher({ base, allowedOrigins = [], idleMs = IDLE_MS }: F
         let next = at
         let range = from
         for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-          const response = await send(next, { signal, idleMs, from: range })
+          const response = await send(next, { signal, idleMs, clock, from: range })
           const { statusCode = 0, headers } = response
           if (statusCode === 206 && beginsAt(headers['content-range']) === from) return response
           if (statusCode === 200) {
@@ -100,9 +115,14 @@ const beginsAt = (range: string | undefined): number | undefined => {
   return found === null ? undefined : Number(found[1])
 }
 
+interface Asked {
+  readonly signal: AbortSignal
+  readonly from: number
+}
+
 function send(
   url: URL,
-  { signal, idleMs, from }: { readonly signal: AbortSignal; readonly idleMs: number; readonly from: number },
+  { signal, idleMs, clock, from }: Required<Pick<FetcherOptions, 'idleMs' | 'clock'>> & Asked,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : nodeHttp
@@ -112,6 +132,10 @@ function send(
       resolve,
     )
     request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)))
+    // A head may come byte by byte.
+    const head = clock.after(idleMs, () => request.destroy(new Error(`no answer within ${idleMs} ms`)))
+    request.on('response', () => head.cancel())
+    request.on('close', () => head.cancel())
     request.on('error', reject)
   })
 }
