@@ -10,6 +10,7 @@ import { requirementCircle } from '#api/requires.ts'
 import type { Validator } from '#api/validate.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { describeProblem } from '#policy/problem.ts'
 import { clusterVocabulary } from '../cluster-vocabulary.ts'
 
 export interface AdmissionRequest {
@@ -121,5 +122,5 @@ function ruleLines({ kind }: ApiKind, object: unknown): readonly string[] {
 
 function compiled(name: string, when: unknown, at: string, vocabulary: typeof clusterVocabulary): readonly string[] {
   const result = compileRule(name, when, vocabulary)
-  return result.ok ? [] : result.problems.map((p) => `${p.code}: ${at}${p.pointer}: ${p.message}`)
+  return result.ok ? [] : result.problems.map((p) => describeProblem({ ...p, pointer: `${at}${p.pointer}` }))
 }

@@ -105,6 +105,7 @@ describe('reviews over HTTPS', () => {
     const { allowed, message } = await answerTo(reviewOf(nodeRemedier, remedier))
     expect([allowed, message.startsWith('KN4')]).toEqual([false, true])
     expect(message).toContain('/spec/when/all/0')
+    expect(message).toContain('did you mean conditions?')
   })
 
   test('a rule of a policy is held against the facts of the cluster', async () => {
