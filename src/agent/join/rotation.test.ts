@@ -37,12 +37,12 @@ interface Renewal {
 
 async function renewals(
   days: number,
-  { failures = 0, seed = 1 } = {},
+  { failures = 0, seed = 1, aheadMs = 0 } = {},
 ): Promise<{ done: readonly Renewal[]; tried: number }> {
   const clock = new VirtualClock()
   const stop = new AbortController()
   const done: Renewal[] = []
-  let [current, left, tried] = [await pairFrom(clock.now()), failures, 0]
+  let [current, left, tried] = [await pairFrom(clock.now() - aheadMs), failures, 0]
   /** Making a certificate takes real time, in which virtual time must not pass. */
   let making: Promise<unknown> = Promise.resolve()
   const running = keepRenewing(
@@ -54,7 +54,7 @@ async function renewals(
         tried++
         if (left-- > 0) throw new Error('the API server is away')
         left = failures
-        const made = pairFrom(clock.now())
+        const made = pairFrom(clock.now() - aheadMs)
         making = made
         return made
       },
@@ -93,4 +93,10 @@ test('S2 a renewal that fails is tried again at once, and long before the end', 
   const { done, tried } = await renewals(60, { failures: 20 })
   expect(tried).toBe(done.length * 21)
   for (const { share } of done) expect(share).toBeLessThan(0.81)
+})
+
+test('S2 F16 a clock that is years ahead asks for a certificate now and then, not all the time', async () => {
+  const { tried } = await renewals(30, { aheadMs: 2_000 * DAY })
+  expect(tried).toBeGreaterThan(10)
+  expect(tried).toBeLessThan(25)
 })

@@ -17,8 +17,9 @@ export interface RotationDeps {
 const EARLIEST = 0.7
 const LATEST = 0.8
 const RETRY_MS = 60_000
-/** A clock that is far off must not make us ask without a pause. */
 const LEAST_WAIT_MS = 10_000
+/** To a clock that is far ahead each new certificate is old already: it is asked for so much of its life later, not at once. */
+const LEAST_SHARE = 0.05
 
 /** Milliseconds until the next certificate should be asked for. */
 export function renewInMs(certificate: string, now: number, share: number): number {
@@ -28,15 +29,23 @@ export function renewInMs(certificate: string, now: number, share: number): numb
   return Math.max(0, at - now)
 }
 
+function lifeMs(certificate: string): number {
+  const life = lifeOf(certificate)
+  return life === undefined ? 0 : life.to - life.from
+}
+
 export async function keepRenewing(deps: RotationDeps, first: Pair, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps
   let pair = first
+  let leastMs = LEAST_WAIT_MS
   while (!signal.aborted) {
-    await clock.sleep(Math.max(LEAST_WAIT_MS, renewInMs(pair.certificate, clock.now(), random.next())), signal)
+    await clock.sleep(Math.max(leastMs, renewInMs(pair.certificate, clock.now(), random.next())), signal)
     // Timers are capped far below the life of some certificates.
     if (renewInMs(pair.certificate, clock.now(), 0) > 0) continue
+    leastMs = LEAST_WAIT_MS
     try {
       pair = await deps.renew()
+      leastMs = Math.max(LEAST_WAIT_MS, lifeMs(pair.certificate) * LEAST_SHARE)
       deps.onRenewed(pair)
       log.info('certificate renewed')
     } catch (error) {
