@@ -79,34 +79,47 @@ const nodeOf = (nodes: Lookup<Node>, machine: Machine): Node | undefined => {
   return node?.metadata.uid === ref?.uid ? node : undefined
 }
 
-/** How many more readings are kept than there are members, before those of machines that are gone are let go. */
+/** How many more machines are remembered than there are, before those that are gone are let go. */
 const MOST_STALE = 1.5
 
-/** Readings of machines that did not change since the last look: thousands are the same each time. */
-export class ReadingMemo {
-  #components = ''
-  #known = new Map<string, Reading>()
+interface Known {
+  readonly machine: Machine
+  readonly node: Node | undefined
+  /** Undefined for a machine that is none of the set's. */
+  readonly reading: Reading | undefined
+}
 
-  read(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
+/** What was read of machines that did not change since the last look: thousands are the same each time. */
+export class ReadingMemo {
+  #about = ''
+  #known = new Map<string, Known>()
+
+  /** Undefined for one that is no member. */
+  read(machine: Machine, nodes: Lookup<Node>, of: { selector: Selector; indexOf: ReadonlyMap<string, number> }) {
     const name = machine.metadata.name ?? ''
     const known = this.#known.get(name)
-    if (known !== undefined && known.machine === machine && known.node === node) return known
-    const reading = readMachine(machine, node, indexOf)
-    this.#known.set(name, reading)
+    const isSame = known?.machine === machine
+    if (isSame && known.reading === undefined) return undefined
+    const node = nodeOf(nodes, machine)
+    if (isSame && known.node === node) return known.reading
+    const reading = isMember(of.selector, machine) ? readMachine(machine, node, of.indexOf) : undefined
+    this.#known.set(name, { machine, node, reading })
     return reading
   }
 
-  /** What is remembered holds for one list of components. */
-  forComponents(indexOf: ReadonlyMap<string, number>): this {
-    const components = [...indexOf.keys()].join(' ')
-    if (components !== this.#components) this.#known = new Map()
-    this.#components = components
+  /** What is remembered holds for one selector and one list of components. */
+  about(selector: Selector, indexOf: ReadonlyMap<string, number>): this {
+    const about = JSON.stringify([selector, ...indexOf.keys()])
+    if (about !== this.#about) this.#known = new Map()
+    this.#about = about
     return this
   }
 
   /** These are all there are. */
-  keepOnly(members: readonly Reading[]): void {
-    if (this.#known.size > members.length * MOST_STALE + 1) this.#known = new Map(members.map((m) => [m.name, m]))
+  keepOnly(machines: readonly Machine[]): void {
+    if (this.#known.size <= machines.length * MOST_STALE + 1) return
+    const names = new Set(machines.map((m) => m.metadata.name ?? ''))
+    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
   }
 }
 
@@ -121,10 +134,13 @@ export function readMembers(
   const [own] = selecting(set)
   if (own === undefined) return []
   const { selector } = own
-  const known = memo.forComponents(indexOf)
+  const known = memo.about(selector, indexOf)
   const members: Reading[] = []
-  for (const m of machines) if (isMember(selector, m)) members.push(known.read(m, nodeOf(nodes, m), indexOf))
-  known.keepOnly(members)
+  for (const m of machines) {
+    const reading = known.read(m, nodes, { selector, indexOf })
+    if (reading !== undefined) members.push(reading)
+  }
+  known.keepOnly(machines)
   return inOrderOfNames(members)
 }
 

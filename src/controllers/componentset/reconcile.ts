@@ -153,9 +153,11 @@ function wakeOn(caches: Caches, controller: Controller): void {
     (isSelected(set, m) || (set.status?.waves ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
+    // Its status is our own word, and what follows from it is told by others: machines, permits, time.
+    if (before !== undefined && now !== undefined && jsonEqual(before.spec, now.spec)) return wakeSoon(now)
     wake((now ?? before)?.metadata.name)
     // A set that comes, goes or changes may take components from others, or leave them.
-    if (!jsonEqual(before?.spec, now?.spec)) wakeAll()
+    wakeAll()
   })
   caches.machines.onChange((before, now) => {
     for (const set of caches.sets.list()) if (speaksFor(set, before) || speaksFor(set, now)) wakeSoon(set)
