@@ -101,6 +101,30 @@ describe('a hold', () => {
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
   })
 
+  test('that is a file on its node keeps a machine from being told to switch until it is taken away', async () => {
+    const w = await machineWorld()
+    const name = await readyMachine(w)
+    w.fake.plant(machineComponent, definition('1.1.0'))
+    w.fake.poke(machineComponentSet, { name: 'base' }, components('1.1.0'))
+    const at = timestamp(w.clock.now())
+    const frozen = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message: '', lastTransitionTime: at }
+    const conditions = w.machine(name)?.status?.conditions ?? []
+    w.fake.poke(machineType, { name }, { status: { conditions: [...conditions, frozen] } }, 'status')
+    slice(w, name, '1.1.0')
+    grant(w, 'p')
+    await w.clock.advance(1_000)
+    report(w, name, 'Staged', { version: '1.0.0' })
+    beat(w, name)
+    await w.clock.advance(5_000)
+    expect(orderOf(w, name)).toMatchObject({ version: '1.1.0' })
+    expect(orderOf(w, name)?.switch).toBeUndefined()
+    const now = w.machine(name)?.status?.conditions?.filter((c) => c.type !== 'Frozen') ?? []
+    w.fake.poke(machineType, { name }, { status: { conditions: now } }, 'status')
+    beat(w, name)
+    await w.clock.advance(1_000)
+    expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
+  })
+
   test('stops a removal where it is, and the next step comes when it is over', async () => {
     const w = await machineWorld()
     const name = await readyMachine(w)

@@ -1,7 +1,8 @@
 // What OperationalHolds in effect say about an object.
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { isConditionTrue } from '#kube/conditions.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
 import { readSelector } from './selecting.ts'
 
 const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze'])
@@ -27,6 +28,13 @@ export const holdOf = (
   holds: readonly OperationalHold[],
   ...effects: readonly HoldEffect[]
 ): OperationalHold | undefined => holds.find((h) => effects.includes(h.spec.effect))
+
+interface Conditioned {
+  readonly status?: { readonly conditions?: readonly Condition[] }
+}
+
+/** Somebody put the file on the node that forbids every disruption; its agent carries out no order as long as it is there. */
+export const isNodeFrozen = ({ status }: Conditioned): boolean => isConditionTrue(status?.conditions, 'Frozen')
 
 /** The moment at which the first of these ends: then it is time to look again. */
 export function firstEnd(holds: readonly OperationalHold[], now: number): number | undefined {

@@ -3,6 +3,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
@@ -135,10 +136,18 @@ function disrupt(model: RolloutModel, random: Random, name: string, dice: number
     case 96:
     case 97:
       return endPermits(model, random)
-    default:
+    case 98:
+      // What nobody decided yet is deleted by somebody.
+      for (const [permit, { status }] of model.permits) if (status === undefined) model.permits.delete(permit)
       return
+    default:
+      model.others = model.others.length > 0 ? [] : [rival(random)]
   }
 }
+
+/** Another set that declares one of the components, and goes again. */
+const rival = (random: Random): MachineComponentSet =>
+  componentSet({ beacon: random.pick(GOOD) }, {}, { name: 'rival', priority: random.pick([-1, 0, 1] as const) })
 
 const READY = {
   conditions: [{ type: 'Ready', status: 'True' as const, reason: 'Up', message: '', lastTransitionTime: timestamp(0) }],
@@ -184,6 +193,7 @@ function endPermits(model: RolloutModel, random: Random): void {
 /** Everything heals, and what is declared is good. */
 function calm(model: RolloutModel): void {
   model.holds = []
+  model.others = []
   for (const [n, m] of model.machines) {
     model.machines.set(n, { ...heard(m, model.now), metadata: { ...m.metadata, labels: POOL } })
     model.nodes.set(n, { apiVersion: 'v1', kind: 'Node', metadata: { name: n, uid: `node-${n}` }, status: READY })

@@ -130,7 +130,7 @@ export class RolloutModel {
         this.permits.set(action.permit, {
           apiVersion: API_GROUP_VERSION,
           kind: 'OperationPermit',
-          metadata: { name: action.permit, uid: `uid-${action.permit}` },
+          metadata: { name: action.permit, uid: `uid-${action.permit}-${this.#asked++}` },
           spec: action.request as OperationPermit['spec'],
         })
         return
@@ -168,11 +168,13 @@ export class RolloutModel {
     this.#put(name, machine, machineControllerTurn(machine, sets, permits, this.revisions, definitions))
   }
 
-  /** Names of the permits of a target; targets never change. */
+  #asked = 0
+
+  /** Names of the permits of a target; targets never change, but a name may be used again. */
   #permitsOf(): ReadonlyMap<string, Set<string>> {
-    for (const [name, { spec }] of this.permits) {
-      if (this.#indexed.has(name)) continue
-      this.#indexed.add(name)
+    for (const [name, { spec, metadata }] of this.permits) {
+      if (this.#indexed.has(metadata.uid ?? '')) continue
+      this.#indexed.add(metadata.uid ?? '')
       for (const { uid } of spec.targets) this.#byTarget.set(uid, (this.#byTarget.get(uid) ?? new Set()).add(name))
     }
     return this.#byTarget

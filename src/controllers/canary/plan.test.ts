@@ -95,6 +95,27 @@ describe('a canary', () => {
     expect(new Set(names).size).toBe(2)
   })
 
+  test('picks no machine whose node a file keeps from every disruption', () => {
+    const frozen = (m: Machine): Machine => ({
+      ...m,
+      status: {
+        ...m.status,
+        conditions: [
+          {
+            type: 'Frozen',
+            status: 'True',
+            reason: 'HoldFreeze',
+            message: '',
+            lastTransitionTime: '2026-01-05T09:00:00Z',
+          },
+        ],
+      },
+    })
+    const [first, ...rest] = NAMES.map(old)
+    const { status } = plan(seen({ machines: [...(first ? [frozen(first)] : []), ...rest] }), START)
+    expect(status.machines).toEqual(['m-1', 'm-2'])
+  })
+
   test('waits with the reason while too few machines are well, and touches none', () => {
     const { status, actions } = plan(seen({ machines: NAMES.map((n) => silenced(old(n), START)) }), START)
     expect(actions).toEqual([])

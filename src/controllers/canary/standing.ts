@@ -2,6 +2,7 @@
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
+import { isNodeFrozen } from '#nodeops/holds.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { Lookup, Wanted } from './seen.ts'
 import type { Node } from '#nodeops/objects.ts'
@@ -31,6 +32,7 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
     machine.metadata.deletionTimestamp === undefined &&
     machine.spec.channel !== 'Observe' &&
     phase === 'Ready' &&
+    !isNodeFrozen(machine) &&
     (reachable === undefined || reachable.status === 'True') &&
     nodeRef !== undefined &&
     isNodeReady(nodes.get(nodeRef.name)) &&

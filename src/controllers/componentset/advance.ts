@@ -4,6 +4,7 @@ import type { WaveFacts } from '#api/protocol/wave.ts'
 import { assertNever } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { isNodeFrozen } from '#nodeops/holds.ts'
 import { permitWait } from '#nodeops/permit-wait.ts'
 import { isRenewalDue } from '#nodeops/permits.ts'
 import type { MachineResult, SetAction } from './actions.ts'
@@ -239,7 +240,8 @@ const PERMIT_GONE: Wait = {
 function progress({ machines }: SliceView): Wait {
   const done = machines.filter((m) => m.end !== undefined).length
   const first = machines.find((m) => m.end === undefined)
-  const at = first === undefined ? '' : `; ${first.name} is ${first.standing ?? 'gone'}`
+  const frozen = first?.reading !== undefined && isNodeFrozen(first.reading.machine) ? ', and its node is frozen' : ''
+  const at = first === undefined ? '' : `; ${first.name} is ${first.standing ?? 'gone'}${frozen}`
   return {
     predicate: 'Progressing',
     seen: `${done} of ${counted(machines.length, 'machine')} done${at}`,
@@ -273,9 +275,13 @@ const ending = ({ machines }: SliceView): Wait => ({
 const failedOf = ({ failed, allowed, said }: Tally): string =>
   `${counted(failed, 'machine')} failed, ${allowed} may${said === undefined ? '' : `; ${said}`}`
 
+/** A machine that waits for something of its own, such as a drain, says for what. */
 function stuckAt({ wave, machines }: SliceView, { indexOf }: Surroundings): string {
   const reading = machines.find(isUnderWay)?.reading
-  return reading === undefined ? '' : `; ${reportOf(reading, indexOf(wave.component))}`
+  if (reading === undefined) return ''
+  const own = reading.machine.status?.waitingFor
+  const waits = own === undefined ? '' : ` (waits for ${own.predicate}: ${own.seen ?? ''})`
+  return `; ${reportOf(reading, indexOf(wave.component))}${waits}`
 }
 
 const tooMany = (tally: Tally): Wait => ({

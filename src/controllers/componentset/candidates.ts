@@ -146,7 +146,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (other !== undefined) return 'Others'
   if (standing === 'Canary') return { skipped: `canary ${reading.told[track.index]?.canaryRef ?? ''} decides about it` }
   const held = input.heldBy(machine)
-  if (held !== undefined) return { skipped: `hold ${held}` }
+  if (held !== undefined) return { skipped: held }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }

@@ -9,7 +9,7 @@ import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
 import { type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import { holdOf, holdsOn } from '#nodeops/holds.ts'
+import { holdOf, holdsOn, isNodeFrozen } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { stepCount, stepName } from './ladder.ts'
 import { type Outage, outageOf } from './outage.ts'
@@ -56,9 +56,11 @@ export interface Context {
   readonly reserved: ReadonlySet<string>
   readonly retryBefore: number | undefined
   readonly specOf: SpecOf
-  /** The hold that keeps one machine as it is. */
+  /** What keeps one machine as it is: a hold, or a file on its node. */
   readonly heldBy: (machine: Machine) => string | undefined
   readonly nameOfStep: (wave: Wave) => string
+  /** Another set decides about this component of the machine. */
+  readonly isOthers: (component: string, reading: Reading) => boolean
 }
 
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
@@ -109,6 +111,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     specOf: specsIn(seen.components),
     heldBy: heldMachines(seen, now),
     nameOfStep: namesOfSteps(set.spec.rollout.steps, tracks, counting),
+    isOthers,
   }
 }
 
@@ -134,8 +137,11 @@ const MOST_OF_PROBLEM = 160
 
 function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
   const about = holds.filter((h) => h.spec.target.kind === 'Machine')
-  if (about.length === 0) return () => undefined
-  return (machine) => holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')?.metadata.name
+  return (machine) => {
+    if (isNodeFrozen(machine)) return 'a file on its node forbids its agent every disruption'
+    const hold = about.length === 0 ? undefined : holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')
+    return hold && `hold ${hold.metadata.name}`
+  }
 }
 
 const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''

@@ -108,12 +108,14 @@ function unwanted(context: Context, draft: Draft): readonly Wave[] {
 }
 
 function surroundings(context: Context): Surroundings {
-  const { readingOf, isMember, indexOf, rules, now, outage, pause, problem, opening, heldBy, nameOfStep } = context
+  const { readingOf, isMember, isOthers, indexOf, rules, now, outage, pause, problem, opening, heldBy, nameOfStep } =
+    context
   const isOutage = outage !== undefined
   const isStopped = pause !== undefined || isOutage || problem !== undefined
   return {
     readingOf,
     isMember,
+    isOthers,
     indexOf: (c) => indexOf.get(c) ?? -1,
     isHalted: ({ machine }, { phase, recovery }) =>
       isStopped ||

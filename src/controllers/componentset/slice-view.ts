@@ -35,6 +35,7 @@ export interface SliceView {
 export interface Surroundings {
   readonly readingOf: (machine: string) => Reading | undefined
   readonly isMember: (machine: string) => boolean
+  readonly isOthers: (component: string, reading: Reading) => boolean
   readonly indexOf: (component: string) => number
   readonly rules: Rules
   readonly now: number
@@ -77,7 +78,9 @@ function viewMachine(
   if (result !== undefined) return { ...base, end: result, isSwitching }
   // Let go before somebody crashed: it gets no order under this permit any more.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
-  const isDropped = isGivenUp || isHalted || wasLetGo || verdict === 'Denied' || !around.isMember(name)
+  // A stronger set, or a canary, took it over: nobody orders it to switch for us.
+  const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(wave.component, reading))
+  const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
   return {
     ...base,
     end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: wave.startedAt }),

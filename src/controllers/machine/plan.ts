@@ -4,6 +4,7 @@ import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts
 import { letGoFrom } from '#api/protocol/let-go.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
+import { isNodeFrozen } from '#nodeops/holds.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import { SECRET_LOOK_MS } from '#nodeops/secret-values.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -244,7 +245,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     definitions,
     isDrained: isDrained(seen, pods),
     letGo: letGoFrom(machine),
-    isHeld: seen.hold !== undefined,
+    isHeld: seen.hold !== undefined || isNodeFrozen(machine),
     agent: agentOf(isBeating(seen.agentBeat)),
   })
   return { components: orders.components, orders }
