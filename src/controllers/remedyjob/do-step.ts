@@ -3,6 +3,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { counted } from '#lib/counted.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -84,9 +85,10 @@ async function drain(
   if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pod is left that must move' })
   if (pass.kind === 'Unknown') return outdated(`who is on the node is not known: ${messageOf(pass.error)}`)
   const { left, first, blockedBy, blocked = [] } = pass
-  if (blocked.length === 0) return applied({ output: `${left} pods are left, first ${first}`, againMs: GOING_LOOK_MS })
+  const some = counted(left, 'pod is left', 'pods are left')
+  if (blocked.length === 0) return applied({ output: `${some}, first ${first}`, againMs: GOING_LOOK_MS })
   const why = blockedBy === undefined ? 'must end by themselves or keep data' : 'are kept by a budget or by themselves'
-  return applied({ output: `${left} pods are left; these ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
+  return applied({ output: `${some}; these ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
 }
 
 interface Host {
