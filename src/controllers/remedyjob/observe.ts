@@ -96,25 +96,30 @@ export class Observer {
     const readPermit = (of: RemedyOperationJob | undefined) =>
       this.#client.get(operationPermit, { name: of?.status?.permitRef ?? name }, get)
     const readNode = (of: RemedyOperationJob) => this.#client.get(nodeType, { name: of.spec.node.name }, get)
+    const mayStart = cached !== undefined && phaseOf(cached) === 'AwaitingPermit'
     // All at once, by the names that the cache knows; what turns out to be another one is read again.
     const [job, permitRead, nodeRead] = await Promise.all([
       this.#client.get(remedyOperationJob, { name }, get),
       readPermit(cached),
-      cached && phaseOf(cached) !== 'AwaitingPermit' ? readNode(cached) : undefined,
+      cached === undefined || mayStart ? undefined : readNode(cached),
+      mayStart ? this.#askAround(cached, this.#caches.remediers.get(cached.spec.remedierRef.name), signal) : undefined,
     ])
     if (job === undefined) return undefined
     const isSame = (of: (j: RemedyOperationJob) => unknown) => cached !== undefined && of(cached) === of(job)
     const permit = isSame((j) => j.status?.permitRef) ? permitRead : await readPermit(job)
     const next = nextOperation(job)
     const operation = next === undefined ? undefined : job.spec.operations[next]
-    const [machine, remedier] = await this.#readOthers(job, operation, signal)
     const isStart = phaseOf(job) === 'AwaitingPermit'
-    const [asked, holds] = isStart
-      ? await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
-      : [NOBODY_ASKED, undefined]
-    // Of a node that is about to be repaired last of all: meanwhile it may have fallen silent.
-    const isRead = phaseOf(cached ?? job) !== 'AwaitingPermit' && !isStart && isSame((j) => j.spec.node.name)
-    const node = isRead ? nodeRead : await readNode(job)
+    if (isStart && !mayStart) await this.#askAround(job, this.#caches.remediers.get(job.spec.remedierRef.name), signal)
+    const isRead = nodeRead !== undefined && !isStart && isSame((j) => j.spec.node.name)
+    // Of a node that is about to be repaired last of all: while others are asked about it may fall silent.
+    const [[machine, remedier], node] = await Promise.all([
+      this.#readOthers(job, operation, signal),
+      isRead ? nodeRead : readNode(job),
+    ])
+    const { asked, holds } = isStart
+      ? await this.#askAround(job, remedier, signal)
+      : { asked: NOBODY_ASKED, holds: undefined }
     const isHeard = await this.#isHeard(job, remedier)
     const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...(holds && { holds }) }
     const seen = this.#seen(job, read)
@@ -161,6 +166,16 @@ export class Observer {
     const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
     const wantsProbe = active?.spec.ladder[job.spec.rung]?.verify.probe !== undefined
     return !wantsProbe || this.#beats.isHeard(job)
+  }
+
+  /** What else decides about a start. Read once for all that start within a moment, so that asking twice is asking once. */
+  async #askAround(
+    job: RemedyOperationJob,
+    remedier: NodeRemedier | undefined,
+    signal: AbortSignal,
+  ): Promise<Pick<Seen, 'asked' | 'holds'>> {
+    const [asked, holds] = await Promise.all([this.#ask(job, remedier, signal), this.#holds.now(signal)])
+    return { asked, holds }
   }
 
   /** What cannot be read counts as there. */
