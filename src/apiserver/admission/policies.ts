@@ -56,7 +56,10 @@ export class PolicyAdmission implements AdmissionLink {
 
   #judge(bound: Bound, request: AdmissionRequest): void {
     const params = this.#policies.params(bound, request)
-    if ('missing' in params) return this.#deny(bound, request, { reason: 'Invalid', message: params.missing })
+    if ('missing' in params) {
+      const message = `failed to configure binding: ${params.missing}`
+      return this.#deny(bound, request, { reason: 'Invalid', message })
+    }
     for (const param of params.found) this.#evaluate(bound, request, param)
   }
 

@@ -13,6 +13,8 @@ interface NewObject {
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 const AUTHENTICATION = 'extension-apiserver-authentication'
+/** A real server brings these back to what they were at each start; here they are made where they are missing. */
+const AUTOUPDATE = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' }
 const MARK = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
 
 export interface BootstrapFacts {
@@ -40,7 +42,7 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
     at: cluster(`${RBAC}/clusterroles`, r.name),
     object: {
       ...head('ClusterRole'),
-      metadata: { ...born(r.name), labels: { ...MARK, ...r.labels } },
+      metadata: { ...born(r.name), labels: { ...MARK, ...r.labels }, annotations: AUTOUPDATE },
       ...(r.gathers === undefined
         ? {}
         : { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [r.gathers]: 'true' } }] } }),
@@ -51,7 +53,7 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
     at: cluster(`${RBAC}/clusterrolebindings`, b.name),
     object: {
       ...head('ClusterRoleBinding'),
-      metadata: { ...born(b.name), labels: MARK },
+      metadata: { ...born(b.name), labels: MARK, annotations: AUTOUPDATE },
       subjects: [
         ...(b.groups ?? []).map((name) => ({ kind: 'Group', apiGroup: RBAC, name })),
         ...(b.users ?? []).map((name) => ({ kind: 'User', apiGroup: RBAC, name })),
@@ -64,7 +66,11 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
     object: {
       kind,
       apiVersion: resource.startsWith('/') ? 'v1' : `${RBAC}/v1`,
-      metadata: { ...born(name), namespace: 'kube-system', ...(kind === 'ConfigMap' ? {} : { labels: MARK }) },
+      metadata: {
+        ...born(name),
+        namespace: 'kube-system',
+        ...(kind === 'ConfigMap' ? {} : { labels: MARK, annotations: AUTOUPDATE }),
+      },
       ...rest,
     },
   })

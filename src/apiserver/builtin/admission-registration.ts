@@ -162,8 +162,8 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
   const spec = specOf(o)
   const out: FieldProblem[] = []
   if (listAt(spec, 'validations').length === 0 && listAt(spec, 'auditAnnotations').length === 0) {
-    out.push(required('spec.validations', 'validations or auditAnnotations must be set'))
-    out.push(required('spec.auditAnnotations', 'validations or auditAnnotations must be set'))
+    out.push(required('spec.validations', 'validations or auditAnnotations must contain at least one item'))
+    out.push(required('spec.auditAnnotations', 'validations or auditAnnotations must contain at least one item'))
   }
   out.push(...constraintProblems(spec), ...variableProblems(spec))
   listAt(spec, 'validations').forEach((v, i) => {

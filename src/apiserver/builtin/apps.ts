@@ -120,6 +120,20 @@ export const deployment: BuiltinKind = {
   validateStatus: (o) => replicaCountProblems(o, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
 }
 
+const PERCENT = /^[0-9]+%$/
+const PERCENT_TEXT =
+  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+
+/** A number of pods or a part of them; more than all of them cannot be away. */
+function shareProblems(value: unknown, at: string, field: string): FieldProblem[] {
+  if (typeof value === 'number') return value < 0 ? [invalid(at, value, 'must be greater than or equal to 0')] : []
+  if (typeof value !== 'string') return []
+  if (!PERCENT.test(value)) return [invalid(at, value, PERCENT_TEXT)]
+  return field === 'maxUnavailable' && Number.parseInt(value, 10) > 100
+    ? [invalid(at, value, 'must not be greater than 100%')]
+    : []
+}
+
 function strategyProblems(o: KubeObject): FieldProblem[] {
   const strategy = fields(specOf(o)['strategy'])
   const type = text(strategy['type'])
@@ -130,6 +144,10 @@ function strategyProblems(o: KubeObject): FieldProblem[] {
     return [notSupported('spec.strategy.type', type, ['Recreate', 'RollingUpdate'])]
   }
   const r = fields(strategy['rollingUpdate'])
+  const shares = ['maxUnavailable', 'maxSurge'].flatMap((f) =>
+    shareProblems(r[f], `spec.strategy.rollingUpdate.${f}`, f),
+  )
+  if (shares.length > 0) return shares
   const isZero = (v: unknown) => v === 0 || v === '0%'
   return isZero(r['maxUnavailable']) && isZero(r['maxSurge'])
     ? [invalid('spec.strategy.rollingUpdate.maxUnavailable', r['maxUnavailable'], 'may not be 0 when `maxSurge` is 0')]
@@ -152,7 +170,7 @@ export const replicaSet: BuiltinKind = {
           replicas: withDefault(pointer(int32), 1),
           minReadySeconds: int32,
           selector: requiredSelector,
-          template: podTemplate,
+          template: always(podTemplate),
         }),
       ),
       status: always(
@@ -221,8 +239,8 @@ export const statefulSet: BuiltinKind = {
           template: always(podTemplate),
           volumeClaimTemplates: listOf(
             struct('PersistentVolumeClaim', {
-              apiVersion: str,
-              kind: str,
+              apiVersion: withDefault(str, 'v1'),
+              kind: withDefault(str, 'PersistentVolumeClaim'),
               metadata: always(templateMeta),
               spec: always(claimSpec),
               status: always(

@@ -1,7 +1,7 @@
 // Jobs and cron jobs.
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { invalid, required } from './field-problem.ts'
+import { invalid, required, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, number, shown, specOf, statusOf, text } from './fields.ts'
 import type { Fields } from './fields.ts'
@@ -222,7 +222,7 @@ export const job: BuiltinKind = {
     ageColumn,
     ...templateColumns,
   ],
-  applyDefaults: (o) => ({ ...o, spec: jobDefaults(specOf(o)) }),
+  applyDefaults: (o) => ({ ...o, spec: { manualSelector: false, ...jobDefaults(specOf(o)) } }),
   prepareForCreate: prepareJob,
   validate: validateJob,
   // Orphans its pods unless told otherwise, for clients that are older than garbage collection.
@@ -231,6 +231,37 @@ export const job: BuiltinKind = {
 
 /** What it makes, to be shown as that is. */
 const ofJob = (o: KubeObject): KubeObject => ({ ...o, spec: fields(fields(specOf(o)['jobTemplate'])['spec']) })
+
+const POLICIES = ['Allow', 'Forbid', 'Replace']
+const NICKNAMES = /^@(annually|yearly|monthly|weekly|daily|midnight|hourly|every .+)$/
+
+function scheduleProblems(spec: Fields): FieldProblem[] {
+  const out: FieldProblem[] = []
+  const schedule = text(spec['schedule'])
+  const parts = schedule.trim().split(/\s+/)
+  if (schedule === '') out.push(required('spec.schedule'))
+  else if (/TZ/.test(schedule))
+    out.push(invalid('spec.schedule', schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'))
+  else if (!NICKNAMES.test(schedule) && parts.length !== 5)
+    out.push(
+      invalid('spec.schedule', schedule, `expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`),
+    )
+  const zone = spec['timeZone']
+  if (zone === '') out.push(invalid('spec.timeZone', zone, 'timeZone must be nil or non-empty string'))
+  else if (typeof zone === 'string' && !isTimeZone(zone))
+    out.push(invalid('spec.timeZone', zone, `unknown time zone ${zone}`))
+  const policy = text(spec['concurrencyPolicy'])
+  if (!POLICIES.includes(policy)) out.push(notSupported('spec.concurrencyPolicy', policy, POLICIES))
+  return out
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
 
 export const cronJob: BuiltinKind = {
   type: { group: 'batch', version: 'v1', kind: 'CronJob', plural: 'cronjobs', namespaced: true },
@@ -292,7 +323,7 @@ export const cronJob: BuiltinKind = {
   },
   prepareForCreate: (o) => ({ ...o, status: {} }),
   validate: (o) => [
-    ...(text(specOf(o)['schedule']) === '' ? [required('spec.schedule')] : []),
+    ...scheduleProblems(specOf(o)),
     ...jobProblems(fields(fields(specOf(o)['jobTemplate'])['spec']), 'spec.jobTemplate.spec'),
   ],
 }

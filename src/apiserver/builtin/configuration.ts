@@ -1,4 +1,5 @@
 // ConfigMaps and Secrets: data by keys, frozen when said to be immutable.
+import { goSyntaxError } from '../codec/json-scan.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
@@ -88,7 +89,22 @@ function typeProblems(o: KubeObject): FieldProblem[] {
     (o.metadata.annotations?.['kubernetes.io/service-account.name'] ?? '') === ''
   )
     missing.push(required('metadata.annotations[kubernetes.io/service-account.name]'))
-  return missing
+  return [...missing, ...credentialsProblems(data, NEEDED[type]?.[0] ?? '')]
+}
+
+/** What container runtimes read as JSON must be JSON; what is wrong with it is told, what is in it is not. */
+function credentialsProblems(data: Readonly<Record<string, unknown>>, key: string): FieldProblem[] {
+  if (!key.startsWith('.docker') || data[key] === undefined) return []
+  const decoded = Buffer.from(String(data[key]), 'base64').toString('utf8')
+  const wrong = goSyntaxError(decoded) ?? notAMap(decoded)
+  return wrong === undefined ? [] : [invalid(`data[${key}]`, '<secret contents redacted>', wrong)]
+}
+
+function notAMap(text: string): string | undefined {
+  const value: unknown = JSON.parse(text)
+  if (value === null || isObject(value)) return undefined
+  const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  return `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`
 }
 
 /** stringData is written over data and is never read back. */

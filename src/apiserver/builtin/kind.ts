@@ -17,7 +17,7 @@ export interface BuiltinSchema extends Schema {
    * always: written even when empty: a struct as {}, a list or map as null, a scalar as its zero (`resources: {}`, `rules: null`).
    * emptyList: like pointer for lists and maps: [] and {} stay.
    */
-  readonly 'x-go-field'?: 'pointer' | 'always' | 'emptyList'
+  readonly 'x-go-field'?: 'pointer' | 'always' | 'alwaysPointer' | 'emptyList'
   /** Name of the Go struct (`DeploymentSpec`), for decode errors: "Go struct field DeploymentSpec.spec.replicas of type int32". */
   readonly 'x-go-struct'?: string
 }

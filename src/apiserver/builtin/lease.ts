@@ -1,11 +1,17 @@
 // Leases: who holds something, and since when.
 import { isObject } from '#lib/json.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
-import { invalid, notSupported, type FieldProblem } from './field-problem.ts'
-import type { BuiltinKind } from './kind.ts'
+import { invalid, type FieldProblem } from './field-problem.ts'
+import type { BuiltinKind, Draft } from './kind.ts'
 import { always, int32, microTime, pointer, str, struct } from './shape.ts'
 
-const STRATEGIES = ['OldestEmulationVersion']
+/** Coordinated election is off, here as there: what it would need is not kept. */
+function withoutElection(o: Draft): Draft {
+  const { spec } = o
+  if (!isObject(spec) || (spec['strategy'] === undefined && spec['preferredHolder'] === undefined)) return o
+  const { strategy: _s, preferredHolder: _p, ...rest } = spec
+  return { ...o, spec: rest }
+}
 
 export const lease: BuiltinKind = {
   type: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true },
@@ -29,6 +35,8 @@ export const lease: BuiltinKind = {
     text('Holder', (o) => (isObject(o['spec']) ? String(o['spec']['holderIdentity'] ?? '') : '')),
     ageColumn,
   ],
+  prepareForCreate: withoutElection,
+  prepareForUpdate: withoutElection,
   validate(o) {
     const spec = isObject(o['spec']) ? o['spec'] : {}
     const out: FieldProblem[] = []
@@ -38,9 +46,6 @@ export const lease: BuiltinKind = {
       out.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
     if (typeof transitions === 'number' && transitions < 0)
       out.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
-    const strategy = spec['strategy']
-    if (strategy !== undefined && !STRATEGIES.includes(String(strategy)) && !String(strategy).includes('/'))
-      out.push(notSupported('spec.strategy', strategy, STRATEGIES))
     return out
   },
 }

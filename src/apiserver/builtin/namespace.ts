@@ -50,6 +50,8 @@ export const namespace: BuiltinKind = {
   }),
   columns: [nameColumn, text('Status', (o) => phaseOf(o)), ageColumn],
   selectableFields: { 'status.phase': phaseOf, name: (o) => o.metadata.name ?? '' },
+  // a name that is still to be generated has no label yet
+  applyDefaults: (o) => ((o.metadata.name ?? '') === '' ? o : labelled(o)),
   prepareForCreate: (o) => {
     const own = finalizersOf(o)
     const finalizers = own.includes('kubernetes') ? own : [...own, 'kubernetes']

@@ -135,7 +135,8 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 function taintProblems(o: KubeObject): FieldProblem[] {
   const seen = new Set<string>()
   return listAt(spec(o), 'taints').flatMap((t, i) => {
-    const at = `spec.taints[${i}]`
+    // a real server names the place so
+    const at = `metadata.taints[${i}]`
     const key = String(t['key'] ?? '')
     const effect = String(t['effect'] ?? '')
     const out: FieldProblem[] = qualifiedNameProblems(key).map((p) => invalid(`${at}.key`, key, p))

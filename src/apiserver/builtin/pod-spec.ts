@@ -108,7 +108,10 @@ export const podSpec: BuiltinSchema = struct('PodSpec', {
   hostnameOverride: pointer(str),
 })
 
-export const podTemplate: BuiltinSchema = struct('PodTemplateSpec', { metadata: always(templateMeta), spec: podSpec })
+export const podTemplate: BuiltinSchema = struct('PodTemplateSpec', {
+  metadata: always(templateMeta),
+  spec: always(podSpec),
+})
 
 /** The tag of an image decides whether it may change under the same name. */
 function pullPolicy(image: unknown): string {

@@ -1,7 +1,8 @@
 // Pods: what the server decides when one is made, changed or ended.
+import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { forbidden } from './field-problem.ts'
+import { forbidden, invalid } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { always } from './shape.ts'
 import type { BuiltinKind, Draft, StrategyContext } from './kind.ts'
@@ -63,10 +64,20 @@ function priorityOf(s: Fields, ctx: Pick<StrategyContext, 'find' | 'list'>): Pri
   }
 }
 
+const gatedSince = (now: number) => ({
+  type: 'PodScheduled',
+  status: 'False',
+  lastProbeTime: null,
+  lastTransitionTime: timestamp(now),
+  reason: 'SchedulingGated',
+  message: 'Scheduling is blocked due to non-empty scheduling gates',
+})
+
 function prepareForCreate(pod: Draft, ctx: StrategyContext): Draft {
   const s = spec(pod)
   const priority = priorityOf(s, ctx)
-  const phase = { phase: 'Pending', qosClass: qosClass(s) }
+  const gated = listAt(s, 'schedulingGates').length > 0 ? { conditions: [gatedSince(ctx.now)] } : {}
+  const phase = { phase: 'Pending', ...gated, qosClass: qosClass(s) }
   return {
     ...pod,
     spec: { ...s, tolerations: withNodeTolerations(listAt(s, 'tolerations')), ...priority },
@@ -90,8 +101,38 @@ function frozenPart(s: Fields): Fields {
   return { ...rest, ...noImage('containers'), ...noImage('initContainers') }
 }
 
+/** A pod's time may be cut short, not given back. */
+function deadlineProblems(next: unknown, old: unknown): FieldProblem[] {
+  const field = 'spec.activeDeadlineSeconds'
+  if (typeof old !== 'number') return []
+  if (typeof next !== 'number') return [invalid(field, null, 'must not update from a positive integer to nil value')]
+  return next > old ? [invalid(field, next, 'must be less than or equal to previous value')] : []
+}
+
+/** The first address is one field and the head of a list; who sets the one sets the other. */
+function withPodIps(o: Draft): Draft {
+  const s = status(o)
+  const ip = text(s['podIP'])
+  const ips = listAt(s, 'podIPs')
+  const first = text(ips[0]?.['ip'])
+  if (ip === first) return o
+  return { ...o, status: ip === '' ? { ...s, podIP: first } : { ...s, podIPs: [{ ip }] } }
+}
+
 function updateProblems(next: Fields, old: Fields): FieldProblem[] {
-  const out: FieldProblem[] = []
+  for (const list of ['containers', 'initContainers'])
+    if (listAt(next, list).length !== listAt(old, list).length)
+      return [forbidden(`spec.${list}`, 'pod updates may not add or remove containers')]
+  const out = deadlineProblems(next['activeDeadlineSeconds'], old['activeDeadlineSeconds'])
+  const gates = new Set(listAt(old, 'schedulingGates').map((g) => g['name']))
+  for (const [i, gate] of listAt(next, 'schedulingGates').entries())
+    if (!gates.has(gate['name']))
+      out.push(
+        forbidden(
+          `spec.schedulingGates[${i}].name`,
+          `only deletion is allowed, but found new scheduling gate '${text(gate['name'])}'`,
+        ),
+      )
   const kept = listAt(next, 'tolerations')
   for (const t of listAt(old, 'tolerations')) {
     if (kept.some((k) => jsonEqual({ ...k, tolerationSeconds: 0 }, { ...t, tolerationSeconds: 0 }))) continue
@@ -171,7 +212,7 @@ export const pod: BuiltinKind = {
   applyDefaults: (o) => {
     const defaulted = podSpecDefaults(spec(o))
     // Only pods themselves ask for service variables by default; templates leave the choice to their pods.
-    return { ...o, spec: { ...defaulted, enableServiceLinks: defaulted['enableServiceLinks'] ?? true } }
+    return { ...withPodIps(o), spec: { ...defaulted, enableServiceLinks: defaulted['enableServiceLinks'] ?? true } }
   },
   prepareForCreate,
   prepareForStatusUpdate,

@@ -147,10 +147,12 @@ export const priorityClass: BuiltinKind = {
     const out: FieldProblem[] = []
     if (name.startsWith('system-') && !SYSTEM_CLASSES.has(name)) {
       out.push(
-        forbidden('metadata.name', "priority class names with 'system-' prefix are reserved for system use only"),
+        forbidden(
+          'metadata.name',
+          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+        ),
       )
-    }
-    if (number(o['value']) > HIGHEST_USER_PRIORITY && !SYSTEM_CLASSES.has(name)) {
+    } else if (number(o['value']) > HIGHEST_USER_PRIORITY && !SYSTEM_CLASSES.has(name)) {
       out.push(forbidden('value', `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`))
     }
     for (const field of ['value', 'preemptionPolicy']) {

@@ -142,9 +142,32 @@ function portProblems(spec: Fields): FieldProblem[] {
   })
 }
 
-function validate(o: KubeObject, old: KubeObject | undefined): readonly FieldProblem[] {
+/** Of all other services, and of this one before: what is asked for must be free. */
+function nodePortProblems(o: KubeObject, old: KubeObject | undefined, ctx: StrategyContext): FieldProblem[] {
+  const asked = listAt(specOf(o), 'ports')
+  if (asked.every((p) => number(p['nodePort']) === 0)) return []
+  const others = ctx.list('', 'services').filter((s) => s.metadata.uid !== o.metadata.uid)
+  const taken = new Set(others.flatMap((s) => listAt(specOf(s), 'ports').map((p) => number(p['nodePort']))))
+  const before = new Set(listAt(old === undefined ? {} : specOf(old), 'ports').map((p) => number(p['nodePort'])))
+  return asked.flatMap((p, i) => {
+    const port = number(p['nodePort'])
+    if (port === 0 || before.has(port)) return []
+    const at = `spec.ports[${i}].nodePort`
+    if (port < FIRST_NODE_PORT || port > LAST_NODE_PORT)
+      return [
+        invalid(
+          at,
+          port,
+          `provided port is not in the valid range. The range of valid ports is ${FIRST_NODE_PORT}-${LAST_NODE_PORT}`,
+        ),
+      ]
+    return taken.has(port) ? [invalid(at, port, 'provided port is already allocated')] : []
+  })
+}
+
+function validate(o: KubeObject, old: KubeObject | undefined, ctx: StrategyContext): readonly FieldProblem[] {
   const spec = specOf(o)
-  const out = portProblems(spec)
+  const out = [...portProblems(spec), ...nodePortProblems(o, old, ctx)]
   const type = text(spec['type'])
   if (type === '') out.push(required('spec.type'))
   else if (!TYPES.includes(type)) out.push(notSupported('spec.type', type, TYPES))

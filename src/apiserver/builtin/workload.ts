@@ -5,7 +5,7 @@ import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'
 import type { Fields } from './fields.ts'
-import type { Column, Draft } from './kind.ts'
+import type { BuiltinSchema, Column, Draft } from './kind.ts'
 import { templateDefaults } from './pod-spec.ts'
 import { templateProblems } from './pod-validate.ts'
 import { always, labelSelector, mapList, nullTime, str, struct } from './shape.ts'
@@ -24,7 +24,8 @@ export const appCondition = (goName: string, withUpdateTime = false) =>
     }),
   )
 
-export const requiredSelector = always(labelSelector)
+/** A pointer that is written also when it points to nothing: no selector is one thing, an empty one another. */
+export const requiredSelector: BuiltinSchema = { ...labelSelector, 'x-go-field': 'alwaysPointer' }
 
 export const defaultTemplate = (o: Draft): Draft => ({ ...o, spec: templateDefaults(specOf(o)) })
 
@@ -73,8 +74,10 @@ export function selectorProblems(selector: unknown, field: string): FieldProblem
 const isEmptySelector = (s: unknown): boolean =>
   Object.keys(fields(fields(s)['matchLabels'])).length === 0 && listAt(fields(s), 'matchExpressions').length === 0
 
-const labelsOfTemplate = (spec: Fields): Readonly<Record<string, string>> =>
-  fields(fields(fields(spec['template'])['metadata'])['labels']) as Readonly<Record<string, string>>
+function labelsOfTemplate(spec: Fields): Readonly<Record<string, string>> | undefined {
+  const { labels } = fields(fields(spec['template'])['metadata'])
+  return isObject(labels) ? (labels as Readonly<Record<string, string>>) : undefined
+}
 
 /** Selector and template of a workload, as the apps kinds check them. */
 export function workloadProblems(o: KubeObject, old: KubeObject | undefined, kindText: string): FieldProblem[] {
@@ -91,11 +94,10 @@ export function workloadProblems(o: KubeObject, old: KubeObject | undefined, kin
     if (isEmptySelector(selector))
       out.push(invalid('spec.selector', selector, `empty selector is invalid for ${kindText}`))
   }
-  if (isObject(selector) && !isEmptySelector(selector) && !selectorMatches(selector, labelsOfTemplate(spec))) {
-    out.push(
-      invalid('spec.template.metadata.labels', labelsOfTemplate(spec), '`selector` does not match template `labels`'),
-    )
-  }
+  const labels = labelsOfTemplate(spec)
+  const fits = isObject(selector) && (isEmptySelector(selector) || selectorMatches(selector, labels ?? {}))
+  if (!fits)
+    out.push(invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`'))
   out.push(...templateProblems(spec, 'spec'))
   out.push(...restartAlways(spec))
   if (old !== undefined && !jsonEqual(selector, specOf(old)['selector'])) {

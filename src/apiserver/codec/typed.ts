@@ -68,7 +68,7 @@ function makeShape(schema: BuiltinSchema): Shape {
         { name, mark: s['x-go-field'], shape: () => shapeOf(s) },
       ]),
     )
-    const always = [...fields.values()].filter((f) => f.mark === 'always')
+    const always = [...fields.values()].filter((f) => f.mark === 'always' || f.mark === 'alwaysPointer')
     return { t: 'struct', go: schema['x-go-struct'] ?? '', fields, always }
   }
   if (schema.type === 'array') return { t: 'list', items: () => shapeOf(schema.items ?? ANY) }
@@ -111,6 +111,8 @@ interface At {
   readonly fields: string
 }
 
+const KEEPS_EMPTY: ReadonlySet<Mark> = new Set(['pointer', 'alwaysPointer', 'emptyList'])
+
 class Reader {
   readonly unknown: string[] = []
 
@@ -143,9 +145,10 @@ class Reader {
       if (given === null || given === undefined) continue
       const below = { path, go: shape.go, fields: at.fields === '' ? key : `${at.fields}.${key}` }
       const read = this.read(field.shape(), given, below)
-      if (field.mark === 'pointer' || field.mark === 'emptyList' || !isEmpty(read)) out[key] = read
+      if (KEEPS_EMPTY.has(field.mark) || !isEmpty(read)) out[key] = read
     }
-    for (const field of shape.always) if (out[field.name] === undefined) out[field.name] = this.zero(field.shape())
+    for (const field of shape.always)
+      if (out[field.name] === undefined) out[field.name] = field.mark === 'always' ? this.zero(field.shape()) : null
     return out
   }
 

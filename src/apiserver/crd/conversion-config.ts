@@ -19,7 +19,7 @@ export function conversionProblems(conversion: Fields): FieldError[] {
 }
 
 function clientProblems(client: unknown): FieldError[] {
-  const at = `${AT}.webhook.clientConfig`
+  const at = `${AT}.webhookClientConfig`
   if (client === undefined) return [required(at, 'required when strategy is set to Webhook')]
   const { url, service } = fields(client)
   if ((url === undefined) === (service === undefined))
@@ -40,7 +40,7 @@ function clientProblems(client: unknown): FieldError[] {
 }
 
 function reviewProblems(versions: readonly string[]): FieldError[] {
-  const at = `${AT}.webhook.conversionReviewVersions`
+  const at = `${AT}.conversionReviewVersions`
   if (versions.length === 0) return [required(at)]
   return REVIEWS.some((v) => versions.includes(v))
     ? []

@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import { text, nameColumn } from '../builtin/core-columns.ts'
 import type { BuiltinKind, Draft } from '../builtin/kind.ts'
 import { always, anything, bool, int32, listOf, pointer, str, struct, time } from '../builtin/shape.ts'
-import { definitionProblems, definitionUpdateProblems } from './validate.ts'
+import { definitionProblems } from './validate.ts'
 import { namesOf, specOf, statusOf, versionsOf } from './definition.ts'
 
 const names = struct('CustomResourceDefinitionNames', {
@@ -140,5 +140,5 @@ export const customResourceDefinition: BuiltinKind = {
       ? o
       : { ...o, status: { ...status, storedVersions: [...stored, storage] } }
   },
-  validate: (o, old) => [...definitionProblems(o, old), ...(old === undefined ? [] : definitionUpdateProblems(o, old))],
+  validate: definitionProblems,
 }

@@ -41,7 +41,36 @@ export function definitionProblems(o: KubeObject, old?: KubeObject): readonly Fi
   out.push(...nameProblems(namesOf(o), 'spec.names'))
   out.push(...versionProblems(o, old))
   out.push(...conversionProblems(fields(spec['conversion'])))
-  return out
+  if (spec['preserveUnknownFields'] === true)
+    out.push(
+      invalid(
+        'spec.preserveUnknownFields',
+        true,
+        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      ),
+    )
+  return [
+    ...out,
+    ...(old === undefined ? [] : definitionUpdateProblems(o, old)),
+    ...storedProblems(o, old !== undefined),
+    ...approvalProblems(o, old),
+  ]
+}
+
+const APPROVAL = 'api-approved.kubernetes.io'
+const PROTECTED = /(^|\.)(k8s\.io|kubernetes\.io)$/
+
+/** Groups of the Kubernetes community are not for everybody: who takes one says who approved, or that nobody did. */
+function approvalProblems(o: KubeObject, old: KubeObject | undefined): readonly FieldError[] {
+  if (!PROTECTED.test(word(specOf(o)['group']))) return []
+  const approval = o.metadata.annotations?.[APPROVAL]
+  if (old !== undefined && approval === old.metadata.annotations?.[APPROVAL]) return []
+  const at = `metadata.annotations[${APPROVAL}]`
+  const see = 'see https://github.com/kubernetes/enhancements/pull/1111'
+  const must = `protected groups must have approval annotation ${JSON.stringify(APPROVAL)}`
+  if (approval === undefined || approval === '') return [required(at, `${must}, ${see}`)]
+  if (approval.startsWith('unapproved') || (URL.parse(approval)?.host ?? '') !== '') return []
+  return [invalid(at, approval, `${must} with either a URL or a reason starting with "unapproved", ${see}`)]
 }
 
 function nameProblems(names: Fields, at: string): FieldError[] {
@@ -129,7 +158,6 @@ function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError
     out.push(invalid('spec.versions', shown(), 'must have exactly one version marked as storage version'))
   if (versions.length > 0 && !versions.some((v) => v['served'] === true) && versions.length === 0)
     out.push(required('spec.versions'))
-  out.push(...storedProblems(o, stored))
   const seen = new Set<string>()
   for (const [i, v] of versions.entries()) {
     const at = (part: keyof Hoisted, top: string, own: string) =>
@@ -160,7 +188,10 @@ function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError
 const sameSchema = (a: Fields, b: Fields): boolean =>
   jsonEqual(a['schema'], b['schema']) && jsonEqual(a['subresources'], b['subresources'])
 
-function storedProblems(o: KubeObject, stored: readonly string[]): FieldError[] {
+function storedProblems(o: KubeObject, isUpdate: boolean): FieldError[] {
+  const stored = versionsOf(o)
+    .filter((v) => v['storage'] === true)
+    .map((v) => word(v['name']))
   const recorded = statusOf(o)['storedVersions']
   const list = texts(recorded)
   if (list.length === 0) return [invalid('status.storedVersions', null, 'must have at least one stored version')]
@@ -170,9 +201,13 @@ function storedProblems(o: KubeObject, stored: readonly string[]): FieldError[] 
     out.push(invalid('status.storedVersions', list, `must have the storage version ${storage}`))
   const known = new Set(versionsOf(o).map((v) => word(v['name'])))
   for (const [i, v] of list.entries())
-    if (!known.has(v)) out.push(invalid(`status.storedVersions[${i}]`, v, 'must appear in spec.versions'))
+    if (!known.has(v)) out.push(invalid(`status.storedVersions[${i}]`, v, isUpdate ? leftVersion(v) : ABSENT_VERSION))
   return out
 }
+
+const ABSENT_VERSION = 'must appear in spec.versions'
+const leftVersion = (v: string): string =>
+  `missing from spec.versions; ${v} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${v} and removes ${v} from status.storedVersions`
 
 function schemaProblems(version: Fields, path: string, i: number): readonly FieldError[] {
   const schema = schemaOf(version)
@@ -275,7 +310,7 @@ function selectableProblems(version: Fields, path: string): FieldError[] {
   return out
 }
 
-export function definitionUpdateProblems(o: KubeObject, old: KubeObject): readonly FieldError[] {
+function definitionUpdateProblems(o: KubeObject, old: KubeObject): readonly FieldError[] {
   const fixed = (path: string, before: unknown, now: unknown) => (jsonEqual(before, now) ? [] : [immutable(path, now)])
   const spec = specOf(o)
   const was = specOf(old)

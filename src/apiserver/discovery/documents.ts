@@ -31,6 +31,10 @@ const SUB_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
 }
 const SUB_DEFAULT: readonly string[] = ['get', 'patch', 'update']
 
+/** A real server lists them in this order, and the subresources of custom resources as they are declared: status, then scale. */
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
+const byName = (a: string, b: string): number => (a < b ? -1 : 1)
+
 function resourceEntries(s: Served): readonly ResourceEntry[] {
   const { plural, kind, namespaced } = s.type
   const main: ResourceEntry = {
@@ -38,11 +42,11 @@ function resourceEntries(s: Served): readonly ResourceEntry[] {
     singularName: s.singular,
     namespaced,
     kind,
-    verbs: [...s.verbs].sort(),
+    verbs: s.custom ? CUSTOM_VERBS : [...s.verbs].sort(),
     ...(s.shortNames.length === 0 ? {} : { shortNames: s.shortNames }),
     ...(s.categories.length === 0 ? {} : { categories: s.categories }),
   }
-  const subs = [...s.subresources].sort().map((sub): ResourceEntry => {
+  const subs = [...s.subresources].sort(s.custom ? () => 0 : byName).map((sub): ResourceEntry => {
     const spoken = SPOKEN[sub]
     return {
       name: `${plural}/${sub}`,

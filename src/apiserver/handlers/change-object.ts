@@ -1,18 +1,26 @@
 // Changing an object: from what the client wants of the version that is there to the acknowledged write, again when somebody was
 // faster. The last finalizer gone means that it is deleted instead.
 import { jsonEqual } from '#lib/json.ts'
+import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { keptMetadata, specChanged, withMetadata, withoutKeys } from '../meta/identity.ts'
 import { metadataUpdateProblems } from '../meta/validate.ts'
 import type { Served } from '../registry/served.ts'
-import { conflict, internal, MODIFIED } from '../status/refusal.ts'
+import { conflict, internal, invalid, MODIFIED } from '../status/refusal.ts'
 import { onceDurable, type Place } from '../storage/store.ts'
 import type { Stored } from '../storage/stored.ts'
 import { strategyContext, type Call } from './context.ts'
 import { convertedView } from './encode.ts'
-import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
+import {
+  admissionRequest,
+  refuseForbidden,
+  refuseInvalid,
+  refuseOtherKind,
+  warnAboutOwners,
+  type Written,
+} from './judge.ts'
 import { STATUS_ENDPOINTS, tracked, type Managing } from './managed.ts'
 import { encodingOf, groupResource, isFinished, registryKey, unstored } from './stored-place.ts'
 
@@ -55,6 +63,7 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
   const old = conversion === undefined ? served.behaviour.fromStored(stored.value) : await convertedView(served, stored)
   const wanted = await change.next(old, stored)
   const asked = checkVersions(call, at, change, { wanted, old, stored })
+  refuseOtherKind(served, at.name, wanted)
   warnAboutOwners(call, wanted.metadata)
   let object = confined(served, served.behaviour.applyDefaults(wanted), old, subresource)
   object = withMetadata(object, {
@@ -106,6 +115,10 @@ function checkVersions({ served }: Call, at: Place, change: Change, { wanted, ol
   if (given !== '' && !/^\d+$/.test(given))
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`)
   const asked = given === '0' ? '' : given
+  if (asked === '' && !served.unconditionalUpdate)
+    throw invalid({ group: served.type.group, kind: served.type.plural }, at.name, [
+      invalidField('metadata.resourceVersion', 0, 'must be specified for an update'),
+    ])
   if (asked !== '' && asked !== String(stored.revision)) throw conflict(groupResource(served), at.name, MODIFIED)
   const uid = wanted.metadata.uid ?? ''
   if (change.checkUid === true && uid !== '' && uid !== old.metadata.uid)

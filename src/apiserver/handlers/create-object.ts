@@ -8,7 +8,14 @@ import { namespaceMissing, namespaceTerminating } from '../status/namespace-refu
 import { alreadyExists, internal } from '../status/refusal.ts'
 import type { Place } from '../storage/store.ts'
 import { strategyContext, type Call } from './context.ts'
-import { admissionRequest, refuseForbidden, refuseInvalid, warnAboutOwners, type Written } from './judge.ts'
+import {
+  admissionRequest,
+  refuseForbidden,
+  refuseInvalid,
+  refuseOtherKind,
+  warnAboutOwners,
+  type Written,
+} from './judge.ts'
 import { tracked, type Managing } from './managed.ts'
 import { encodingOf, groupResource, placeOf, unstored } from './stored-place.ts'
 
@@ -29,6 +36,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   const ctx = strategyContext(parts, user, options.dryRun)
   checkNamespace(call, creation.object)
   warnAboutOwners(call, creation.object.metadata)
+  refuseOtherKind(served, creation.object.metadata.name ?? '', creation.object)
   const sent = creation.object.metadata.resourceVersion ?? ''
   let object = served.behaviour.applyDefaults(creation.object)
   if ('plain' in creation.tracking) object = tracked(call, undefined, stripped(object), creation.tracking.plain)
@@ -53,8 +61,8 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
     )
     const prepared = served.behaviour.canonicalize(served.behaviour.prepareForCreate(born, ctx))
     refuseInvalid(served, name, [
-      ...served.behaviour.validate(prepared, undefined, ctx),
       ...metadataProblems(served, prepared),
+      ...served.behaviour.validate(prepared, undefined, ctx),
     ])
     refuseForbidden(served, prepared, served.behaviour.admit(prepared, undefined, ctx))
     await parts.admission.validate({ ...admission, name, object: prepared })

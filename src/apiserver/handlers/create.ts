@@ -1,4 +1,5 @@
 // POST to a collection and PUT to a name.
+import { withMetadata, withoutKeys } from '../meta/identity.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
 import { methodNotAllowed, notFound } from '../status/refusal.ts'
@@ -39,6 +40,8 @@ export async function handleUpdate(call: Call): Promise<Answer> {
   })
   if (changed !== undefined) return objectAnswer(call, 200, changed.stored)
   if (!served.createOnUpdate || path.subresource !== '') throw notFound(groupResource(served), path.name)
-  const { stored } = await createObject(call, { object, options, tracking: { plain: who } })
+  // of what is not there the version that the client believed in says nothing
+  const fresh = withMetadata(object, withoutKeys(object.metadata, ['resourceVersion']))
+  const { stored } = await createObject(call, { object: fresh, options, tracking: { plain: who } })
   return objectAnswer(call, 201, stored)
 }

@@ -206,13 +206,12 @@ function finalizersFor(served: Served, meta: ObjectMeta, asked: Propagation | un
 }
 
 export async function handleDeleteCollection(call: Call): Promise<Answer> {
-  const { served, parts, query, path } = call
+  const { served, query, path } = call
   if (served.type.namespaced && path.namespace === '') throw methodNotAllowed()
   const list = listOptions(query, false)
   const options = await deleteOptions(call)
   await convertSelectable(call, list)
-  const found = [...selected(call, { ...list, limit: 0 }).items]
-  const revision = parts.store.revision
+  const { items: found, metadata } = selected(call, list)
   const gone: Stored[] = []
   for (let i = 0; i < found.length; i += DELETE_WORKERS) {
     const done = await Promise.all(
@@ -220,7 +219,7 @@ export async function handleDeleteCollection(call: Call): Promise<Answer> {
     )
     gone.push(...done.filter((d) => d !== undefined).map((d) => d.stored))
   }
-  const body = listAnswerOf(served, gone, { resourceVersion: String(revision) })
+  const body = listAnswerOf(served, gone, metadata)
   return call.accept.as === 'object'
     ? { code: 200, body, type: JSON_TYPE }
     : encoded(call, 200, JSON.parse(Buffer.concat(body).toString('utf8')))

@@ -5,7 +5,7 @@ import { encodeJson } from '../codec/json.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
 import type { Served } from '../registry/served.ts'
 import type { Stored } from '../storage/stored.ts'
-import { notAcceptable } from '../status/refusal.ts'
+import { badRequest, notAcceptable } from '../status/refusal.ts'
 import { partialMetadata, tableOf } from '../table/table.ts'
 import type { Answer, Call } from './context.ts'
 
@@ -65,7 +65,11 @@ export const goType = (served: Served, suffix: string): string =>
 export type Include = 'None' | 'Metadata' | 'Object'
 export function includeOf(call: Pick<Call, 'query'>): Include {
   const asked = call.query.get('includeObject')
-  return asked === 'None' || asked === 'Object' ? asked : 'Metadata'
+  if (asked === null || asked === '' || asked === 'Metadata') return 'Metadata'
+  if (asked === 'None' || asked === 'Object') return asked
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`,
+  )
 }
 
 /** Any other value: reviews, scales, statuses. */
@@ -76,7 +80,10 @@ export async function encoded(call: Pick<Call, 'accept'>, code: number, value: u
 
 async function yamlBytes(value: unknown): Promise<Buffer> {
   const { stringify } = await import('yaml')
-  return Buffer.from(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }), 'utf8')
+  return Buffer.from(
+    stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false }),
+    'utf8',
+  )
 }
 
 /** The items of a list between its brackets. Built-in kinds leave out kind and apiVersion, with which stored bytes begin: nothing is copied. */

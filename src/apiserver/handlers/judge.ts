@@ -1,5 +1,5 @@
 // What creations and changes have in common when they judge an object: refusals, warnings, and what admission is asked.
-import type { FieldError } from '#schema/field-error.ts'
+import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject, ObjectMeta } from '#schema/object.ts'
 import type { Operation } from '../admission/chain.ts'
 import type { WriteOptions } from '../http/query.ts'
@@ -18,6 +18,12 @@ export interface Written {
 
 export function refuseInvalid(served: Served, name: string, problems: readonly FieldError[]): void {
   if (problems.length > 0) throw invalid(groupKind(served), name, problems)
+}
+
+/** Of a custom resource, in the name of the kind that was sent. */
+export function refuseOtherKind({ custom, type }: Served, name: string, { kind }: Pick<KubeObject, 'kind'>): void {
+  if (custom && kind !== type.kind)
+    throw invalid({ group: type.group, kind }, name, [invalidField('kind', kind, `must be ${type.kind}`)])
 }
 
 export function refuseForbidden(served: Served, object: KubeObject, why: string | undefined): void {

@@ -56,7 +56,7 @@ const KINDS: Readonly<Record<string, PatchKind | undefined>> = {
 /** The language of the patch; refused when this kind does not speak it. */
 export function patchKindOf({ request, served }: Pick<Call, 'request' | 'served'>): PatchKind {
   const kind = KINDS[mediaType(request)]
-  if (kind === undefined || (kind === 'strategic' && served.custom)) throw unsupportedPatch()
+  if (kind === undefined || (kind === 'strategic' && served.custom)) throw unsupportedPatch(served.custom)
   return kind
 }
 

@@ -94,7 +94,6 @@ export function bookmarkLine(
 ): Buffer {
   const metadata = {
     resourceVersion: String(revision),
-    creationTimestamp: null,
     ...(annotations === undefined ? {} : { annotations }),
   }
   const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata }

@@ -24,7 +24,7 @@ export interface WriteKind {
 }
 
 export function writeOptions(query: URLSearchParams, { options, apply }: WriteKind): WriteOptions {
-  const dryRun = query.getAll('dryRun').filter((d) => d !== '')
+  const dryRun = query.getAll('dryRun')
   const fieldManager = query.get('fieldManager') ?? ''
   const validation = query.get('fieldValidation') ?? ''
   const force = query.has('force') && isTrue(query.get('force'))
@@ -148,11 +148,12 @@ function listProblems(o: ListOptions): readonly FieldError[] {
 function watchProblems(o: ListOptions): readonly FieldError[] {
   const out: FieldError[] = []
   if (o.sendInitialEvents !== undefined) {
-    if (o.resourceVersionMatch === '')
+    if (o.resourceVersionMatch !== 'NotOlderThan')
       out.push(forbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'))
   } else if (o.resourceVersionMatch !== '')
     out.push(forbidden(MATCH, `${MATCH} is forbidden for watch unless sendInitialEvents is provided`))
   if (o.sendInitialEvents !== undefined) out.push(...unknownMatch(o, ['NotOlderThan']))
+  if (o.continueToken !== '') out.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`))
   return out
 }
 

@@ -16,11 +16,11 @@ function pathSegmentProblems(name: string): readonly string[] {
   return [...name].filter((c) => c === '/' || c === '%').map((c) => `may not contain '${c}'`)
 }
 
-/** A name with dots where a label is asked for is told so, and no more. */
+/** A good name but for its dots, where a label is asked for, is told so, and no more. */
 const dotless =
   (problems: (name: string) => readonly string[]) =>
   (name: string): readonly string[] =>
-    name.includes('.') ? ['must not contain dots'] : problems(name)
+    name.includes('.') && subdomainProblems(name).length === 0 ? ['must not contain dots'] : problems(name)
 
 const RULES: Readonly<Record<NameRule, (name: string) => readonly string[]>> = {
   subdomain: subdomainProblems,

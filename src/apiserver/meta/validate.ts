@@ -50,7 +50,8 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly FieldError[]
   const field = 'metadata.ownerReferences'
   const out: FieldError[] = []
   for (const o of owners) {
-    const [group, version] = o.apiVersion.includes('/') ? o.apiVersion.split('/') : ['', o.apiVersion]
+    const parts = o.apiVersion.split('/')
+    const [group, version] = parts.length > 2 ? ['', ''] : parts.length === 2 ? parts : ['', o.apiVersion]
     if (version === '' || version === undefined)
       out.push(invalid(`${field}.apiVersion`, o.apiVersion, 'version must not be empty'))
     if (o.kind === '') out.push(invalid(`${field}.kind`, o.kind, 'must not be empty'))
@@ -92,8 +93,6 @@ export function metadataUpdateProblems(served: Served, object: KubeObject, old: 
   const meta = object.metadata
   const before = old.metadata
   const out: FieldError[] = []
-  if (served.custom && (meta.resourceVersion ?? '') === '')
-    out.push(invalid('metadata.resourceVersion', 0, 'must be specified for an update'))
   const fixed = [
     'name',
     'namespace',

@@ -1,4 +1,5 @@
 // Reviews: questions about access and identity, answered in the answer to their creation.
+import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -125,7 +126,8 @@ async function selfRules(call: Call): Promise<Answer> {
   const nonResourceRules = rules
     .filter((r) => (r.nonResourceURLs ?? []).length > 0)
     .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }))
-  return answer(call, review, { resourceRules, nonResourceRules, incomplete: false })
+  const { managedFields: _managed, ...metadata } = review.metadata
+  return answer(call, { ...review, metadata, spec: {} }, { resourceRules, nonResourceRules, incomplete: false })
 }
 
 const shownUser = (u: RequestUser) => ({
@@ -137,7 +139,10 @@ const shownUser = (u: RequestUser) => ({
 
 async function selfSubject(call: Call): Promise<Answer> {
   const review = await asked(call)
-  return answer(call, review, { userInfo: shownUser(call.user) })
+  const { spec: _spec, ...rest } = review
+  const creationTimestamp = timestamp(call.parts.clock.now())
+  const metadata = { ...review.metadata, creationTimestamp }
+  return answer(call, { ...rest, metadata }, { userInfo: shownUser(call.user) })
 }
 
 async function token(call: Call): Promise<Answer> {
@@ -157,8 +162,16 @@ async function token(call: Call): Promise<Answer> {
   const joining = signer.isForUs(accepted) ? (kept ?? bootstrapTokens(store, () => clock.now())(text)) : undefined
   if (joining !== undefined)
     return answer(call, review, { authenticated: true, user: shownUser(joining), audiences: accepted })
-  if (user === undefined) return answer(call, review, { user: {}, error: 'invalid bearer token' })
+  if (user === undefined) return answer(call, review, { user: {}, error: tokenError(claims?.aud ?? [], accepted) })
   return answer(call, review, { authenticated: true, user: shownUser(user), audiences })
+}
+
+/** A token that is good, but for others, is said to be that. */
+function tokenError(meantFor: readonly string[], accepted: readonly string[]): string {
+  const isForOthers = meantFor.length > 0 && !meantFor.some((a) => accepted.includes(a))
+  if (!isForOthers) return 'invalid bearer token'
+  const shown = (list: readonly string[]) => `[${list.map((a) => JSON.stringify(a)).join(' ')}]`
+  return `[invalid bearer token, token audiences ${shown(meantFor)} is invalid for the target audiences ${shown(accepted)}]`
 }
 
 export const reviewHandlers: Readonly<Record<string, Handler | undefined>> = {

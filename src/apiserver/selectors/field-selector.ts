@@ -92,8 +92,7 @@ function split(text: string): readonly string[] {
 
 function parseTerm(text: string): Term {
   const m = /^((?:[^=!\\]|\\.)*?)(!=|==|=)([^]*)$/.exec(text)
-  if (m === null)
-    throw badRequest(`unable to parse field selector: invalid selector: '${text}'; can't understand '${text}'`)
+  if (m === null) throw badRequest(`invalid selector: '${text}'; can't understand '${text}'`)
   return { field: (m[1] ?? '').trim(), equal: m[2] !== '!=', value: unescaped(m[3] ?? '') }
 }
 

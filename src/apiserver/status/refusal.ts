@@ -130,8 +130,16 @@ export const unsupportedBody = (): Refusal =>
     code: 415,
   })
 
-export const unsupportedPatch = (): Refusal =>
-  new Refusal({ message: '415: Unsupported Media Type', reason: 'UnsupportedMediaType', details: {}, code: 415 })
+export const unsupportedPatch = (custom: boolean): Refusal =>
+  custom
+    ? new Refusal({
+        message: `the body of the request was in an unknown format - accepted media types include: ${CUSTOM_PATCHES}`,
+        reason: 'UnsupportedMediaType',
+        code: 415,
+      })
+    : new Refusal({ message: '415: Unsupported Media Type', reason: 'UnsupportedMediaType', details: {}, code: 415 })
+
+const CUSTOM_PATCHES = 'application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml'
 
 /** The server cannot carry out a patch that it understood (a failed test of a JSON patch). */
 export const unprocessable = (): Refusal =>

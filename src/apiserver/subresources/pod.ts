@@ -159,6 +159,8 @@ async function bind(call: Call): Promise<Answer> {
     if (pod.metadata.deletionTimestamp !== undefined)
       throw refuse(`pod ${path.name} is being deleted, cannot be assigned to a host`)
     const spec = fields(pod['spec'])
+    if (Array.isArray(spec['schedulingGates']) && spec['schedulingGates'].length > 0)
+      throw refuse(`pod ${path.name} has non-empty .spec.schedulingGates`)
     if (spec['nodeName'] !== undefined)
       throw refuse(`pod ${path.name} is already assigned to node ${JSON.stringify(spec['nodeName'])}`)
     return boundPod(pod, {
@@ -184,7 +186,6 @@ function boundPod(pod: KubeObject, { node, annotations, now }: BindingFacts): Dr
     metadata: {
       ...pod.metadata,
       ...(Object.keys(merged).length === 0 ? {} : { annotations: merged }),
-      ...(pod.metadata.generation === undefined ? {} : { generation: pod.metadata.generation + 1 }),
     },
     spec: { ...fields(pod['spec']), nodeName: node },
   }

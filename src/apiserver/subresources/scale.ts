@@ -14,7 +14,16 @@ import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions, type WriteOptions } from '../http/query.ts'
 import { conflictCauses, conflictMessage, hasPath, type FieldSet } from '../machinery.ts'
 import { selectorText } from '../selectors/label-selector.ts'
-import { badRequest, conflict, internal, invalid, MODIFIED, notFound, Refusal } from '../status/refusal.ts'
+import {
+  badRequest,
+  conflict,
+  internal,
+  internalError,
+  invalid,
+  MODIFIED,
+  notFound,
+  Refusal,
+} from '../status/refusal.ts'
 
 interface Scale {
   readonly kind: 'Scale'
@@ -29,7 +38,7 @@ function scaleOf(object: KubeObject, paths: ScalePaths, custom: boolean): Scale 
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const replicas = one(paths.specReplicasPath)
   if (custom && typeof replicas !== 'number')
-    throw internal(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`)
+    throw internalError(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`)
   const selector = one(paths.labelSelectorPath)
   const text = typeof selector === 'string' ? selector : isObject(selector) ? selectorText(selector) : ''
   const status = one(paths.statusReplicasPath)

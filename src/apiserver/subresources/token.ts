@@ -35,6 +35,11 @@ async function create(call: Call): Promise<Answer> {
     { served: REQUEST, registry: parts.registry, validation: options.fieldValidation, warnings },
     body,
   )
+  const asked = request.metadata.name ?? ''
+  if (asked !== '' && asked !== path.name)
+    throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, path.name, [
+      invalidField('metadata.name', asked, 'must match the service account name if specified'),
+    ])
   const spec = fields(request['spec'])
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_SECONDS
   refuseBadTimes(seconds)

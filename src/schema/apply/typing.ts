@@ -82,10 +82,17 @@ function withKeyDefaults(
   let out = item
   for (const key of keys) {
     if (Object.hasOwn(item, key) && item[key] !== undefined) continue
-    const fallback = fieldSchema(schema?.items, key)?.default
+    const fallback = keyDefault(fieldSchema(schema?.items, key))
     if (fallback !== undefined) out = { ...out, [key]: fallback }
   }
   return out
+}
+
+/** What a built-in kind always writes counts as empty where it is left out. */
+function keyDefault(schema: Schema | undefined): unknown {
+  if (schema?.default !== undefined || schema === undefined || !('x-go-field' in schema)) return schema?.default
+  if (schema['x-go-field'] !== 'always') return undefined
+  return schema.type === 'string' ? '' : schema.type === 'integer' ? 0 : undefined
 }
 
 const TYPE_NAME: Schema = { type: 'string' }
