@@ -1,7 +1,7 @@
 // A real agent on a node that somebody freezes by a file while the API server is away: nothing is begun, what crashes runs again, and when the file is
 // gone everything goes on by itself.
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -113,6 +113,12 @@ test('S21 with the API server away the file ends a script that runs, lets nothin
   kill(before, 'SIGKILL')
   await eventually('the component', processOf, (pid) => pid !== undefined && pid !== before)
 
+  const jobs = join(bench.nodeFolder, 'state/jobs')
+  const written = (): string =>
+    readdirSync(jobs)
+      .map((f) => readFileSync(join(jobs, f), 'utf8'))
+      .join('')
+  await eventually('the end of the step on the disk', written, (text) => text.includes('"outcome"'))
   // Another agent, still without a server, finds the file.
   agent.kill('SIGKILL')
   await once(agent, 'exit')
