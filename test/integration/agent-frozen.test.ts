@@ -1,7 +1,7 @@
 // A real agent on a node that somebody freezes by a file while the API server is away: nothing is begun, what crashes runs again, and when the file is
 // gone everything goes on by itself.
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
