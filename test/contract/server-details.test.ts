@@ -91,6 +91,23 @@ describe.each(apiServers)('details of $name', ({ start }) => {
       expect(body.message).toMatch(/^apiVersion: v1\ndata:\n {2}k: v\nkind: ConfigMap\nmetadata:\n/)
       expect(body.message).toMatch(/\n {2}labels:\n {4}a: "2"\n {4}b: "1"\n {2}managedFields:\n {2}- apiVersion: v1\n/)
     })
+    test.concurrent('tables of fairness and of claims have their columns', async () => {
+      const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+      const columns = async (path: string) => {
+        const { body } = await api.get(path, { headers })
+        return (body['columnDefinitions'] as readonly { readonly name: string }[]).map((c) => c.name).join(' ')
+      }
+      const flow = '/apis/flowcontrol.apiserver.k8s.io/v1'
+      expect([
+        await columns(`${flow}/flowschemas`),
+        await columns(`${flow}/prioritylevelconfigurations`),
+        await columns(inGroup('resource.k8s.io/v1', 'resourceclaims')),
+      ]).toEqual([
+        'Name PriorityLevel MatchingPrecedence DistinguisherMethod Age MissingPL',
+        'Name Type NominalConcurrencyShares Queues HandSize QueueLengthLimit Age',
+        'Name State Age',
+      ])
+    })
     test.concurrent('a bookmark says a version and no time', async () => {
       const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
       const watch = await api.watch(`${core('services')}?${query}`)

@@ -251,8 +251,16 @@ const deviceClass = keptKind({
   },
 })
 
+function claimState(o: KubeObject): string {
+  const { allocation } = statusOf(o)
+  const isReserved = listAt(statusOf(o), 'reservedFor').length > 0
+  const state = allocation === undefined ? 'pending' : isReserved ? 'allocated,reserved' : 'allocated'
+  return o.metadata.deletionTimestamp === undefined ? state : `deleted,${state}`
+}
+
 const resourceClaim = keptKind({
   type: resource('ResourceClaim', 'resourceclaims', true),
+  shows: [text('State', claimState)],
   properties: {
     spec: always(claimSpec),
     status: always(
@@ -318,8 +326,25 @@ const subject = struct('Subject', {
   serviceAccount: pointer(struct('ServiceAccountSubject', { namespace: always(str), name: always(str) })),
 })
 
+const NONE = '<none>'
+const orNone = (value: unknown): string | number =>
+  typeof value === 'string' || typeof value === 'number' ? value : NONE
+
+/** Whether the level that a schema names is missing, as far as somebody has looked. */
+const isDangling = (o: KubeObject): string =>
+  textOf(listAt(statusOf(o), 'conditions').find((c) => c['type'] === 'Dangling')?.['status']) || '?'
+
+const limited = (o: KubeObject) => fields(specOf(o)['limited'])
+const queuing = (o: KubeObject) => fields(fields(limited(o)['limitResponse'])['queuing'])
+
 const flowSchema = keptKind({
   type: flow('FlowSchema', 'flowschemas', false),
+  shows: [
+    text('PriorityLevel', (o) => textOf(fields(specOf(o)['priorityLevelConfiguration'])['name'])),
+    text('MatchingPrecedence', (o) => number(specOf(o)['matchingPrecedence'])),
+    text('DistinguisherMethod', (o) => orNone(fields(specOf(o)['distinguisherMethod'])['type'])),
+  ],
+  wide: [text('MissingPL', isDangling)],
   generation: true,
   properties: {
     spec: always(
@@ -352,6 +377,15 @@ const flowSchema = keptKind({
 
 const priorityLevel = keptKind({
   type: flow('PriorityLevelConfiguration', 'prioritylevelconfigurations', false),
+  shows: [
+    text('Type', (o) => textOf(specOf(o)['type'])),
+    text('NominalConcurrencyShares', (o) =>
+      orNone(limited(o)['nominalConcurrencyShares'] ?? fields(specOf(o)['exempt'])['nominalConcurrencyShares']),
+    ),
+    text('Queues', (o) => orNone(queuing(o)['queues'])),
+    text('HandSize', (o) => orNone(queuing(o)['handSize'])),
+    text('QueueLengthLimit', (o) => orNone(queuing(o)['queueLengthLimit'])),
+  ],
   generation: true,
   properties: {
     spec: always(
