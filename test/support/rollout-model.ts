@@ -112,6 +112,11 @@ export class RolloutModel {
       case 'CreateRevision':
         this.revisions = [...this.revisions, withUid(action.revision)]
         return
+      case 'RenumberRevision':
+        this.revisions = this.revisions.map((r) =>
+          r.metadata.name === action.revision.metadata.name ? { ...r, revision: action.revision.revision } : r,
+        )
+        return
       case 'KeepEvidence': {
         const { name = '', annotations } = action.revision.metadata
         const next = { ...annotations, [ANNOTATIONS.blocked]: action.evidence }

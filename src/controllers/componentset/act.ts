@@ -35,6 +35,8 @@ export async function act(
   switch (action.kind) {
     case 'CreateRevision':
       return createRevision(client, action.revision, signal)
+    case 'RenumberRevision':
+      return updateExactly(client, controllerRevisionType, action.revision, { fieldManager, signal })
     case 'KeepEvidence':
       return keepEvidence(client, action, signal)
     case 'DeleteRevision':

@@ -13,6 +13,7 @@ export interface MachineResult {
 
 export type SetAction =
   | { readonly kind: 'CreateRevision'; readonly reason: string; readonly revision: ControllerRevision }
+  | { readonly kind: 'RenumberRevision'; readonly reason: string; readonly revision: ControllerRevision }
   /** Writes down on a revision what failed, or that it binds no more. */
   | {
       readonly kind: 'KeepEvidence'

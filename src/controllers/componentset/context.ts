@@ -22,6 +22,7 @@ import {
   type Target,
   isSameTarget,
   newRevision,
+  renumbered,
   revisionNameOf,
   targetOf,
 } from './revisions.ts'
@@ -152,10 +153,12 @@ function revisionsOf({ set, revisions: all }: Seen, pin: OperationalHold | undef
   const declared = known ?? newRevision(set, all)
   const pinned = pin && all.find((r) => nameOf(r) === pin.spec.to)
   const current = all.find((r) => nameOf(r) === set.status?.revisions?.current)
+  const recorded = known === undefined ? [...all, declared] : all
+  const update = renumbered(pinned ?? declared, current, recorded)
   const revisions: Revisions = {
-    update: pinned ?? declared,
+    update,
     current,
-    all: known === undefined ? [...all, declared] : all,
+    all: recorded.map((r) => (nameOf(r) === nameOf(update) ? update : r)),
   }
   return { revisions, isNewRevision: known === undefined, isPinLost: pin !== undefined && pinned === undefined }
 }

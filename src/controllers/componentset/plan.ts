@@ -78,6 +78,7 @@ function slicesIn(waves: readonly Wave[]): Slices {
 /** Records that the rest rests on: the revision and rendered configurations; and those that nobody needs any more. */
 function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): readonly SetAction[] {
   const { update, current, all } = revisions
+  const before = seen.revisions.find((r) => r.metadata.name === update.metadata.name)
   const inPlay = new Set([update, ...(current === undefined ? [] : [current])].map((r) => r.metadata.name ?? ''))
   for (const { revision } of blocks) inPlay.add(revision)
   const recorded = all.filter((r) => r.metadata.uid !== undefined)
@@ -91,6 +92,9 @@ function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): reado
           },
         ]
       : []),
+    ...(before === undefined || before.revision === update.revision
+      ? []
+      : [{ kind: 'RenumberRevision' as const, reason: 'it is declared again', revision: update }]),
     ...missingConfigs(seen, [update, ...(current === undefined ? [] : [current])]),
     ...surplusRevisions(recorded, inPlay).map((revision) => ({
       kind: 'DeleteRevision' as const,

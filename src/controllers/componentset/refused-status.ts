@@ -29,6 +29,7 @@ export function refusedStatus({ status = {} }: MachineComponentSet, { action, me
 
 const NAMES: Readonly<Record<SetAction['kind'], string>> = {
   CreateRevision: 'recording the revision',
+  RenumberRevision: 'putting the revision that is declared again behind the others',
   KeepEvidence: 'keeping what failed',
   DeleteRevision: 'deleting an old revision',
   CreateConfig: 'making a configuration',
