@@ -1,23 +1,60 @@
-// Keeps the log of a component bounded: what is too large is copied aside and cut. The component goes on writing to the same open file.
-import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+// Keeps the log of a component bounded: of what is too large the end is copied aside, and it is cut. The component goes on writing to the same open file.
+import { closeSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { messageOf } from '#lib/errors.ts'
 
 export const MAX_LOG_BYTES = 4 * 2 ** 20
 const KEPT = 2
+const CHUNK = 2 ** 16
+/** Who wrote so many times the limit since the last look writes faster than it is looked. */
+const FLOOD = 4
 
-/** Answers why it could not be done, if so: a full disk must not stop the supervisor. */
-export function rotateLog(path: string, maxBytes = MAX_LOG_BYTES): string | undefined {
+export interface Rotation {
+  /** Why nothing was kept of it, if so. */
+  readonly problem: string | undefined
+  /** It is to be looked at sooner than others. */
+  readonly isFlood: boolean
+}
+
+export function rotateLog(path: string, maxBytes = MAX_LOG_BYTES): Rotation {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size <= maxBytes) return { problem: undefined, isFlood: false }
+  const isFlood = size > maxBytes * FLOOD
   try {
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= maxBytes) return undefined
     for (let n = KEPT - 1; n > 0; n--) {
       if (statSync(`${path}.${n}`, { throwIfNoEntry: false })) renameSync(`${path}.${n}`, `${path}.${n + 1}`)
     }
-    copyFileSync(path, `${path}.1`)
+    copyEnd(path, `${path}.1`, Math.max(0, size - maxBytes), size)
     truncateSync(path, 0)
+    return { problem: undefined, isFlood }
+  } catch (e) {
+    return { problem: cut(path) ?? messageOf(e), isFlood }
+  }
+}
+
+/** A flood is not copied whole: it would take the loop of the agent, and the disk twice. */
+function copyEnd(from: string, to: string, start: number, end: number): void {
+  const [input, output] = [openSync(from, 'r'), openSync(to, 'w', 0o640)]
+  try {
+    const buffer = Buffer.alloc(CHUNK)
+    for (let at = start; at < end;) {
+      const got = readSync(input, buffer, 0, Math.min(CHUNK, end - at), at)
+      if (got === 0) return
+      writeSync(output, buffer, 0, got)
+      at += got
+    }
+  } finally {
+    closeSync(input)
+    closeSync(output)
+  }
+}
+
+/** No room for a copy: the room matters more than the lines. */
+function cut(path: string): string | undefined {
+  try {
+    truncateSync(path, 0)
+    rmSync(`${path}.1`, { force: true, recursive: true })
     return undefined
   } catch (e) {
-    // No room for a copy: the room matters more than the old lines.
-    rmSync(`${path}.1`, { force: true })
     return messageOf(e)
   }
 }

@@ -36,6 +36,7 @@ export interface SupervisorOptions extends LaunchPlace, RestraintLimits {
 /** Ends of our own children are told at once; this is for frozen ones, and for those that an agent before us started. */
 const LOOK_EVERY_MS = EACH_TICK_MS
 const ROTATE_EVERY_MS = 10_000
+const FLOOD_EVERY_MS = 1_000
 
 interface Entry extends Sight {
   readonly component: string
@@ -256,7 +257,8 @@ export class Supervisor implements Processes {
     if (now < this.#rotateAt) return
     this.#rotateAt = now + ROTATE_EVERY_MS
     for (const component of this.#entries.keys()) {
-      const problem = rotateLog(join(this.#o.dir.logs, `${component}.log`))
+      const { problem, isFlood } = rotateLog(join(this.#o.dir.logs, `${component}.log`))
+      if (isFlood) this.#rotateAt = now + FLOOD_EVERY_MS
       if (problem !== undefined) this.#o.log.warn('component log not rotated', { component, problem })
     }
   }
