@@ -10,14 +10,14 @@ import { isObject } from '#lib/json.ts'
 import { parseConfig } from './config.ts'
 import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
-import { takeNodeLock } from './join/lock.ts'
+import { awaitNodeLock } from './join/lock.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
 import { openSession, type Session } from './session.ts'
-import { withSharedTick } from './shared-tick.ts'
+import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
 import { watchNamed } from './watch.ts'
 
 export interface AgentOptions {
@@ -30,6 +30,8 @@ export interface AgentOptions {
   readonly slot?: string
   /** Ends the process for its supervisor to start another copy. */
   readonly endForSwitch?: () => never
+  /** Ends the process when its supervisor is gone: the next one starts an agent of its own. Undefined without a supervisor. */
+  readonly endIfOrphan?: () => void
   /** The program that we run on; components that are scripts find it in their PATH. */
   readonly nodeBinary: string
   readonly clock: Clock
@@ -43,13 +45,16 @@ export interface AgentOptions {
 export type AgentEnd = 'Stopped' | 'Reboot'
 
 const NODE_LEASES = 'kube-node-lease'
+/** An agent without its supervisor ends within a second, wherever it is. */
+const LAST_ONE_ENDS_MS = 15_000
 
 export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
   const options = { ...given, clock: withSharedTick(given.clock) }
   const { log, version } = options
   const dir = nodeDir(options.path, options.host === true ? '/' : undefined)
   for (const folder of [dir.root, dir.state, dir.logs]) mkdirSync(folder, { recursive: true })
-  const lock = await takeNodeLock(dir.state)
+  const lock = await awaitNodeLock(dir.state, options.endIfOrphan === undefined ? 0 : LAST_ONE_ENDS_MS)
+  const orphan = watchSupervisor(options)
   try {
     const files = realFiles
     const stop = new AbortController()
@@ -96,8 +101,20 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     await Promise.allSettled(forever)
     return end
   } finally {
+    orphan.cancel()
     await lock.release()
   }
+}
+
+function watchSupervisor({ clock, endIfOrphan }: AgentOptions): { cancel(): void } {
+  if (endIfOrphan === undefined) return { cancel: () => undefined }
+  let timer = { cancel: (): void => undefined }
+  const look = (): void => {
+    endIfOrphan()
+    timer = clock.after(EACH_TICK_MS, look)
+  }
+  look()
+  return { cancel: () => timer.cancel() }
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -46,6 +46,18 @@ const lineLogger = (): Logger =>
       process.stderr.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...fields })}\n`)
   })
 
+/** What an agent that has a supervisor can do. Ended at any moment it goes on from there the next time, so nothing is brought to an end for an orphan. */
+function supervised(slot: string) {
+  const supervisor = process.ppid
+  return {
+    slot,
+    endForSwitch: () => exit(EXIT_SWITCH),
+    endIfOrphan: () => {
+      if (process.ppid !== supervisor) exit(EXIT_ERROR)
+    },
+  }
+}
+
 export async function main(argv: readonly string[]): Promise<number> {
   if (argv.length === 1 && argv[0] === '--version') {
     process.stdout.write(`${VERSION}\n`)
@@ -68,7 +80,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       await stopNode(common)
       return 0
     }
-    const own = given.slot === undefined ? {} : { slot: given.slot, endForSwitch: () => exit(EXIT_SWITCH) }
+    const own = given.slot === undefined ? {} : supervised(given.slot)
     return (await runAgent({ ...common, ...own, host: given.host, version: VERSION, signal: stop.signal })) === 'Reboot'
       ? EXIT_REBOOT
       : 0

@@ -1,7 +1,7 @@
 // The agent as its own component: the bundled agent under its supervisor goes to a newer copy of itself, and comes back from one that does not work.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -60,11 +60,10 @@ async function reaches(what: string, version: string) {
   }
 }
 
+const agentPid = (): string => readFileSync(`/proc/${supervisor.pid}/task/${supervisor.pid}/children`, 'utf8').trim()
+
 /** What the agent that runs was started from. */
-function runningCopy(): string {
-  const children = readFileSync(`/proc/${supervisor.pid}/task/${supervisor.pid}/children`, 'utf8').trim()
-  return readFileSync(`/proc/${children}/cmdline`, 'utf8').split('\0')[1] ?? ''
-}
+const runningCopy = (): string => readFileSync(`/proc/${agentPid()}/cmdline`, 'utf8').split('\0')[1] ?? ''
 
 const beaconPid = (): number =>
   (JSON.parse(readFileSync(join(state, 'components/beacon/process.json'), 'utf8')) as { id: { pid: number } }).id.pid
@@ -79,10 +78,15 @@ beforeAll(async () => {
   await bench.publish(agentRelease('1.2.0', 'process.exit(1)\n'))
   bench.writeJoin()
   await order('1.0.0', 1)
-  const args = [join(bundle, 'supervisor.mjs'), join(bundle, 'agent.mjs'), '--root', bench.nodeFolder]
-  supervisor = spawn(execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  supervisor.stderr?.on('data', (d: Buffer) => (log += d.toString()))
+  supervisor = supervise()
 })
+
+function supervise(): ChildProcess {
+  const args = [join(bundle, 'supervisor.mjs'), join(bundle, 'agent.mjs'), '--root', bench.nodeFolder]
+  const child = spawn(execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  child.stderr.on('data', (d: Buffer) => (log += d.toString()))
+  return child
+}
 
 afterAll(async () => {
   supervisor.kill('SIGTERM')
@@ -121,4 +125,19 @@ test('it comes back from a version that does not start, says so, and does not tr
   await order('1.1.0', 4)
   await reaches('Healthy', '1.1.0')
   expect(readdirSync(state)).not.toContain('agent-switch.json.back')
+})
+
+test('F40 an agent whose supervisor was killed makes room for that of the next one, and what it runs goes on', async () => {
+  const [beacon, orphan] = [beaconPid(), agentPid()]
+  supervisor.kill('SIGKILL')
+  await once(supervisor, 'exit')
+  supervisor = supervise()
+  await eventually(
+    'the end of the orphan',
+    () => existsSync(`/proc/${orphan}`),
+    (there) => !there,
+  )
+  await order('1.0.0', 5)
+  await reaches('Healthy', '1.0.0')
+  expect([supervisor.exitCode, beaconPid()]).toEqual([null, beacon])
 })
