@@ -11,6 +11,7 @@ import { type Operation, knownOf, operationName } from './operations.ts'
 import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from './seen.ts'
 import { finish, isBegun } from './transitions.ts'
 import type { Turn } from './turn.ts'
+import { unwanted } from './wishes.ts'
 
 const LOOK_AGAIN_MS = 15_000
 /** A step that is done pass by pass goes on so often, unless it knows better. */
@@ -33,6 +34,8 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   if (turn.isLate || isOver(operation, step, now))
     return ended(step, now, 'Failed', `its time is over${step.output === undefined ? '' : `: ${step.output}`}`)
+  const why = operation.drain === undefined ? undefined : unwanted(seen, now)
+  if (why !== undefined) return ended(step, now, 'Failed', `given up: ${why}`)
   // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (operation.uncordon === undefined && permit.kind !== 'Granted')

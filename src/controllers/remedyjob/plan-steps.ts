@@ -7,9 +7,11 @@ import type { JobAction, JobPlan } from './moves.ts'
 import { type Operation, executorOf, operationName } from './operations.ts'
 import { type Seen, isFrozen, isSilent, nameOf, nextOperation, phaseOf } from './seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
-import { finish, isBegun, move } from './transitions.ts'
+import { finish, isBegun, move, wait } from './transitions.ts'
 import type { Turn } from './turn.ts'
+import { heldBy } from './wishes.ts'
 
+const HELD_LOOK_MS = 30_000
 /** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
 const EVIDENCE_MS = 60_000
 /** A living agent that began has each of its programs under a time of its own. */
@@ -33,6 +35,8 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
   // A machine that is being replaced takes its node with it.
   if (operation.replace === undefined && node(seen) === undefined) return nodeGone(seen, now)
+  const held = step === undefined || !isBegun(step) ? heldBy(seen, now) : undefined
+  if (held !== undefined && !turn.isLate && operation.uncordon === undefined) return untilMayGoOn(seen, held)
   const executor = step?.executor ?? firstExecutor(seen, operation)
   if (executor !== 'Agent') return centralStep(seen, now, { ...turn, executor })
   const instead = operation.collectEvidence !== undefined ? withoutEvidence(seen, now, turn) : undefined
@@ -42,6 +46,12 @@ export function planSteps(seen: Seen, now: number): JobPlan {
     return centralStep(seen, now, { ...turn, executor: 'Provider', isTakenOver: step !== undefined })
   return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
 }
+
+/** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
+const untilMayGoOn = (seen: Seen, held: string): JobPlan => ({
+  ...wait('HoldPause', held, 'end the hold', HELD_LOOK_MS),
+  actions: listJobs(seen, false),
+})
 
 const soonerThan = (planned: JobPlan, ms: number | undefined): JobPlan =>
   ms === undefined ? planned : { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? ms, ms) }
@@ -93,11 +103,11 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
 }
 
 /** Jobs of this machine at work, ours among them. */
-export function listJobs(seen: Seen): readonly JobAction[] {
+export function listJobs(seen: Seen, isShown = true): readonly JobAction[] {
   const { machine, job } = seen
   if (machine === undefined) return []
   const isAtWork = (j: typeof job) => phaseOf(j) === 'Running' || phaseOf(j) === 'Verifying'
-  const jobs = [job, ...seen.others.filter((j) => j.spec.machine === job.spec.machine)]
+  const jobs = [...(isShown ? [job] : []), ...seen.others.filter((j) => j.spec.machine === job.spec.machine)]
     .filter(isAtWork)
     .map(nameOf)
     .toSorted()

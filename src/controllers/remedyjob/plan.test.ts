@@ -115,6 +115,8 @@ const VERIFYING = {
   conditions: [{ type: 'FaultCleared', status: 'Unknown', lastTransitionTime: ago(40) }],
 }
 const granted = permit('Granted')
+const GOING = { deletionTimestamp: ago(5) }
+const listed = { metadata: { name: 'n', uid: 'm' }, spec: { channel: 'Agent', jobs: ['j'] }, status: { bootID: 'b1' } }
 /** More than a third of its lease is over. */
 const short = permit('Granted', 'Granted', { renewTime: ago(60) })
 const givenBack = permit('Granted', 'Granted', { results: { m: 'Released' } })
@@ -404,6 +406,37 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   ['a node without pods needs no drain', draining({ hasPods: false }), 'step 1 Skipped'],
   ['a node with pods does', draining({ hasPods: true }), 'step 1 begun'],
   ['and where nobody can tell it does', draining({ hasPods: undefined }), 'step 1 begun'],
+  [
+    'a repair that is deleted in mid-run begins nothing more',
+    seen({ status: RUNNING, permit: granted, meta: GOING }),
+    'Done, Cancelled',
+  ],
+  [
+    'nor does one that is aborted',
+    seen({ status: RUNNING, permit: granted, holds: [hold('Abort')] }),
+    'Done, Cancelled',
+  ],
+  [
+    'a drain of a repair that is deleted is given up',
+    draining({ meta: GOING }, { startedAt: ago(60) }),
+    'step 1 Failed',
+  ],
+  [
+    'what an agent has begun ends first',
+    seen({ status: { ...RUNNING, steps: [cordoned, agentStep] }, permit: granted, machine: listed, meta: GOING }),
+    'waits: WaitingForOther',
+  ],
+  [
+    'under a hold nothing new is begun',
+    seen({ status: RUNNING, permit: granted, holds: [hold('Pause')] }),
+    'waits: HoldPause',
+  ],
+  [
+    'and the agent does not see the job',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, machine: listed, holds: [hold('Pause')] }),
+    'ListJobs, waits: HoldPause',
+  ],
+  ['a drain that has begun goes on', draining({ holds: [hold('Pause')] }, { startedAt: ago(60) }), 'DoStep'],
   ['a drain goes on pass by pass', draining({}, { startedAt: ago(60) }), 'DoStep'],
   [
     'and says what it waits for',

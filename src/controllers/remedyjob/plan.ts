@@ -3,7 +3,6 @@ import type { JobFacts } from '#api/protocol/job.ts'
 import { assertNever } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { permitAnswer, isRenewalDue } from '#nodeops/permits.ts'
-import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { isMass } from '#nodeops/rules/mass.ts'
 import { SUPERSEDED_BY } from '#nodeops/rules/superseded.ts'
 import { hasLapsed, heldUp, nextPermitName, permitName } from './held-up.ts'
@@ -14,6 +13,7 @@ import { planSteps } from './plan-steps.ts'
 import { planVerify } from './plan-verify.ts'
 import { type Seen, isFrozen, nameOf, phaseOf, targetOf } from './seen.ts'
 import { finish, isBegun, move, wait } from './transitions.ts'
+import { heldBy, unwanted } from './wishes.ts'
 
 /** Nobody begins a repair of which nobody knows after a day whether it is still wanted. */
 const MOST_WAITING_MS = 86_400_000
@@ -49,14 +49,13 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   const ended = endBefore(seen, now)
   if (ended !== undefined) return ended
   const sameNode = node !== undefined && node.metadata.uid === job.spec.node.uid
-  const hold = holdOver(seen.holds, ['Pause', 'Freeze'], touched(seen), now)
+  const hold = heldBy(seen, now)
   const facts: JobFacts = {
     faultPresent: fault.kind === 'Present' ? true : fault.kind === 'Unknown' ? undefined : false,
     sameNode,
     mayAct: hold === undefined && !job.spec.dryRun,
   }
-  if (hold !== undefined)
-    return heldUp(seen, now, wait('HoldPause', `hold ${hold.metadata.name}: ${hold.spec.reason}`, 'end the hold'))
+  if (hold !== undefined) return heldUp(seen, now, wait('HoldPause', hold, 'end the hold'))
   if (isFrozen(seen))
     return heldUp(seen, now, wait('HoldFreeze', 'the node is frozen by a file on it', 'the file must be taken away'))
   if (fault.kind === 'Unknown')
@@ -99,10 +98,11 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   return withRenewal(seen, now, { actions: [], change })
 }
 
-/** Somebody decided that the machine is not ours to touch: what has begun ends, and nothing follows. */
+/** Somebody decided that the machine is not ours to touch, or that this repair is not wanted: what has begun ends, and nothing follows. */
 function givenUp(seen: Seen, now: number): JobPlan | undefined {
-  const isAtWork = seen.job.status?.steps?.some(isBegun) === true
-  return isObserved(seen) && !isAtWork ? finish(seen, now, 'Cancelled', ONLY_OBSERVED) : undefined
+  if (seen.job.status?.steps?.some(isBegun) === true) return undefined
+  const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
+  return why === undefined ? undefined : finish(seen, now, 'Cancelled', why)
 }
 
 const ONLY_OBSERVED = 'the machine is only observed now'
@@ -112,9 +112,8 @@ const isObserved = ({ machine }: Seen): boolean => machine?.spec.channel === 'Ob
 function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const { job, node, fault } = seen
   if (job.spec.dryRun) return finish(seen, now, 'Cancelled', 'dry run: nothing was asked for and nothing done')
-  const abort = holdOver(seen.holds, ['Abort'], touched(seen), now)
-  if (abort !== undefined) return finish(seen, now, 'Cancelled', `hold ${abort.metadata.name}: ${abort.spec.reason}`)
-  if (job.metadata.deletionTimestamp !== undefined) return finish(seen, now, 'Cancelled', 'the job was deleted')
+  const why = unwanted(seen, now)
+  if (why !== undefined) return finish(seen, now, 'Cancelled', why)
   if (isObserved(seen)) return finish(seen, now, 'Cancelled', ONLY_OBSERVED)
   if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} is gone`)
   if (node.metadata.uid !== job.spec.node.uid)
@@ -133,14 +132,6 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (now - createdAt > MOST_WAITING_MS) return finish(seen, now, 'Transient', 'it could not begin within 24h')
   return undefined
 }
-
-export const touched = ({ job, machine, node, remedier }: Seen) =>
-  [
-    ['RemedyOperationJob', job],
-    ['NodeRemedier', remedier],
-    ['Machine', machine],
-    ['Node', node],
-  ] as const
 
 /** The permit is kept while the job is at work; without it the Defender must think that nobody is. */
 function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
