@@ -263,6 +263,20 @@ describe('a machine set', () => {
     expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
   })
 
+  test('says in its condition which gate of the Defender it waits for', () => {
+    const asked = permit('a', 'Requested')
+    const verdicts = [{ target: 'uid-a', gate: 'Breaker', verdict: 'Waiting' as const, seen: 'open since 10:00' }]
+    const waiting = seen(set(1), ready('a', 'b'), [{ ...asked, status: { ...asked.status, verdicts } }])
+    const { conditions, waitingFor } = statusOf(waiting, plan(waiting, NOW), [], NOW)
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Reconciling', reason: 'BreakerOpen' }))
+    expect(waitingFor).toEqual({
+      predicate: 'PermitGranted',
+      seen: 'gate Breaker: open since 10:00',
+      unblock: 'a grant of OperationPermit scalein-a-set-3-0',
+      since: timestamp(NOW),
+    })
+  })
+
   test('says why it is frozen', () => {
     const frozen = seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')])
     const { conditions } = statusOf(frozen, plan(frozen, NOW), [], NOW)

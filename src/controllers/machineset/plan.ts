@@ -207,7 +207,7 @@ function removal(seen: Seen, machine: Machine, spare: number): Removal {
     return wait(
       'PermitDenied',
       `OperationPermit ${nameOf(denied)} was denied`,
-      'another number of replicas, or a wider policy',
+      'a wider policy, then deleting that permit; or another number of replicas',
     )
   return {
     kind: 'Act',
