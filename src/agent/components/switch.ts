@@ -78,7 +78,8 @@ export class Switcher {
     }
     try {
       const spec = await this.#specOf(open.to)
-      const before = open.from === undefined ? undefined : await this.#specOf(open.from)
+      // One that is not whole any more cannot come back, but it does not keep the next one from its place.
+      const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
       await this.#hook(spec, 'preInstall')
       await this.#hook(spec, 'preSwitch')
       await this.#use(

@@ -1,0 +1,40 @@
+// Somebody removed what belongs to the version in use: the next version, or a fresh copy of the same, takes its place all the same.
+import { expect, test } from 'vitest'
+import { slotFolder } from '../node-dir.ts'
+import { FakeNode } from '../testing/fake-node.ts'
+import { newPublisher, release } from '../testing/release.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+
+const publisher = newPublisher()
+const spec = { service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' } }
+const releases = ['1.0.0', '1.1.0'].map((version) => release(publisher, { version, spec }))
+
+async function broken() {
+  const clock = new VirtualClock()
+  const node = new FakeNode({ publisher, releases, clock })
+  await node.start()
+  node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+  await clock.advance(6_000)
+  await node.files.remove(slotFolder(node.dir, 'beacon', node.worker.record?.current?.id ?? ''))
+  return { clock, node }
+}
+
+test('a switch to another version', async () => {
+  const { clock, node } = await broken()
+  node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+  await clock.advance(10_000)
+  expect([node.worker.record?.state, await node.contentInUse()]).toEqual(['Healthy', expect.stringContaining('1.1.0')])
+  await node.worker.close()
+})
+
+test('a reinstallation', async () => {
+  const { clock, node } = await broken()
+  const answer = node.worker.ask('Reinstall')
+  await clock.advance(10_000)
+  expect([await answer, node.worker.record?.state, await node.contentInUse()]).toEqual([
+    { kind: 'Done' },
+    'Healthy',
+    expect.stringContaining('1.0.0'),
+  ])
+  await node.worker.close()
+})
