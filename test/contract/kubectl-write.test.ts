@@ -36,6 +36,11 @@ const N = `-n ${NS}`
 
 /** `kubectl create …`, and what is read back of it. */
 const CREATIONS: readonly (readonly [words: string, read: string, expected: string])[] = [
+  [
+    'ingress made --rule=x.example.org/*=service:http,tls=secret',
+    'ingress made -o jsonpath={.spec.rules[0].host}/{.spec.rules[0].http.paths[0].backend.service.port.name}/{.spec.tls[0].secretName}',
+    'x.example.org/http/secret',
+  ],
   ['configmap made --from-literal=a=1 --from-literal=b=2', 'cm made -o jsonpath={.data}', '{"a":"1","b":"2"}'],
   ['secret generic made --from-literal=token=abc', 'secret made -o jsonpath={.type}/{.data.token}', 'Opaque/YWJj'],
   ['serviceaccount made', 'sa made -o jsonpath={.metadata.name}', 'made'],
@@ -374,6 +379,12 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
       expect(await kubectl.refused(`label cm ${name} ${N} a=not/valid`)).toMatch(/invalid label value|Invalid value/)
     })
 
+    test.concurrent('autoscale', async () => {
+      const name = fresh('autoscale')
+      await kubectl.apply([deployment(name, 2)], N)
+      expect(await kubectl.ok(`autoscale deploy ${name} ${N} --min=2 --max=7`)).toContain('autoscaled')
+      expect(await kubectl.ok(`get hpa ${name} ${N} -o jsonpath={.spec.minReplicas}-{.spec.maxReplicas}`)).toBe('2-7')
+    })
     test.concurrent('scale, also only from a size that was seen', async () => {
       const name = fresh('scale')
       await kubectl.apply([deployment(name, 2)], N)

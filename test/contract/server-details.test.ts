@@ -91,6 +91,35 @@ describe.each(apiServers)('details of $name', ({ start }) => {
       expect(body.message).toMatch(/^apiVersion: v1\ndata:\n {2}k: v\nkind: ConfigMap\nmetadata:\n/)
       expect(body.message).toMatch(/\n {2}labels:\n {4}a: "2"\n {4}b: "1"\n {2}managedFields:\n {2}- apiVersion: v1\n/)
     })
+    test.concurrent.each([
+      ['curl looks at it', { headers: { 'user-agent': 'curl/8.5.0' } }, ''],
+      ['it is asked for', {}, '?pretty=true'],
+    ])('JSON is indented when %s, but not watches', async (_, options, query) => {
+      const name = fresh('pretty')
+      await api.made(core('configmaps'), { metadata: { name }, data: { k: '<v>' } })
+      const text = await api.text(`${core('configmaps')}/${name}${query}`, options)
+      expect(text).toMatch(/^\{\n {2}"kind": "ConfigMap",\n {2}"apiVersion": "v1",\n {2}"metadata": \{\n {4}"name": /)
+      expect(text).toContain('\n  "data": {\n    "k": "\\u003cv\\u003e"\n  }\n}')
+      expect(await api.text(`${core('configmaps')}/none${query}`, options)).toMatch(/^\{\n {2}"kind": "Status",\n/)
+      expect(await api.text(`${core('configmaps')}?limit=1${query.replace('?', '&')}`, options)).toMatch(
+        /^\{\n {2}"kind": "ConfigMapList",\n/,
+      )
+    })
+    test.concurrent('JSON is one line for programs, and for who wants it so', async () => {
+      const path = '/api/v1/namespaces/default'
+      const headers = { 'user-agent': 'curl/8.5.0' }
+      for (const text of [await api.text(path), await api.text(`${path}?pretty=false`, { headers })])
+        expect(text.trimEnd()).not.toContain('\n')
+    })
+    test.concurrent('the version and the list of paths are indented for everybody', async () => {
+      for (const path of ['/version', '/']) expect(await api.text(path)).toMatch(/^\{\n {2}"/)
+    })
+    test.concurrent('health says its checks when it is asked for them', async () => {
+      for (const kind of ['livez', 'readyz'])
+        expect(await api.text(`/${kind}?verbose`)).toMatch(
+          new RegExp(`^\\[\\+\\]ping ok\n[^]*\n${kind} check passed\n$`),
+        )
+    })
     test.concurrent('tables of fairness and of claims have their columns', async () => {
       const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
       const columns = async (path: string) => {

@@ -109,6 +109,18 @@ export class Requests {
   patch = (kind: keyof typeof PATCH_TYPES, path: string, body: unknown, options: SendOptions = {}): Promise<Reply> =>
     this.send('PATCH', path, body, { type: PATCH_TYPES[kind], ...options })
 
+  /** The answer as it came. */
+  async text(path: string, options: SendOptions = {}): Promise<string> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(this.#options('GET', path, options), resolve)
+        .on('error', reject)
+        .end()
+    })
+    const parts: Buffer[] = []
+    for await (const part of response) parts.push(part as Buffer)
+    return Buffer.concat(parts).toString('utf8')
+  }
+
   /** Of a write that must go well. */
   async made(path: string, body: unknown, options?: SendOptions): Promise<KubeObject> {
     const { code, body: answer } = await this.post(path, body, options)

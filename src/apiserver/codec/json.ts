@@ -43,17 +43,17 @@ const TO_ESCAPE = /[<>&\u2028\u2029]/g
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** JSON as Go's encoder writes it: these characters stand in strings only, so the whole text may be searched. */
-export function formatJson(value: unknown): string {
-  const text = stringify(value)
+export function formatJson(value: unknown, indent?: number): string {
+  const text = stringify(value, indent)
   return NEEDS_ESCAPE.test(text) ? text.replace(TO_ESCAPE, escaped) : text
 }
 
-function stringify(value: unknown): string {
+function stringify(value: unknown, indent?: number): string {
   try {
-    return JSON.stringify(value)
+    return JSON.stringify(value, undefined, indent)
   } catch (e) {
     if (!(e instanceof TypeError)) throw e
-    return JSON.stringify(value, rawBigints)
+    return JSON.stringify(value, rawBigints, indent)
   }
 }
 

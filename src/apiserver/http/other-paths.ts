@@ -8,6 +8,7 @@ import { aggregated, apiGroup, coreVersions, groupList, resourceList, versionDoc
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { methodNotAllowed, nothingServed } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
+import { pretty } from './pretty.ts'
 
 export interface OtherRequest {
   readonly parts: ServerParts
@@ -53,11 +54,12 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
         registry.hasGroup(second ?? '') ? nothingServed : undefined,
       )
     case 'version':
-      return json(versionDocument)
+      // always for people
+      return pretty(json(versionDocument))
     case 'healthz':
     case 'livez':
     case 'readyz':
-      return text('ok')
+      return text(o.query.has('verbose') ? `[+]ping ok\n[+]storage ok\n${first} check passed\n` : 'ok')
     case '.well-known':
       return trimmed === '/.well-known/openid-configuration' ? cached(issuerDocument(request)) : PAGE_NOT_FOUND
     case 'openid':
@@ -70,25 +72,27 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
     }
     case '':
     case undefined:
-      return json({
-        paths: [
-          '/api',
-          '/api/v1',
-          '/apis',
-          ...registry
-            .groups()
-            .filter((g) => g !== '')
-            .map((g) => `/apis/${g}`),
-          '/.well-known/openid-configuration',
-          '/healthz',
-          '/livez',
-          '/openapi/v2',
-          '/openapi/v3',
-          '/openid/v1/jwks',
-          '/readyz',
-          '/version',
-        ],
-      })
+      return pretty(
+        json({
+          paths: [
+            '/api',
+            '/api/v1',
+            '/apis',
+            ...registry
+              .groups()
+              .filter((g) => g !== '')
+              .map((g) => `/apis/${g}`),
+            '/.well-known/openid-configuration',
+            '/healthz',
+            '/livez',
+            '/openapi/v2',
+            '/openapi/v3',
+            '/openid/v1/jwks',
+            '/readyz',
+            '/version',
+          ],
+        }),
+      )
     default:
       return PAGE_NOT_FOUND
   }

@@ -6,10 +6,11 @@ import type { Logger } from '#lib/log.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import { Gate } from '../flow/gate.ts'
 import type { Limits } from '../flow/limits.ts'
-import type { ServerParts } from '../handlers/context.ts'
+import type { Answer, ServerParts } from '../handlers/context.ts'
 import { notStored } from '../status/not-stored.ts'
 import { internalError, Refusal } from '../status/refusal.ts'
 import { answerOf, type Exchange, type Pipeline } from './pipeline.ts'
+import { isForPeople, pretty } from './pretty.ts'
 import { refusalAnswer, sendAnswer } from './send-answer.ts'
 
 export interface HttpOptions {
@@ -57,14 +58,15 @@ export function createHttpServer({ parts, authenticate, tls, limits, log }: Http
 
 async function serve(pipeline: Pipeline, exchange: Exchange): Promise<void> {
   const warnings = new Set<string>()
-  const { response } = exchange
+  const { request, response } = exchange
   const { clock } = pipeline.parts
+  const shown = (answer: Answer): Answer => (isForPeople(request) ? pretty(answer) : answer)
   try {
     const answer = await answerOf(pipeline, exchange, warnings)
-    if (answer !== undefined) sendAnswer(response, answer, { clock, warnings })
+    if (answer !== undefined) sendAnswer(response, shown(answer), { clock, warnings })
   } catch (e) {
     const refusal = e instanceof Refusal ? e : notStored(e)
     if (refusal === undefined) throw e
-    sendAnswer(response, refusalAnswer(refusal), { clock, warnings })
+    sendAnswer(response, shown(refusalAnswer(refusal)), { clock, warnings })
   }
 }

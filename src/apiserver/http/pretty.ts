@@ -1,0 +1,28 @@
+// JSON for people: those who look with curl, wget or a browser, or ask for it, get it indented, as from a kube-apiserver.
+import type { IncomingMessage } from 'node:http'
+import { formatJson, parseJson } from '../codec/json.ts'
+import type { Answer } from '../handlers/context.ts'
+
+/** To indent more would keep everybody else waiting: 4 MiB take some 50 ms, and nobody reads so much. */
+const MAX_PRETTY_BYTES = 4 * 1024 * 1024
+const INDENT = 2
+const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const PEOPLE = /^(?:curl|Wget|Mozilla\/5\.0)/
+
+export function isForPeople({ url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>): boolean {
+  if (url.includes('pretty')) {
+    const asked = new URLSearchParams(url.slice(url.indexOf('?') + 1)).get('pretty') ?? ''
+    if (asked !== '') return TRUE.has(asked)
+  }
+  return PEOPLE.test(headers['user-agent'] ?? '')
+}
+
+/** The same answer, indented where it is JSON. */
+export function pretty(answer: Answer): Answer {
+  const { body, type } = answer
+  if (body === undefined || type === undefined || !/^application\/json(?:;|$)/.test(type)) return answer
+  const bytes = Buffer.isBuffer(body) ? body.length : body.reduce((n, p) => n + p.length, 0)
+  if (bytes > MAX_PRETTY_BYTES) return answer
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : Buffer.concat(body).toString('utf8')
+  return { ...answer, body: Buffer.from(formatJson(parseJson(text), INDENT), 'utf8') }
+}
