@@ -379,12 +379,6 @@ describe.each(apiServers)('kubectl writes to $name', ({ start, hasLoops }) => {
       expect(await kubectl.refused(`label cm ${name} ${N} a=not/valid`)).toMatch(/invalid label value|Invalid value/)
     })
 
-    test.concurrent('autoscale', async () => {
-      const name = fresh('autoscale')
-      await kubectl.apply([deployment(name, 2)], N)
-      expect(await kubectl.ok(`autoscale deploy ${name} ${N} --min=2 --max=7`)).toContain('autoscaled')
-      expect(await kubectl.ok(`get hpa ${name} ${N} -o jsonpath={.spec.minReplicas}-{.spec.maxReplicas}`)).toBe('2-7')
-    })
     test.concurrent('scale, also only from a size that was seen', async () => {
       const name = fresh('scale')
       await kubectl.apply([deployment(name, 2)], N)

@@ -27,6 +27,23 @@ describe('bodies in protobuf', () => {
     })
   })
 
+  test('an autoscaler, as kubectl 1.36 writes it', () => {
+    const target = message(bytesField(1, 'Utilization'), numberField(4, 70))
+    const metric = message(
+      bytesField(1, 'Resource'),
+      bytesField(4, message(bytesField(1, 'cpu'), bytesField(2, target))),
+    )
+    const reference = message(bytesField(1, 'Deployment'), bytesField(2, 'd'), bytesField(3, 'apps/v1'))
+    const spec = message(bytesField(1, reference), numberField(3, 7), bytesField(4, metric))
+    expect(decodeProtobuf(envelope('autoscaling/v2', 'HorizontalPodAutoscaler', bytesField(2, spec)))['spec']).toEqual({
+      scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' },
+      maxReplicas: 7,
+      metrics: [
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } },
+      ],
+    })
+  })
+
   test('times, numbers and embedded structs are read as JSON has them', () => {
     const spec = message(
       bytesField(1, 'me'),
