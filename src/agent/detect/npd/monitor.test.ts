@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
+import type { Clock } from '#lib/clock.ts'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { withSharedTick } from '../../shared-tick.ts'
 import { goLayout } from './go-time.ts'
 import { judgeLine, judgePlugins, judgeTemporary, type ConditionNow } from './judge.ts'
 import { parseEntry } from './journal.ts'
 import { parseKmsg } from './kmsg.ts'
 import { parseMonitor, parseMonitorText } from './monitor-config.ts'
+import { PluginMonitor } from './plugin-monitor.ts'
+import { ProblemMetrics } from './problem-metrics.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 0, 10)
 
@@ -108,6 +113,37 @@ test('a check without a condition is an event each time that it did not end well
     'broken',
     'cannot say',
   ])
+})
+
+test('a check runs as often as its file says, also by a clock whose waits end together', async () => {
+  const base = new VirtualClock()
+  await base.advance(400)
+  // Every timer is a moment late.
+  const late: Clock = {
+    now: () => base.now(),
+    monotonic: () => base.monotonic(),
+    sleep: (ms, signal) => base.sleep(ms, signal),
+    after: (ms, fn) => base.after(ms + 3, fn),
+  }
+  const { monitor: config } = parseMonitor({
+    plugin: 'custom',
+    source: 's',
+    pluginConfig: { invoke_interval: '2s' },
+    conditions: [],
+    rules: [{ type: 'temporary', reason: 'R', path: '/c' }],
+  })
+  if (config?.kind !== 'Plugin') throw new Error('it is no monitor')
+  const conditions = { problem: () => undefined, find: () => undefined, see: () => undefined }
+  const port = { conditions, metrics: new ProblemMetrics(), onEvent: () => undefined }
+  let runs = 0
+  const monitor = new PluginMonitor(config, port, withSharedTick(late), async () => {
+    runs++
+    return ok
+  })
+  monitor.start()
+  await base.advance(60_000)
+  expect(runs).toBe(30)
+  monitor.close()
 })
 
 test('what is wrong in a file disables only itself and is named', () => {

@@ -28,7 +28,8 @@ export class PluginMonitor {
 
   start(): void {
     if (!this.config.skipsInitialStatus) this.#show()
-    for (const rule of this.config.rules) this.#due(rule)
+    const now = this.#clock.monotonic()
+    for (const rule of this.config.rules) this.#due(rule, now)
   }
 
   close(): void {
@@ -41,11 +42,14 @@ export class PluginMonitor {
     this.#isShown = true
   }
 
-  #due(rule: PluginRule): void {
+  /** By when it should have been: a clock that is late each time would make an interval of two seconds one of three. */
+  #due(rule: PluginRule, at: number): void {
     if (this.#isClosed) return
+    const now = this.#clock.monotonic()
+    const next = Math.max(now, at + rule.everyMs)
     this.#timers.set(
       rule,
-      this.#clock.after(rule.everyMs, () => this.#due(rule)),
+      this.#clock.after(next - now, () => this.#due(rule, next)),
     )
     // One that hangs up to its time limit is not started a second time beside itself.
     if (this.#busy.has(rule) || this.#waiting.includes(rule)) return
