@@ -28,10 +28,6 @@ export interface WebhookParts {
   readonly resolveService?: ResolveService
 }
 
-/** Warnings travel in headers, which are small. */
-const MAX_WARNING_LENGTH = 256
-const MAX_WARNINGS_LENGTH = 4096
-
 type Allowed = Extract<Verdict, { kind: 'Answered' }>
 
 export class WebhookAdmission {
@@ -156,7 +152,7 @@ export class WebhookAdmission {
       : { kind: 'Broken', error: `failed to call webhook: ${outcome.error}` }
     if (verdict.kind === 'Broken') return this.#failed(webhook, verdict.error)
     this.#failing.delete(webhook.name)
-    warnAll(verdict.warnings, request.warn)
+    for (const text of verdict.warnings) request.warn(text)
     if (!verdict.allowed) throw denial(webhook.name, verdict.status)
     return verdict
   }
@@ -167,15 +163,5 @@ export class WebhookAdmission {
     this.#failing.add(name)
     if (!ignoresFailure) throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${error}`)
     return undefined
-  }
-}
-
-function warnAll(warnings: readonly string[], warn: (text: string) => void): void {
-  let left = MAX_WARNINGS_LENGTH
-  for (const text of warnings) {
-    const shown = text.slice(0, MAX_WARNING_LENGTH)
-    if (shown.length > left) return
-    left -= shown.length
-    warn(shown)
   }
 }

@@ -5,7 +5,7 @@
 import type { Timer } from '#lib/clock.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import { listOptions, type ListOptions, versionProblem } from '../http/query.ts'
-import { warningHeader } from '../http/warning-header.ts'
+import { warningHeaders } from '../http/warning-header.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -133,7 +133,7 @@ class Watcher {
 
   #head(): void {
     const { response, warnings } = this.#call
-    for (const w of warnings) response.appendHeader('warning', warningHeader(w))
+    for (const w of warningHeaders(warnings)) response.appendHeader('warning', w)
     response.writeHead(200, {
       'content-type': JSON_TYPE,
       'cache-control': 'no-cache, private',

@@ -5,7 +5,7 @@ import { encodeJson } from '../codec/json.ts'
 import type { Answer } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
 import type { Refusal } from '../status/refusal.ts'
-import { warningHeader } from './warning-header.ts'
+import { warningHeaders } from './warning-header.ts'
 
 /** One write of a long answer: large enough that the cost of a write does not show, small beside what a connection holds anyway. */
 const PIECE_BYTES = 256 * 1024
@@ -31,7 +31,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer, { clock, wa
     ...answer.headers,
   }
   if (type !== undefined) headers['content-type'] = type
-  if (warnings !== undefined && warnings.size > 0) headers['warning'] = [...warnings].map(warningHeader)
+  if (warnings !== undefined && warnings.size > 0) headers['warning'] = [...warningHeaders(warnings)]
   if (body === undefined) {
     response.writeHead(code, headers).end()
     return
