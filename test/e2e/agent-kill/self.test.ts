@@ -18,7 +18,7 @@ import { KillBench, isFull, killing, kills, seed, timeoutMs } from './killing.ts
 const ROOT = join(import.meta.dirname, '../../..')
 const SAMPLES = 1
 /** The switch of the old copy comes after what it does at its start. */
-const AMONG = { old: 40, new: 12 }
+const AMONG = { old: 18, new: 10 }
 
 const bench = new KillBench()
 const missing = noStrace()
