@@ -196,6 +196,14 @@ const phases: readonly Phase[] = [
     },
     counts: 'AtMost',
   },
+  {
+    name: 'delete the set, and declare another of its name before what it owned is collected',
+    act: ({ fake }) => {
+      fake.uproot(machineComponentSet, { name: SET })
+      fake.plant(machineComponentSet, componentSet({ beacon: '1.0.0' }, rollout))
+    },
+    counts: 'AtMost',
+  },
 ]
 
 const LOSSES = 12

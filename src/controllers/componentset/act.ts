@@ -64,7 +64,7 @@ async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): 
   return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined
 }
 
-/** A set of the same name that was deleted without what it owned leaves its revisions to the next one. */
+/** A set of the same name that was deleted leaves its revisions to the next one. */
 async function createRevision(
   client: KubeClient,
   revision: ControllerRevision,
@@ -74,7 +74,11 @@ async function createRevision(
   if (made.kind !== 'Exists') return made
   const { name = '', namespace = '', ownerReferences } = revision.metadata
   const found = await client.get(controllerRevisionType, { namespace, name }, { signal })
-  if (found === undefined || found.metadata.ownerReferences?.some((o) => o.controller === true) === true) return made
+  const owner = found?.metadata.ownerReferences?.find((o) => o.controller === true)
+  const [ours] = ownerReferences ?? []
+  // There is one of a name at a time: whatever another UID under our name owned, it is gone, and what collects after it may be slow.
+  const isLeft = owner === undefined || (owner.kind === ours?.kind && owner.name === ours?.name)
+  if (found === undefined || !isLeft) return made
   const adopted = { ...found, revision: revision.revision, metadata: { ...found.metadata, ownerReferences } }
   return updateExactly(client, controllerRevisionType, adopted as ControllerRevision, { fieldManager, signal })
 }
