@@ -1,4 +1,5 @@
 // One server to a data folder: a lock that the kernel lets go when the process ends in whatever way, kill -9 included.
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 
@@ -18,7 +19,7 @@ export function lockFolder(file: string): FolderLock {
     throw new KubeNodeError(
       'KN6103',
       /locked|busy/.test(seen)
-        ? `cannot use the data folder of ${file}: another server is running on it; stop that one, or choose another folder with --data`
+        ? `cannot use the data folder ${dirname(file)}: another server is running on it; stop that one, or choose another folder with --data`
         : `cannot lock the data folder with ${file}: ${seen}; is the folder writable, and the file our own?`,
       { cause: e },
     )
