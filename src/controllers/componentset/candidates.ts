@@ -43,7 +43,7 @@ export interface SurveyInput {
   readonly reserved: ReadonlySet<string>
   /** `decidedBy` is the set that the machine has the component from. */
   readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
-  readonly heldBy: (machine: Machine) => string | undefined
+  readonly heldBy: (reading: Reading) => string | undefined
   /** What the Defender said of a machine a moment ago. */
   readonly refused: ReadonlyMap<string, string>
   /** What failed before this moment may be tried again. */
@@ -145,7 +145,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   const other = input.claimedByOther(machine, reading.told[track.index]?.setRef)
   if (other !== undefined) return 'Others'
   if (standing === 'Canary') return { skipped: `canary ${reading.told[track.index]?.canaryRef ?? ''} decides about it` }
-  const held = input.heldBy(machine)
+  const held = input.heldBy(reading)
   if (held !== undefined) return { skipped: held }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined

@@ -9,7 +9,7 @@ import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
 import { type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import { holdOf, holdsOn, isNodeFrozen } from '#nodeops/holds.ts'
+import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { stepCount, stepName } from './ladder.ts'
 import { type Outage, outageOf } from './outage.ts'
@@ -58,7 +58,7 @@ export interface Context {
   readonly retryBefore: number | undefined
   readonly specOf: SpecOf
   /** What keeps one machine as it is: a hold, or a file on its node. */
-  readonly heldBy: (machine: Machine) => string | undefined
+  readonly heldBy: (reading: Reading) => string | undefined
   readonly nameOfStep: (wave: Wave) => string
   /** Another set decides about this component of the machine. */
   readonly isOthers: (component: string, reading: Reading) => boolean
@@ -138,8 +138,8 @@ const MOST_OF_PROBLEM = 160
 
 function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
   const about = holds.filter((h) => h.spec.target.kind === 'Machine')
-  return (machine) => {
-    if (isNodeFrozen(machine)) return 'a file on its node forbids its agent every disruption'
+  return ({ machine, isFrozen }) => {
+    if (isFrozen) return 'a file on its node forbids its agent every disruption'
     const hold = about.length === 0 ? undefined : holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')
     return hold && `hold ${hold.metadata.name}`
   }

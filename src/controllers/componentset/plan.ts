@@ -121,9 +121,9 @@ function surroundings(context: Context): Surroundings {
     isMember,
     isOthers,
     indexOf: (c) => indexOf.get(c) ?? -1,
-    isHalted: ({ machine }, { phase, recovery }) =>
+    isHalted: (reading, { phase, recovery }) =>
       isStopped ||
-      heldBy(machine) !== undefined ||
+      heldBy(reading) !== undefined ||
       (phase === 'AwaitingPermit' && !opening.isOpen && recovery === undefined),
     rules,
     now,

@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
+import { isNodeFrozen } from '#nodeops/holds.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { placeOf } from '#nodeops/spread.ts'
 import { hardwareClass } from '#nodeops/hardware-class.ts'
@@ -33,6 +34,8 @@ export interface Reading {
   readonly brokenBy: string | undefined
   /** Some component is being switched, or was ordered to. */
   readonly isBusy: boolean
+  /** A file on its node forbids its agent every disruption. */
+  readonly isFrozen: boolean
   /** By index of the component in the set. */
   readonly told: readonly (Told | undefined)[]
   readonly reported: readonly (Reported | undefined)[]
@@ -87,6 +90,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     runs,
     brokenBy: isBroken && brokenCount === 1 ? broken?.name : undefined,
     isBusy,
+    isFrozen: isNodeFrozen(machine),
     told,
     reported,
   }

@@ -32,6 +32,10 @@ const fieldManager = FIELD_MANAGERS.componentSet
 
 /** Machines report in bursts; one look at a set of thousands takes tens of milliseconds and answers them all. */
 const GATHER_MS = 100
+/** So much longer than a look takes is gathered: however large the set, others get most of the time. */
+const GATHER_PER_LOOK = 8
+/** Nobody waits longer for an answer. */
+const MOST_GATHER_MS = 500
 
 interface Verdict {
   readonly status: Status
@@ -57,7 +61,13 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
   const observing = { caches, client, looker, serverVersion, secretValues }
-  const planning = parts.plan ?? plan
+  let gatherMs = GATHER_MS
+  const planning: typeof plan = (...about) => {
+    const from = clock.monotonic()
+    const planned = (parts.plan ?? plan)(...about)
+    gatherMs = gatherFor(clock.monotonic() - from)
+    return planned
+  }
   const acting = parts.act ?? act
   const memos = new Map<string, ReadingMemo>()
   const memoFor = (set: string): ReadingMemo => {
@@ -98,7 +108,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
       },
     }),
   })
-  wakeOn(caches, controller)
+  wakeOn(caches, controller, () => gatherMs)
   const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => looker.stop() }
   const canaries = context.informers.of(componentCanary)
   const sweep = new ConfigSweep({
@@ -134,7 +144,9 @@ function verdictAfter(
   return { status: refusedStatus(set, { action, message: outcome.error.serverMessage }, now), notices: [] }
 }
 
-function wakeOn(caches: Caches, controller: Controller): void {
+const gatherFor = (lookMs: number): number => Math.min(MOST_GATHER_MS, Math.max(GATHER_MS, lookMs * GATHER_PER_LOOK))
+
+function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number): void {
   const selectors = new WeakMap<MachineComponentSet, ReadSelector>()
   const selectorFor = (set: MachineComponentSet): ReadSelector => {
     const known = selectors.get(set) ?? readSelector(set.spec.selector)
@@ -146,7 +158,7 @@ function wakeOn(caches: Caches, controller: Controller): void {
     return read.kind === 'Selector' && matchesSelector(read.selector, m.metadata.labels)
   }
   const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
-  const wakeSoon = (set: MachineComponentSet) => controller.enqueueAfter(set.metadata.name ?? '', GATHER_MS)
+  const wakeSoon = (set: MachineComponentSet) => controller.enqueueAfter(set.metadata.name ?? '', gatherMs())
   const wakeAll = () => caches.sets.list().forEach(wakeSoon)
   const speaksFor = (set: MachineComponentSet, m: Machine | undefined): boolean =>
     m !== undefined &&
@@ -165,7 +177,11 @@ function wakeOn(caches: Caches, controller: Controller): void {
   caches.nodes.onChange((before, now) => void (conditionsOf(before) !== conditionsOf(now) && wakeAll()))
   caches.permits.onChange((before, now) => {
     const permit = now ?? before
-    if (permit !== undefined) wake(requestingSet(permit))
+    const name = permit && requestingSet(permit)
+    const set = name === undefined ? undefined : caches.sets.get(name)
+    // Results are our own word; a decision is awaited.
+    if (set !== undefined && before !== undefined && jsonEqual(before.status, now?.status)) wakeSoon(set)
+    else wake(name)
   })
   caches.revisions.onChange((before, now) => {
     for (const owner of (now ?? before)?.metadata.ownerReferences ?? []) wake(owner.name)
