@@ -130,7 +130,7 @@ beforeEach(async () => {
 })
 
 test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([
-  ['a rule about what nobody reports', nodeRemedier, { when: BROKEN_RULE }, /KN4\d{3}: \/spec\/when\/all\/0/],
+  ['a rule about what nobody reports', nodeRemedier, { when: BROKEN_RULE }, /KN4\d{3}: at \/spec\/when\/all\/0/],
   ['a window at minute 61', defenderPolicy, BAD_CRON, /KN5007: \/spec\/windows\/0\/cron: /],
   [
     'a range that is none',

@@ -28,7 +28,7 @@ const isSetPermit = ({ spec }: OperationPermit): boolean => spec.operations.incl
 /** Kept up commit by commit: a look at all machines after each write would be most of the run. */
 export class Watcher {
   readonly #busy = new Set<string>()
-  readonly #granted = new Map<string, readonly string[]>()
+  readonly #granted = new Map<string, { readonly set: string | undefined; readonly open: readonly string[] }>()
   readonly #grantTimes: number[] = []
   readonly #triedBad = new Set<string>()
   readonly #limit: number
@@ -65,13 +65,12 @@ export class Watcher {
     const permit = object as OperationPermit
     const { targets, results = {} } = permit.spec
     const isLive = type !== 'DELETED' && isSetPermit(permit) && permit.status?.phase === 'Granted'
-    if (isLive)
-      this.#granted.set(
-        key,
-        targets.filter((t) => results[t.uid] === undefined).map((t) => t.uid),
-      )
+    // Each set has slots of its own, and so has one that came again under the name of another.
+    const { uid: set } = permit.spec.requester
+    const open = targets.filter((t) => results[t.uid] === undefined).map((t) => t.uid)
+    if (isLive) this.#granted.set(key, { set, open })
     else this.#granted.delete(key)
-    const slots = new Set([...this.#granted.values()].flat()).size
+    const slots = new Set([...this.#granted.values()].flatMap((g) => (g.set === set ? g.open : []))).size
     return slots > this.#limit ? `${slots} machines have slots, ${this.#limit} may` : undefined
   }
 
