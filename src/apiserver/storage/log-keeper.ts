@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { releaseRoot } from '#lib/release-root.ts'
-import { foldLog } from './fold-log.ts'
+import { foldLog, foldWholeLog } from './fold-log.ts'
 import type { FolderOrder, FolderReport } from './sqlite-folder.ts'
 import { DISK_FULL, writeFailure, type WriteFailure } from './storage-error.ts'
 
@@ -39,6 +39,7 @@ export interface LogKeeping {
 export class LogKeeper {
   readonly #keeping: LogKeeping
   readonly #foldAll: () => void
+  readonly #foldWhole: () => void
   #folder: Folder | undefined
   /** Since the last fold began, and since the log began anew. */
   #unfolded = 0
@@ -49,6 +50,7 @@ export class LogKeeper {
   constructor(keeping: LogKeeping) {
     this.#keeping = keeping
     this.#foldAll = foldLog(keeping.db)
+    this.#foldWhole = foldWholeLog(keeping.db)
   }
 
   /** After the answer to a group of writes. */
@@ -60,9 +62,9 @@ export class LogKeeper {
     this.#foldWhenIdle()
   }
 
-  /** Where space is short: what is unfolded takes it twice. False when there was none. */
+  /** Where space is short: what is unfolded takes it twice, and a log that goes on instead of beginning anew takes more. False when there was none. */
   foldNow(): boolean {
-    return this.#folder?.isFolding === true || this.#foldHere()
+    return this.#foldHere(this.#foldWhole)
   }
 
   async close(): Promise<void> {
@@ -92,12 +94,12 @@ export class LogKeeper {
     else if (failure === undefined && this.#logged >= this.#keeping.bounds.restartAt) this.#foldIfMuch()
   }
 
-  #foldHere(): boolean {
+  #foldHere(fold = this.#foldAll): boolean {
     this.#unfolded = 0
     this.#logged = 0
     const began = performance.now()
     try {
-      this.#foldAll()
+      fold()
     } catch (e) {
       const failure = this.#keeping.failed(e)
       // for space and for readers it waits by itself

@@ -75,7 +75,9 @@ function serve({ file, log: bounds }: WriterData): void {
     // what deletions left in the file is as good
     if (batch.takesRoom && reserve.isMissing && freeBytes(db) < LEAST_BYTES) return fullFailure(file)
     const first = tried(batch)
-    if (typeof first === 'number' || first.code !== DISK_FULL || batch.takesRoom) return first
+    if (typeof first === 'number' || first.code !== DISK_FULL) return first
+    // what fits into the space that deletions left needs more of the disk only while it is in the log
+    if (batch.takesRoom && freeBytes(db) < LEAST_BYTES) return first
     if (!reserve.release()) return first
     log.foldNow()
     return tried(batch)
