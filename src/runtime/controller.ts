@@ -2,6 +2,7 @@
 // One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without holding up another.
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import { followSignal } from '#lib/follow-signal.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { Backoff } from './backoff.ts'
@@ -146,8 +147,8 @@ export class Controller {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
     const abort = new AbortController()
-    const signal = AbortSignal.any([abort.signal, this.#stop.signal])
-    const running = this.#guarded(key, signal)
+    const unfollow = followSignal(abort, this.#stop.signal)
+    const running = this.#guarded(key, abort.signal).finally(unfollow)
     const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS
 
     const first = await raceWith(clock, timeoutMs, running, this.#stop.signal)

@@ -1,6 +1,7 @@
 // The client that controllers under leader election get: it writes only while the term lasts, and destroys only with preconditions.
 // What a paused ex-leader still had in flight then either names an object that nobody touched since, or is refused by the server.
 import { KubeNodeError } from '#lib/errors.ts'
+import { followSignal } from '#lib/follow-signal.ts'
 import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
@@ -8,44 +9,56 @@ import type { LeaderContext } from './leader.ts'
 
 export function fencedClient(client: KubeClient, leader: LeaderContext): KubeClient {
   /** Refuses what the term does not cover, and lets the end of the term abort what is in flight. */
-  const fenced = <O extends CallOptions>(what: string, options: O | undefined): O => {
+  const fenced = async <O extends CallOptions, R>(
+    what: string,
+    options: O | undefined,
+    run: (options: O) => Promise<R>,
+  ): Promise<R> => {
     if (!leader.isLeader())
       throw new KubeNodeError('KN3013', `cannot ${what}: this process is no longer leader`, { retry: 'later' })
-    const signal = options?.signal ? AbortSignal.any([options.signal, leader.signal]) : leader.signal
-    return { ...options, signal } as O
+    if (options?.signal === undefined) return run({ ...options, signal: leader.signal } as O)
+    const either = new AbortController()
+    const unfollow = [options.signal, leader.signal].map((s) => followSignal(either, s))
+    try {
+      return await run({ ...options, signal: either.signal })
+    } finally {
+      for (const end of unfollow) end()
+    }
   }
   return {
     get: (type, key, options) => client.get(type, key, options),
     list: (type, options) => client.list(type, options),
     watch: (type, options) => client.watch(type, options),
     create: async (type, object, options) =>
-      client.create(type, object, fenced(`create ${nameOf(type, object)}`, options)),
+      fenced(`create ${nameOf(type, object)}`, options, (o) => client.create(type, object, o)),
     update: async (type, object, options) => {
       const what = `update ${nameOf(type, object)}`
       if (object.metadata.resourceVersion === undefined) throw unguarded(what, 'resourceVersion')
-      return client.update(type, object, fenced(what, options))
+      return fenced(what, options, (o) => client.update(type, object, o))
     },
     patch: async (type, key, patch, options) =>
-      client.patch(type, key, patch, fenced(`patch ${pathOf(type, key)}`, options)),
+      fenced(`patch ${pathOf(type, key)}`, options, (o) => client.patch(type, key, patch, o)),
     apply: async (type, object, options) =>
-      client.apply(type, object, fenced(`apply ${nameOf(type, object)}`, options)),
+      fenced(`apply ${nameOf(type, object)}`, options, (o) => client.apply(type, object, o)),
     delete: async (type, key, options) => {
       const what = `delete ${pathOf(type, key)}`
       requirePreconditions(what, options)
-      return client.delete(type, key, fenced(what, options))
+      return fenced(what, options, (o) => client.delete(type, key, o))
     },
     deleteCollection: async (type) => {
       throw unguarded(`delete all of ${qualifiedPlural(type)}`, 'preconditions for each object')
     },
     scale: async (type, key, replicas, options) =>
-      client.scale(type, key, replicas, fenced(`scale ${pathOf(type, key)}`, options)),
+      fenced(`scale ${pathOf(type, key)}`, options, (o) => client.scale(type, key, replicas, o)),
     evict: async (pod, options) => {
       const what = `evict pod ${pod.namespace ?? ''}/${pod.name}`
       if (options?.preconditions?.uid === undefined) throw unguarded(what, 'preconditions.uid')
-      return client.evict(pod, fenced(what, options))
+      return fenced(what, options, (o) => client.evict(pod, o))
     },
     raw: async (request) =>
-      client.raw(request.method === 'GET' ? request : fenced(`${request.method} ${request.path}`, request)),
+      request.method === 'GET'
+        ? client.raw(request)
+        : fenced(`${request.method} ${request.path}`, request, (r) => client.raw(r)),
   }
 }
 

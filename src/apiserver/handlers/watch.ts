@@ -36,6 +36,8 @@ import { Stretches } from './watch-stretch.ts'
 const MAX_UNSENT_BYTES = 64 * 1024
 /** Written in one piece. */
 const TOGETHER_BYTES = 64 * 1024
+/** Who was written to a moment ago waits so long for the next, with all that comes meanwhile: each piece costs both sides a turn, whatever is in it. */
+const PACE_MS = 5
 /** A reader that takes nothing for so long is cut off; when it lives, it resumes. */
 const STALLED_MS = 60_000
 /** Bookmarks tell idle watchers where they are. */
@@ -72,6 +74,7 @@ class Watcher {
   #isLive = false
   /** What this commit has told so far and is not yet written. */
   #piece: Piece | undefined
+  #wroteAt = -Infinity
   #stalled: Timer | undefined
   #headSent = false
   #ended = false
@@ -236,15 +239,23 @@ class Watcher {
   #tell(line: Buffer): void {
     if (this.#piece === undefined) {
       this.#piece = Piece.of(line)
-      process.nextTick(() => (this.#isLive &&= this.#writePiece()))
+      this.#writeSoon()
     } else this.#piece = this.#piece.and(line)
     if (this.#piece.bytes >= TOGETHER_BYTES) this.#isLive = this.#writePiece()
+  }
+
+  #writeSoon(): void {
+    const { clock } = this.#call.parts
+    const write = () => void (this.#isLive &&= this.#writePiece())
+    if (clock.monotonic() - this.#wroteAt < PACE_MS) clock.after(PACE_MS, write)
+    else process.nextTick(write)
   }
 
   #writePiece(): boolean {
     const piece = this.#piece
     if (piece === undefined) return true
     this.#piece = undefined
+    this.#wroteAt = this.#call.parts.clock.monotonic()
     return this.#writeChunk(piece.chunk)
   }
 
@@ -340,7 +351,10 @@ class Watcher {
     const { clock, random, store } = this.#call.parts
     const asked = this.#options.timeoutSeconds
     const ms = asked !== undefined && asked > 0 ? asked * 1_000 : DEFAULT_TIMEOUT_MS * (1 + random.next())
-    const end = clock.after(ms, () => this.#end())
+    const end = clock.after(ms, () => {
+      this.#writePiece()
+      this.#end()
+    })
     this.#stop.push(() => end.cancel())
     if (!this.#options.allowWatchBookmarks) return
     const beat = (): void => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { encodedAt } from './internal-write.ts'
 import { memoryStorage } from './memory.ts'
@@ -27,6 +27,87 @@ const backends: Readonly<Record<string, () => StorageBackend>> = {
   memory: memoryStorage,
   sqlite: () => sqliteStorage(join(folder, 'objects.db')),
 }
+
+/** Counts what is made durable together. */
+function counting(): { readonly backend: StorageBackend; readonly commits: readonly number[] } {
+  const inner = memoryStorage()
+  const commits: number[] = []
+  const commit: StorageBackend['commit'] = (changes) => {
+    commits.push(changes.length)
+    return inner.commit(changes)
+  }
+  return { backend: { ...inner, commit }, commits }
+}
+
+describe('heartbeats', () => {
+  const lease = (name: string) => ({ resource: 'coordination.k8s.io/leases', namespace: 'ns', name })
+  const renew = (store: Store, name: string) => {
+    const value = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name } }
+    return store.put(lease(name), store.latest(lease(name)), encodedAt(value))
+  }
+
+  afterEach(() => void vi.useRealTimers())
+  /** A machine under load takes longer for a turn than a heartbeat waits. */
+  const stopTimers = () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+
+  test('that come one after the other are made durable together, and none is lost', async () => {
+    stopTimers()
+    const { backend, commits } = counting()
+    const store = new Store(backend)
+    const names = ['a', 'b', 'c', 'd']
+    await Promise.all(names.map((n) => renew(store, n)))
+    const before = commits.length
+    const renewals: Promise<unknown>[] = []
+    for (const n of names) {
+      renewals.push(renew(store, n))
+      await new Promise((next) => setImmediate(next))
+    }
+    expect(commits.length).toBe(before)
+    vi.runAllTimers()
+    await Promise.all(renewals)
+    expect(commits.slice(before)).toEqual([4])
+    expect(names.map((n) => store.get(lease(n))?.revision)).toEqual([5, 6, 7, 8])
+    await store.close()
+  })
+
+  test('go with the next write of another kind, in the order of their revisions', async () => {
+    stopTimers()
+    const { backend, commits } = counting()
+    const store = new Store(backend)
+    await renew(store, 'a')
+    const seen: number[] = []
+    store.onChange((e) => void seen.push(e.revision))
+    const renewal = renew(store, 'a')
+    await new Promise((next) => setImmediate(next))
+    await put(store, 'c', '1')
+    await renewal
+    expect(commits).toEqual([1, 2])
+    expect(seen).toEqual([2, 3])
+    await store.close()
+  })
+
+  test('many do not wait for more', async () => {
+    const { backend, commits } = counting()
+    const store = new Store(backend)
+    const names = Array.from({ length: 100 }, (_, i) => `n-${i}`)
+    await Promise.all(names.map((n) => renew(store, n)))
+    await Promise.all(names.map((n) => renew(store, n)))
+    expect(commits).toEqual([100, 100])
+    await store.close()
+  })
+
+  test('that wait are stored before the store is closed', async () => {
+    const store = new Store(sqliteStorage(join(folder, 'objects.db')))
+    await renew(store, 'a')
+    const renewal = renew(store, 'a')
+    await new Promise((next) => setImmediate(next))
+    await store.close()
+    expect(await renewal).toMatchObject({ done: { revision: 2 } })
+    const again = new Store(sqliteStorage(join(folder, 'objects.db')))
+    expect(again.get(lease('a'))?.revision).toBe(2)
+    await again.close()
+  })
+})
 
 describe.each(Object.entries(backends))('a store on %s', (_, backend) => {
   test('gives each write the next revision and reads back what was acknowledged', async () => {

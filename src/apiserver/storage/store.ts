@@ -11,6 +11,12 @@ import type { KubeObject } from '#schema/object.ts'
 const MAX_BATCH = 1_000
 /** What is written at once is folded into the file at once: more would keep the next writer waiting for more than 20 ms. */
 const MAX_BATCH_BYTES = 1024 * 1024
+/** What thousands of nodes renew, each for itself: one more or less costs nothing where another is written, and as much as any write where it is alone. */
+const HEARTBEATS = 'coordination.k8s.io/leases'
+/** So long a heartbeat waits for company. Its writer waits seconds until the next. */
+const COMPANY_MS = 5
+/** So many are company enough. */
+const COMPANY = 32
 /** On a full disk there is room for so many deletions at once. */
 const FULL_BATCH = 16
 /** A mark of deletion, a heartbeat: an object grows by this and is said to be as large as before. */
@@ -52,6 +58,8 @@ export class Store {
   readonly #inFlight = new Map<string, InFlight>()
   #queue: Pending[] = []
   #committing: Promise<void> | undefined
+  /** Ends the wait of heartbeats that have no company yet. */
+  #accompany: (() => void) | undefined
   #failure: unknown
   #mostAtOnce = MAX_BATCH
   readonly #isFailed: (e: unknown) => void
@@ -161,21 +169,36 @@ export class Store {
     this.#inFlight.set(pathOf(object), inFlight)
     const takesNoRoom =
       bytes === undefined || (previous !== undefined && bytes.length <= previous.bytes.length + SLACK_BYTES)
-    this.#queue.push({
+    const pending: Pending = {
       change: { resource, namespace, name, revision, bytes, takesNoRoom },
       inFlight,
       event: { type, revision, object, previous, lines: new Map() },
       resolve,
       reject,
-    })
+    }
+    this.#queue.push(pending)
+    if (!isHeartbeat(pending) || this.#queue.length >= COMPANY) this.#accompany?.()
     this.#committing ??= this.#commitAll()
     return written
+  }
+
+  /** Heartbeats alone wait for the next write of any other kind, or for more of their kind. */
+  async #company(): Promise<void> {
+    if (this.#queue.length >= COMPANY || !this.#queue.every(isHeartbeat)) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, COMPANY_MS)
+    this.#accompany = resolve
+    await promise
+    this.#accompany = undefined
+    clearTimeout(timer)
   }
 
   async #commitAll(): Promise<void> {
     // one turn of the event loop gathers what arrived together
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#queue.length > 0 && this.#failure === undefined) {
+      await this.#company()
+      if (this.#failure !== undefined) break
       const size = batchSize(this.#queue, this.#mostAtOnce)
       const batch = size === this.#queue.length ? this.#queue : this.#queue.slice(0, size)
       this.#queue = size === this.#queue.length ? [] : this.#queue.slice(size)
@@ -256,6 +279,8 @@ export async function onceDurable<T extends { readonly stored: Stored }>(
     throw e
   }
 }
+
+const isHeartbeat = ({ event: { type, object } }: Pending): boolean => type === 'MODIFIED' && object.resource === HEARTBEATS
 
 const takesRoom = ({ change }: Pending): boolean => change.takesNoRoom !== true
 

@@ -8,7 +8,7 @@ import type { Node } from '#nodeops/objects.ts'
 import { placeOf } from '#nodeops/spread.ts'
 import { hardwareClass } from '#nodeops/hardware-class.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
-import type { Target } from './revisions.ts'
+import { type Target, isSameTarget } from './revisions.ts'
 
 export type Told = NonNullable<Machine['spec']['components']>[number]
 export type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number]
@@ -39,6 +39,13 @@ export interface Reading {
   /** By index of the component in the set. */
   readonly told: readonly (Told | undefined)[]
   readonly reported: readonly (Reported | undefined)[]
+  /** What it was found to be to the last target that was asked about, by index: a reading is asked the same at each look. */
+  readonly found: (Found | undefined)[]
+}
+
+interface Found {
+  readonly target: Target
+  readonly standing: Standing
 }
 
 /** A machine silent for so long during its switch is lost; a reboot takes less. */
@@ -93,6 +100,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     isFrozen: isNodeFrozen(machine),
     told,
     reported,
+    found: told.map(() => undefined),
   }
 }
 
@@ -162,6 +170,14 @@ export type Standing =
   | 'Canary'
 
 export function standingOf(reading: Reading, index: number, target: Target): Standing {
+  const known = reading.found[index]
+  if (known !== undefined && isSameTarget(known.target, target)) return known.standing
+  const standing = standingAnew(reading, index, target)
+  reading.found[index] = { target, standing }
+  return standing
+}
+
+function standingAnew(reading: Reading, index: number, target: Target): Standing {
   const told = reading.told[index]
   const reported = reading.reported[index]
   if (target.version === '') return standingToGo(told, reported)

@@ -20,6 +20,7 @@ import { ConfigSweep } from './config-sweep.ts'
 import type { Inspector } from './inspections.ts'
 import { createInspector } from './inspector.ts'
 import { Looker } from './looker.ts'
+import { endsSlice } from './ends-slice.ts'
 import { ReadingMemo } from './members.ts'
 import { type Caches, cachesOf, observe, requestingSet } from './observe.ts'
 import { type SetPlan, plan } from './plan.ts'
@@ -33,9 +34,9 @@ const fieldManager = FIELD_MANAGERS.componentSet
 /** Machines report in bursts; one look at a set of thousands takes tens of milliseconds and answers them all. */
 const GATHER_MS = 100
 /** So much longer than a look takes is gathered: however large the set, others get most of the time. */
-const GATHER_PER_LOOK = 8
+const GATHER_PER_LOOK = 20
 /** Nobody waits longer for an answer. */
-const MOST_GATHER_MS = 500
+const MOST_GATHER_MS = 1_000
 
 interface Verdict {
   readonly status: Status
@@ -172,7 +173,11 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     wakeAll()
   })
   caches.machines.onChange((before, now) => {
-    for (const set of caches.sets.list()) if (speaksFor(set, before) || speaksFor(set, now)) wakeSoon(set)
+    for (const set of caches.sets.list()) {
+      if (!speaksFor(set, before) && !speaksFor(set, now)) continue
+      if (now !== undefined && endsSlice(set, before, now, (name) => caches.machines.get(name))) wake(set.metadata.name)
+      else wakeSoon(set)
+    }
   })
   caches.nodes.onChange((before, now) => void (conditionsOf(before) !== conditionsOf(now) && wakeAll()))
   caches.permits.onChange((before, now) => {

@@ -79,6 +79,8 @@ export interface MachinePlan extends Plan<MachineAction> {
   readonly reports?: readonly ComponentReport[]
   /** The phase that a step under way gives the machine. */
   readonly doing?: 'Draining' | 'Deleting'
+  /** Nothing was found to do. The next look is for a silence, as long as these bounds say, unless another is due before. */
+  readonly quiet?: { readonly bounds: readonly number[]; readonly otherMs: number | undefined }
 }
 
 /** Pods end within their grace, half a minute by default; a budget may take longer to move. */

@@ -112,7 +112,7 @@ export interface ObserveTools {
 }
 
 export async function observe(tools: ObserveTools, name: string, signal: AbortSignal): Promise<Seen | undefined> {
-  const { caches, agentBeats, nodeBeats } = tools
+  const { caches } = tools
   requireFresh(Object.values(caches))
   const machine = caches.machines.get(name)
   if (machine === undefined) return undefined
@@ -121,8 +121,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     machine,
     node,
     isHostKept: providerOf(tools, machine)?.isHostKept === true,
-    agentBeat: agentBeats.read(agentLeaseName(name)),
-    nodeBeat: nodeBeats.read(node?.metadata.name ?? name),
+    ...readBeats(tools, machine, node),
   }
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
   const claims = caches.sets
@@ -149,6 +148,21 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
     ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
   }
+}
+
+const readBeats = (
+  { agentBeats, nodeBeats }: Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>,
+  machine: Machine,
+  node: Node | undefined,
+) => ({
+  agentBeat: agentBeats.read(agentLeaseName(nameOf(machine))),
+  nodeBeat: nodeBeats.read(node?.metadata.name ?? nameOf(machine)),
+})
+
+/** What beats for the machine, as it is now. */
+export function beatsOf(tools: Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>, { machine, node }: Seen) {
+  const { agentBeat, nodeBeat } = readBeats(tools, machine, node)
+  return [agentBeat, nodeBeat]
 }
 
 /** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */

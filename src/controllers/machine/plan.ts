@@ -74,8 +74,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
     ...drainActions(seen, orders),
     ...nodeActions(seen, components),
   ]
-  const looks = [
-    ...untilSilent(seen),
+  const others = [
     ...(isLost(seen) ? [LOST_LOOK_MS] : []),
     ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
     ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
@@ -87,12 +86,14 @@ export function plan(seen: Seen, now: number): MachinePlan {
     ...(hasJoined(seen) ? [] : seen.tokens.map((t) => Math.max(1_000, tokenExpiresAt(t) - now))),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
   ].filter((ms) => ms !== undefined)
+  const looks = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
   const [drain] = orders.draining
   return {
     actions,
     notices: actions.flatMap(noticeOf),
     reports: workloads.map((look) => look.report),
     ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
+    ...(actions.length === 0 && { quiet: { bounds: silenceBounds(seen), otherMs: others.length === 0 ? undefined : Math.min(...others) } }),
     ...(drain === undefined
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
@@ -105,8 +106,10 @@ export function plan(seen: Seen, now: number): MachinePlan {
 /** What keeps a machine Lost, or ends it, is not always told: the provider's word least of all. */
 const LOST_LOOK_MS = 30_000
 
+const silenceBounds = (seen: Seen): readonly number[] => [SILENT_AFTER_MS, lostAfterMs(seen)]
+
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
-  [SILENT_AFTER_MS, lostAfterMs(seen)].flatMap((bound) => [
+  silenceBounds(seen).flatMap((bound) => [
     untilSilentMs(seen.agentBeat, bound),
     untilSilentMs(seen.nodeBeat, bound),
   ])

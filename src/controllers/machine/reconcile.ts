@@ -10,20 +10,22 @@ import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
+import { requeueAfter } from '#runtime/outcome.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { SharedReads } from '#runtime/shared-reads.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { type MachineTools, act } from './act.ts'
-import type { MachineAction } from './actions.ts'
+import type { MachineAction, MachinePlan } from './actions.ts'
 import { createApprover } from './csr-approver.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HostLists, hostListParts } from './host-lists.ts'
 import { orphanGauge } from './metrics.ts'
-import { type MachineCaches, cachesOf, observe } from './observe.ts'
+import { type MachineCaches, beatsOf, cachesOf, observe } from './observe.ts'
 import { OrphanWatch } from './orphans.ts'
+import { QuietLooks } from './quiet-looks.ts'
 import { plan } from './plan.ts'
-import { type Seen, isObserved } from './seen.ts'
+import { type Seen, isObserved, nameOf } from './seen.ts'
 import { StatusPace, isPassing } from './status-pace.ts'
 import { type OwnStatus, ownConditions, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
@@ -47,6 +49,46 @@ function setup(context: ControllerContext): RunningModule {
   const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow, randomBytes }
   const pace = new StatusPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
+  const quietLooks = new QuietLooks(() => clock.monotonic())
+  const look = reconcileWith<Seen, undefined, MachineAction, OwnStatus>({
+    clock,
+    config: () => undefined,
+    observe: (key, { signal }) => observe(observing, key, signal),
+    plan,
+    act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
+    status: (seen, planned, results) => {
+      const { quiet } = planned as MachinePlan
+      if (quiet !== undefined)
+        quietLooks.note(nameOf(seen.machine), { ...quiet, beats: () => beatsOf(observing, seen) })
+      const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
+      return isOver ? undefined : statusOf(seen, planned, results, clock.now())
+    },
+    writeStatus: async (status, { machine }, { signal }) => {
+      const before = ownStatusOf(machine)
+      const name = machine.metadata.name ?? ''
+      const left = isPassing(machine, before, status) ? pace.left(name) : 0
+      const isEqual = jsonEqual(before, status)
+      if (!isEqual && left > 0) {
+        quietLooks.over(name)
+        controller.enqueueAfter(name, left)
+      } else pace.over(name)
+      if (isEqual || left > 0) return undefined
+      return outcomeOf(() =>
+        client.apply<Machine>(machineType, statusObject(machine, status), {
+          fieldManager,
+          subresource: 'status',
+          force: true,
+          signal,
+        }),
+      )
+    },
+    onPlan: ({ notices }, key) => {
+      const machine = caches.machines.get(key)
+      for (const { reason, message } of notices)
+        if (machine !== undefined)
+          events.record(machine, { type: 'Normal', reason, action: 'Reconcile', note: message })
+    },
+  })
   const controller = new Controller({
     name: 'machine',
     clock,
@@ -54,48 +96,29 @@ function setup(context: ControllerContext): RunningModule {
     log,
     metrics: metrics.controller('machine'),
     workers: WORKERS,
-    allKeys: () => caches.machines.list().map((m) => m.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, undefined, MachineAction, OwnStatus>({
-      clock,
-      config: () => undefined,
-      observe: (key, { signal }) => observe(observing, key, signal),
-      plan,
-      act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
-      status: (seen, planned, results) => {
-        const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
-        return isOver ? undefined : statusOf(seen, planned, results, clock.now())
-      },
-      writeStatus: async (status, { machine }, { signal }) => {
-        const before = ownStatusOf(machine)
-        const name = machine.metadata.name ?? ''
-        const left = isPassing(machine, before, status) ? pace.left(name) : 0
-        const isEqual = jsonEqual(before, status)
-        if (!isEqual && left > 0) controller.enqueueAfter(name, left)
-        else pace.over(name)
-        if (isEqual || left > 0) return undefined
-        return outcomeOf(() =>
-          client.apply<Machine>(machineType, statusObject(machine, status), {
-            fieldManager,
-            subresource: 'status',
-            force: true,
-            signal,
-          }),
-        )
-      },
-      onPlan: ({ notices }, key) => {
-        const machine = caches.machines.get(key)
-        for (const { reason, message } of notices)
-          if (machine !== undefined)
-            events.record(machine, { type: 'Normal', reason, action: 'Reconcile', note: message })
-      },
-    }),
+    allKeys: () => {
+      quietLooks.allOver()
+      return caches.machines.list().map((m) => m.metadata.name ?? '')
+    },
+    reconcile: async (name, context) => {
+      const left = quietLooks.left(name)
+      if (left !== undefined) return requeueAfter(left)
+      quietLooks.begin(name)
+      const outcome = await look(name, context)
+      if (outcome.kind !== 'Requeue') quietLooks.over(name)
+      return outcome
+    },
   })
-  wakeUp(caches, observing, (name) => controller.enqueue(name))
+  const wake = (name: string) => {
+    quietLooks.over(name)
+    controller.enqueue(name)
+  }
+  wakeUp(caches, observing, wake)
   return {
     controllers: [controller, createApprover(context)],
     parts: [
-      ...providerParts(context, (m) => controller.enqueue(m)),
-      ...hostParts(context, caches, hostLists, (m) => controller.enqueue(m)),
+      ...providerParts(context, wake),
+      ...hostParts(context, caches, hostLists, wake),
     ],
   }
 }

@@ -1,18 +1,15 @@
 // One AbortSignal for two reasons to stop: the caller went away, or the time is over.
 import type { Clock } from '#lib/clock.ts'
+import { followSignal } from '#lib/follow-signal.ts'
 
 export class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: { cancel(): void } | undefined
-  readonly #caller: AbortSignal | undefined
-  readonly #onAbort: () => void
+  readonly #unfollow: () => void
 
   /** `late` makes the reason when the time is over; without `ms` only the caller can end it. */
   constructor(clock: Clock, ms: number | undefined, caller: AbortSignal | undefined, late: () => Error) {
-    this.#caller = caller
-    this.#onAbort = () => this.#controller.abort(caller?.reason)
-    if (caller?.aborted) this.#onAbort()
-    else caller?.addEventListener('abort', this.#onAbort, { once: true })
+    this.#unfollow = followSignal(this.#controller, caller)
     this.#timer = ms === undefined ? undefined : clock.after(ms, () => this.#controller.abort(late()))
   }
 
@@ -22,6 +19,6 @@ export class Deadline {
 
   end(): void {
     this.#timer?.cancel()
-    this.#caller?.removeEventListener('abort', this.#onAbort)
+    this.#unfollow()
   }
 }

@@ -25,7 +25,7 @@ export function laneOf(t: Traffic): Lane {
 }
 
 /** Requests in flight per lane: enough to fill two cores of an API server, few enough to leave it air. Watches hold a socket each. */
-const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 4, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
+const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 16, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
 /** Waiting requests per lane; beyond it the caller is producing faster than any server takes and must slow down. */
 const MAX_WAITING = 50_000
 /** After a burst so many are kept. */

@@ -178,12 +178,14 @@ export class Transport {
         if (state.sent) cut(timedOut(request, 'no byte', this.#timeouts.idleMs, appliedBy(request)))
       })
       req.on('error', (e) => reject(reasonOf(request, state, e)))
-      // Some ends come without an error, such as an answer in another protocol; after an answer this says nothing any more.
+      let isAnswered = false
+      // Some ends come without an error, such as an answer in another protocol.
       req.on('close', () => {
         state.over = true
-        reject(reasonOf(request, state, new Error('the connection ended without an answer')))
+        if (!isAnswered) reject(reasonOf(request, state, new Error('the connection ended without an answer')))
       })
       req.on('response', (body) => {
+        isAnswered = true
         // How long a watch may be silent is its reader's business.
         if (isWatch) req.setTimeout(0)
         const { statusCode = 0, headers } = body
