@@ -280,7 +280,8 @@ export async function onceDurable<T extends { readonly stored: Stored }>(
   }
 }
 
-const isHeartbeat = ({ event: { type, object } }: Pending): boolean => type === 'MODIFIED' && object.resource === HEARTBEATS
+const isHeartbeat = ({ event: { type, object } }: Pending): boolean =>
+  type === 'MODIFIED' && object.resource === HEARTBEATS
 
 const takesRoom = ({ change }: Pending): boolean => change.takesNoRoom !== true
 

@@ -72,55 +72,72 @@ function goesBefore(other: MachineComponentSet, ours: MachineComponentSet, decid
 export const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
   spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
 
-const nodeOf = (nodes: Lookup<Node>, machine: Machine): Node | undefined => {
-  const ref = machine.status?.nodeRef
-  const node = ref && nodes.get(ref.name)
-  // Another Node of the same name says nothing about this machine.
-  return node?.metadata.uid === ref?.uid ? node : undefined
-}
-
-/** How many more machines are remembered than there are, before those that are gone are let go. */
-const MOST_STALE = 1.5
+/** Another Node of the same name says nothing about this machine. */
+const nodeOf = (node: Node | undefined, { status }: Machine): Node | undefined =>
+  node?.metadata.uid === status?.nodeRef?.uid ? node : undefined
 
 interface Known {
   readonly machine: Machine
+  readonly nodeName: string | undefined
   readonly node: Node | undefined
   /** Undefined for a machine that is none of the set's. */
   readonly reading: Reading | undefined
 }
 
-/** What was read of machines that did not change since the last look: thousands are the same each time. */
+interface Reader {
+  readonly selector: Selector
+  readonly indexOf: ReadonlyMap<string, number>
+  readonly nodes: Lookup<Node>
+}
+
+/**
+ * What was read of machines that did not change since the last look: thousands are the same each time. A cache lists them in the same order each time
+ * but for those that came and went, so most are found where they were.
+ */
 export class ReadingMemo {
   #about = ''
-  #known = new Map<string, Known>()
-
-  /** Undefined for one that is no member. */
-  read(machine: Machine, nodes: Lookup<Node>, of: { selector: Selector; indexOf: ReadonlyMap<string, number> }) {
-    const name = machine.metadata.name ?? ''
-    const known = this.#known.get(name)
-    const isSame = known?.machine === machine
-    if (isSame && known.reading === undefined) return undefined
-    const node = nodeOf(nodes, machine)
-    if (isSame && known.node === node) return known.reading
-    const reading = isMember(of.selector, machine) ? readMachine(machine, node, of.indexOf) : undefined
-    this.#known.set(name, { machine, node, reading })
-    return reading
-  }
+  #known: readonly Known[] = []
 
   /** What is remembered holds for one selector and one list of components. */
   about(selector: Selector, indexOf: ReadonlyMap<string, number>): this {
     const about = JSON.stringify([selector, ...indexOf.keys()])
-    if (about !== this.#about) this.#known = new Map()
+    if (about !== this.#about) this.#known = []
     this.#about = about
     return this
   }
 
-  /** These are all there are. */
-  keepOnly(machines: readonly Machine[]): void {
-    if (this.#known.size <= machines.length * MOST_STALE + 1) return
-    const names = new Set(machines.map((m) => m.metadata.name ?? ''))
-    for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
+  /** Of those that are members, in the order of the machines. */
+  readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
+    const before = this.#known
+    let at = 0
+    let byName: ReadonlyMap<string | undefined, Known> | undefined
+    const known: Known[] = []
+    const readings: Reading[] = []
+    for (const machine of machines) {
+      let entry = before[at]
+      if (entry !== undefined && entry.machine !== machine && !isSameName(entry.machine, machine)) {
+        byName ??= new Map(before.map((k) => [k.machine.metadata.name, k]))
+        entry = byName.get(machine.metadata.name)
+      }
+      at++
+      const holds =
+        entry?.machine === machine && (entry.nodeName === undefined || reader.nodes.get(entry.nodeName) === entry.node)
+      const now = entry !== undefined && holds ? entry : knownOf(machine, reader)
+      known.push(now)
+      if (now.reading !== undefined) readings.push(now.reading)
+    }
+    this.#known = known
+    return readings
   }
+}
+
+const isSameName = (a: Machine, b: Machine): boolean => a.metadata.name === b.metadata.name
+
+function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known {
+  const nodeName = machine.status?.nodeRef?.name
+  const node = nodeName === undefined ? undefined : nodes.get(nodeName)
+  const reading = isMember(selector, machine) ? readMachine(machine, nodeOf(node, machine), indexOf) : undefined
+  return { machine, nodeName, node, reading }
 }
 
 /** In the order of names: nothing may depend on the order in which a cache holds them. */
@@ -134,15 +151,8 @@ export function readMembers(
   const [own] = selecting(set)
   if (own === undefined) return []
   const { selector } = own
-  const known = memo.about(selector, indexOf)
-  const members: Reading[] = []
-  for (const m of machines) {
-    const reading = known.read(m, nodes, { selector, indexOf })
-    if (reading !== undefined) members.push(reading)
-  }
-  known.keepOnly(machines)
-  return inOrderOfNames(members)
+  return inOrderOfNames(memo.about(selector, indexOf).readAll(machines, { selector, indexOf, nodes }))
 }
 
 export const readOne = (machine: Machine, nodes: Lookup<Node>, indexOf: ReadonlyMap<string, number>): Reading =>
-  readMachine(machine, nodeOf(nodes, machine), indexOf)
+  readMachine(machine, nodeOf(nodes.get(machine.status?.nodeRef?.name ?? ''), machine), indexOf)

@@ -54,16 +54,19 @@ export interface ObserveTools {
   readonly looker: Looker
   readonly serverVersion: ServerVersion
   readonly secretValues: SecretValues
+  /** The set, or what is known to have become of it since. */
+  readonly newest: (set: MachineComponentSet) => MachineComponentSet
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion, secretValues }: ObserveTools,
+  { caches, client, looker, serverVersion, secretValues, newest }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
 ): Promise<Seen | undefined> {
   requireFresh(Object.values(caches))
-  const found = caches.sets.get(name)
+  const cached = caches.sets.get(name)
+  const found = cached && newest(cached)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
   const uid = found.metadata.uid ?? ''
   const recorded = caches.revisions.byIndex(BY_OWNER, uid)

@@ -5,6 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
+import { isOlder } from '#kube/resource-version.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { type ReadSelector, readSelector } from '#nodeops/selecting.ts'
@@ -61,7 +62,16 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
-  const observing = { caches, client, looker, serverVersion, secretValues }
+  /** As our last write left them, until the cache tells of them: what is decided on an older copy is refused, after a whole look. */
+  const written = new Map<string, MachineComponentSet>()
+  caches.sets.onChange((before, now) => void written.delete((now ?? before)?.metadata.name ?? ''))
+  const newest = (set: MachineComponentSet): MachineComponentSet => {
+    const own = written.get(set.metadata.name ?? '')
+    const isNewer =
+      own?.metadata.uid === set.metadata.uid && isOlder(set.metadata.resourceVersion, own?.metadata.resourceVersion)
+    return own !== undefined && isNewer ? own : set
+  }
+  const observing = { caches, client, looker, serverVersion, secretValues, newest }
   let gatherMs = GATHER_MS
   const planning: typeof plan = (...about) => {
     const from = clock.monotonic()
@@ -102,9 +112,14 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
           subresource: 'status',
           signal,
         })
-        if (outcome.kind === 'Applied')
-          for (const { reason, message, severity = 'Normal' } of notices)
-            events.record(set, { type: severity, reason, action: 'RollOut', note: message })
+        if (outcome.kind !== 'Applied') return outcome
+        const isBehind = isOlder(
+          caches.sets.get(name ?? '')?.metadata.resourceVersion,
+          outcome.object.metadata.resourceVersion,
+        )
+        if (isBehind) written.set(name ?? '', outcome.object)
+        for (const { reason, message, severity = 'Normal' } of notices)
+          events.record(set, { type: severity, reason, action: 'RollOut', note: message })
         return outcome
       },
     }),
@@ -184,8 +199,8 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     const permit = now ?? before
     const name = permit && requestingSet(permit)
     const set = name === undefined ? undefined : caches.sets.get(name)
-    // Results are our own word; a decision is awaited.
-    if (set !== undefined && before !== undefined && jsonEqual(before.status, now?.status)) wakeSoon(set)
+    // Requests and results are our own word; a decision is awaited.
+    if (set !== undefined && now !== undefined && jsonEqual(before?.status, now.status)) wakeSoon(set)
     else wake(name)
   })
   caches.revisions.onChange((before, now) => {

@@ -93,7 +93,9 @@ export function plan(seen: Seen, now: number): MachinePlan {
     notices: actions.flatMap(noticeOf),
     reports: workloads.map((look) => look.report),
     ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
-    ...(actions.length === 0 && { quiet: { bounds: silenceBounds(seen), otherMs: others.length === 0 ? undefined : Math.min(...others) } }),
+    ...(actions.length === 0 && {
+      quiet: { bounds: silenceBounds(seen), otherMs: others.length === 0 ? undefined : Math.min(...others) },
+    }),
     ...(drain === undefined
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
@@ -109,10 +111,7 @@ const LOST_LOOK_MS = 30_000
 const silenceBounds = (seen: Seen): readonly number[] => [SILENT_AFTER_MS, lostAfterMs(seen)]
 
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
-  silenceBounds(seen).flatMap((bound) => [
-    untilSilentMs(seen.agentBeat, bound),
-    untilSilentMs(seen.nodeBeat, bound),
-  ])
+  silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])
 
 const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1_000, Date.parse(spec.until) - now)
 

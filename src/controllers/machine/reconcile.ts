@@ -116,10 +116,7 @@ function setup(context: ControllerContext): RunningModule {
   wakeUp(caches, observing, wake)
   return {
     controllers: [controller, createApprover(context)],
-    parts: [
-      ...providerParts(context, wake),
-      ...hostParts(context, caches, hostLists, wake),
-    ],
+    parts: [...providerParts(context, wake), ...hostParts(context, caches, hostLists, wake)],
   }
 }
 
