@@ -59,6 +59,18 @@ function slice(w: TestWorld, machine: string, version: string): void {
   w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, waves: [wave] } }, 'status')
 }
 
+/** Its slice switches under a granted permit and it has staged the version, and still is not told to switch. */
+async function stagedWithoutOrder(w: TestWorld, name: string): Promise<void> {
+  slice(w, name, '1.1.0')
+  grant(w, 'p')
+  await w.clock.advance(1_000)
+  report(w, name, 'Staged', { version: '1.0.0' })
+  beat(w, name)
+  await w.clock.advance(5_000)
+  expect(orderOf(w, name)).toMatchObject({ version: '1.1.0' })
+  expect(orderOf(w, name)?.switch).toBeUndefined()
+}
+
 const orderOf = (w: TestWorld, name: string) => w.machine(name)?.spec.components?.[0]
 
 describe('a hold', () => {
@@ -88,14 +100,7 @@ describe('a hold', () => {
     w.fake.plant(machineComponent, definition('1.1.0'))
     w.fake.poke(machineComponentSet, { name: 'base' }, components('1.1.0'))
     hold(w, 'MachineSet', 'workers')
-    slice(w, name, '1.1.0')
-    grant(w, 'p')
-    await w.clock.advance(1_000)
-    report(w, name, 'Staged', { version: '1.0.0' })
-    beat(w, name)
-    await w.clock.advance(5_000)
-    expect(orderOf(w, name)).toMatchObject({ version: '1.1.0' })
-    expect(orderOf(w, name)?.switch).toBeUndefined()
+    await stagedWithoutOrder(w, name)
     await w.client.delete(operationalHold, { name: 'hold-workers' })
     await w.clock.advance(1_000)
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
@@ -110,14 +115,7 @@ describe('a hold', () => {
     const frozen = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message: '', lastTransitionTime: at }
     const conditions = w.machine(name)?.status?.conditions ?? []
     w.fake.poke(machineType, { name }, { status: { conditions: [...conditions, frozen] } }, 'status')
-    slice(w, name, '1.1.0')
-    grant(w, 'p')
-    await w.clock.advance(1_000)
-    report(w, name, 'Staged', { version: '1.0.0' })
-    beat(w, name)
-    await w.clock.advance(5_000)
-    expect(orderOf(w, name)).toMatchObject({ version: '1.1.0' })
-    expect(orderOf(w, name)?.switch).toBeUndefined()
+    await stagedWithoutOrder(w, name)
     const now = w.machine(name)?.status?.conditions?.filter((c) => c.type !== 'Frozen') ?? []
     w.fake.poke(machineType, { name }, { status: { conditions: now } }, 'status')
     beat(w, name)

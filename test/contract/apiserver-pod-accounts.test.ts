@@ -31,9 +31,7 @@ interface Spec {
   readonly initContainers?: readonly { readonly volumeMounts?: readonly unknown[] }[]
 }
 const space = async (): Promise<string> => {
-  const name = fresh('accounts')
-  await api.made('/api/v1/namespaces', { metadata: { name } })
-  return `/api/v1/namespaces/${name}`
+  return `/api/v1/namespaces/${await api.namespace('accounts')}`
 }
 const container = { name: 'main', image: 'i' }
 const podWith = (spec: object = {}, metadata: object = {}) => ({

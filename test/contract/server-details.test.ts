@@ -20,9 +20,7 @@ describe.each(apiServers)('details of $name', ({ start }) => {
   beforeAll(async () => {
     server = await start()
     api = new Requests(server)
-    const name = fresh('details')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
-    space = name
+    space = await api.namespace('details')
   })
   afterAll(async () => {
     api.close()

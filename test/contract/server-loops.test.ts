@@ -7,7 +7,6 @@ import type { KubeObject } from '#schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests } from '#test/support/api-requests.ts'
 import { fastClock } from '#test/support/fast-clock.ts'
-import { fresh } from '#test/support/kubectl.ts'
 
 const SOON = { timeout: 15_000, interval: 20 }
 const readyPod = (name: string, labels: Readonly<Record<string, string>>, ready = 'True') => ({
@@ -19,9 +18,7 @@ const readyPod = (name: string, labels: Readonly<Record<string, string>>, ready 
 let server: RunningServer
 let api: Requests
 async function space(): Promise<string> {
-  const name = fresh('loops')
-  await api.made('/api/v1/namespaces', { metadata: { name } })
-  return `/api/v1/namespaces/${name}`
+  return `/api/v1/namespaces/${await api.namespace('loops')}`
 }
 const gone = (path: string) => vi.waitFor(async () => expect((await api.get(path)).code).toBe(404), SOON)
 const soon = (path: string, expected: object) =>

@@ -28,8 +28,7 @@ describe.each(apiServers)('mutating policies on $name', ({ start }) => {
     await server.stop()
   })
   const space = async (): Promise<{ readonly path: string; readonly name: string }> => {
-    const name = fresh('mutating')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
+    const name = await api.namespace('mutating')
     return { path: `/api/v1/namespaces/${name}`, name }
   }
   const specOf = (resources: readonly string[], mutations: readonly unknown[], more: object = {}) => ({

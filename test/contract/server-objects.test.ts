@@ -65,9 +65,7 @@ describe.each(apiServers)('objects on $name', ({ start }) => {
   let server: RunningServer
   let api: Requests
   const space = async (): Promise<string> => {
-    const name = fresh('objects')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
-    return `/api/v1/namespaces/${name}`
+    return `/api/v1/namespaces/${await api.namespace('objects')}`
   }
   let shared = ''
   let maps = ''

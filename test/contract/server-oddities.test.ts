@@ -23,8 +23,7 @@ describe.each(apiServers)('odd requests to $name', ({ name: who, start }) => {
   beforeAll(async () => {
     server = await start()
     api = new Requests(server)
-    const name = fresh('odd')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
+    const name = await api.namespace('odd')
     maps = `/api/v1/namespaces/${name}/configmaps`
     await api.made(maps, { metadata: { name: 'a', labels: { x: 'y' } }, data: { k: 'v' } })
   })

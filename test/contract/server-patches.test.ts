@@ -96,9 +96,7 @@ describe.each(apiServers)('patches on $name', ({ start }) => {
   beforeAll(async () => {
     server = await start()
     api = new Requests(server)
-    const name = fresh('patch')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
-    space = name
+    space = await api.namespace('patch')
   })
   afterAll(async () => {
     api.close()

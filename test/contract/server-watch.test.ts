@@ -12,9 +12,7 @@ describe.each(apiServers)('watches of $name', ({ start }) => {
   let server: RunningServer
   let api: Requests
   const space = async (): Promise<string> => {
-    const name = fresh('watch')
-    await api.made('/api/v1/namespaces', { metadata: { name } })
-    return `/api/v1/namespaces/${name}/configmaps`
+    return `/api/v1/namespaces/${await api.namespace('watch')}/configmaps`
   }
   const nowOf = async (path: string): Promise<string> => (await api.get(path)).body.metadata.resourceVersion ?? ''
   beforeAll(async () => {
@@ -39,6 +37,23 @@ describe.each(apiServers)('watches of $name', ({ start }) => {
       const versions = lines.map((l) => version(l.object))
       expect(versions).toEqual(versions.toSorted((a, b) => a - b))
       expect(new Set(versions).size).toBe(3)
+    })
+
+    test.concurrent('changes that come faster than they are told arrive all, each once and in order', async () => {
+      const path = await space()
+      for (const name of ['a', 'b', 'c', 'd']) await api.made(path, configMap(name))
+      const from = await nowOf(path)
+      const watches = await Promise.all([1, 2].map(() => api.watch(`${path}?watch=true&resourceVersion=${from}`)))
+      const write = async (name: string): Promise<void> => {
+        for (let i = 0; i < 25; i++) await api.patch('merge', `${path}/${name}`, { data: { x: String(i) } })
+      }
+      await Promise.all(['a', 'b', 'c', 'd'].map(write))
+      const told = await Promise.all(watches.map((w) => w.until((l) => l.length >= 100)))
+      for (const w of watches) w.close()
+      const [versions = [], others] = told.map((lines) => lines.map((l) => version(l.object)))
+      expect(versions).toEqual(versions.toSorted((x, y) => x - y))
+      expect(new Set(versions).size).toBe(100)
+      expect(others).toEqual(versions)
     })
 
     test.concurrent('without a version it begins with what is there', async () => {

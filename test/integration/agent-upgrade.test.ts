@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AGENT_COMPONENT, agentCurrentLink } from '#agent/self/switch-file.ts'
-import { release } from '#agent/testing/release.ts'
+import { agentRelease } from '#agent/testing/release.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { AgentBench, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
@@ -17,17 +17,6 @@ const bundle = join(bench.folder, 'agent')
 const state = join(bench.nodeFolder, 'state')
 let supervisor: ChildProcess
 let log = ''
-
-const agentRelease = (version: string, program: Buffer | string) =>
-  release(bench.publisher, {
-    component: AGENT_COMPONENT,
-    version,
-    entries: [{ name: 'agent.mjs', content: program, mode: 0o644 }],
-    spec: {
-      install: { unpack: { path: '/opt/kubenode-agent' } },
-      service: { exec: '/opt/kubenode-agent/agent.mjs', restart: 'Always', killMode: 'Process' },
-    },
-  })
 
 async function order(version: string, attempt: number): Promise<void> {
   const isFirst = attempt === 1
@@ -73,9 +62,9 @@ beforeAll(async () => {
   await bench.start()
   const program = readFileSync(join(bundle, 'agent.mjs'))
   await bench.publish(beaconRelease(bench.publisher, '1.0.0'))
-  await bench.publish(agentRelease('1.0.0', program))
-  await bench.publish(agentRelease('1.1.0', Buffer.concat([program, Buffer.from('\n// newer\n')])))
-  await bench.publish(agentRelease('1.2.0', 'process.exit(1)\n'))
+  await bench.publish(agentRelease(bench.publisher, '1.0.0', program))
+  await bench.publish(agentRelease(bench.publisher, '1.1.0', Buffer.concat([program, Buffer.from('\n// newer\n')])))
+  await bench.publish(agentRelease(bench.publisher, '1.2.0', 'process.exit(1)\n'))
   bench.writeJoin()
   await order('1.0.0', 1)
   supervisor = supervise()

@@ -3,6 +3,7 @@ import { Agent, request, type RequestOptions } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import type { KubeObject } from '#schema/object.ts'
 import type { RunningServer } from './api-servers.ts'
+import { fresh } from './kubectl.ts'
 
 export interface SendOptions {
   readonly as?: string
@@ -122,6 +123,13 @@ export class Requests {
   }
 
   /** Of a write that must go well. */
+  /** A namespace of its own, by name. */
+  async namespace(prefix: string): Promise<string> {
+    const name = fresh(prefix)
+    await this.made('/api/v1/namespaces', { metadata: { name } })
+    return name
+  }
+
   async made(path: string, body: unknown, options?: SendOptions): Promise<KubeObject> {
     const { code, body: answer } = await this.post(path, body, options)
     if (code !== 201) throw new Error(`POST ${path} was answered ${code}: ${answer.message ?? ''}`)

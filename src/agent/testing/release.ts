@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { componentObjectName } from '#lib/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponent, type MachineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { Signer, generateKey } from '#api/trust/keys.ts'
 import { signStatement } from '#api/trust/statement.ts'
 import { trustBytes, type SignedTrust, type TrustAnchor, type TrustDocument } from '#api/trust/trust-document.ts'
@@ -83,3 +84,15 @@ export function release(publisher: Publisher, options: ReleaseOptions): Release 
   const spec = signStatement(object.spec, publisher.signer)
   return { object: { ...object, spec }, spec, url, artifact }
 }
+
+/** The agent itself, as it is delivered to nodes. */
+export const agentRelease = (publisher: Publisher, version: string, program: Buffer | string): Release =>
+  release(publisher, {
+    component: AGENT_COMPONENT,
+    version,
+    entries: [{ name: 'agent.mjs', content: program, mode: 0o644 }],
+    spec: {
+      install: { unpack: { path: '/opt/kubenode-agent' } },
+      service: { exec: '/opt/kubenode-agent/agent.mjs', restart: 'Always', killMode: 'Process' },
+    },
+  })

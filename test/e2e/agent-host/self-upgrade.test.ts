@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { REPORT_WITHIN_MS } from '#agent/self/supervision.ts'
-import { release } from '#agent/testing/release.ts'
+import { agentRelease, release } from '#agent/testing/release.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { HostMachine, noMachines } from './machine.ts'
@@ -30,17 +30,6 @@ const machine = (): HostMachine => {
 }
 const show = (unit: string, property: string): string =>
   machine().run('systemctl', 'show', '-p', property, '--value', unit).out.trim()
-
-const agentRelease = (version: string, program: Buffer | string) =>
-  release(bench.publisher, {
-    component: AGENT_COMPONENT,
-    version,
-    entries: [{ name: 'agent.mjs', content: program, mode: 0o644 }],
-    spec: {
-      install: { unpack: { path: '/opt/kubenode-agent' } },
-      service: { exec: '/opt/kubenode-agent/agent.mjs', restart: 'Always', killMode: 'Process' },
-    },
-  })
 
 const sleeperRelease = () =>
   release(bench.publisher, {
@@ -105,10 +94,10 @@ beforeAll(async () => {
   await host.boot()
   const program = readFileSync(join(bundle, 'agent.mjs'))
   await bench.publish(sleeperRelease())
-  await bench.publish(agentRelease('1.0.0', program))
-  await bench.publish(agentRelease('1.1.0', Buffer.concat([program, Buffer.from('\n// newer\n')])))
-  await bench.publish(agentRelease('1.2.0', 'process.exit(1)\n'))
-  await bench.publish(agentRelease('1.3.0', 'setInterval(() => undefined, 1_000)\n'))
+  await bench.publish(agentRelease(bench.publisher, '1.0.0', program))
+  await bench.publish(agentRelease(bench.publisher, '1.1.0', Buffer.concat([program, Buffer.from('\n// newer\n')])))
+  await bench.publish(agentRelease(bench.publisher, '1.2.0', 'process.exit(1)\n'))
+  await bench.publish(agentRelease(bench.publisher, '1.3.0', 'setInterval(() => undefined, 1_000)\n'))
   await order('1.0.0')
   const join64 = Buffer.from(JSON.stringify(bench.joinBundle(ARTIFACTS))).toString('base64')
   const joined = host.run(`${AGENT}/join.sh`, join64)

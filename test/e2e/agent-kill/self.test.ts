@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { superviseAgent } from '#agent/self/supervisor.ts'
 import { AGENT_COMPONENT, agentCurrentLink, agentSlotFolder } from '#agent/self/switch-file.ts'
-import { release } from '#agent/testing/release.ts'
+import { agentRelease } from '#agent/testing/release.ts'
 import { bundleAgent } from '#cli/agent/bundle.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -26,21 +26,12 @@ const state = join(bench.nodeFolder, 'state')
 const bundle = join(bench.folder, 'agent')
 let attempt = 1
 
-const agentRelease = (version: string, program: Buffer) =>
-  release(bench.publisher, {
-    component: AGENT_COMPONENT,
-    version,
-    entries: [{ name: 'agent.mjs', content: program, mode: 0o644 }],
-    spec: {
-      install: { unpack: { path: '/opt/kubenode-agent' } },
-      service: { exec: '/opt/kubenode-agent/agent.mjs', restart: 'Always', killMode: 'Process' },
-    },
-  })
-
 /** Each is another one: what is staged already would be staged without a change. */
 function publishAgent(version: string): Promise<void> {
   const program = readFileSync(join(bundle, 'agent.mjs'))
-  return bench.publish(agentRelease(version, Buffer.concat([program, Buffer.from(`\n// ${version}\n`)])))
+  return bench.publish(
+    agentRelease(bench.publisher, version, Buffer.concat([program, Buffer.from(`\n// ${version}\n`)])),
+  )
 }
 
 async function order(version: string): Promise<void> {
