@@ -1,7 +1,9 @@
 // What wakes which machine: every change of an object that one look at the machine rests on, and nothing else, since thousands of machines share most of them.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { agentLeaseName } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -37,6 +39,10 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
       for (const m of caches.machines.list())
         if ([before, now].some((set) => set && isMatch(set.spec.selector, m))) named(m)
   })
+  caches.definitions.onChange((before, now) => {
+    if (jsonEqual(before?.spec, now?.spec)) return
+    for (const m of caches.machines.list()) if ([before, now].some((d) => d && isTold(m, d))) named(m)
+  })
   // The status of a set may name a revision that comes only now; what changes on one later concerns nobody.
   caches.revisions.onChange((before, now) => {
     if (before !== undefined || now === undefined) return
@@ -57,6 +63,9 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
   })
   listen(caches.nodeLeases, nodeBeats, wake)
 }
+
+const isTold = ({ spec }: Machine, { spec: { component, version } }: MachineComponent): boolean =>
+  spec.components?.some((c) => c.name === component && c.version === version) === true
 
 const refersTo = ({ spec }: Machine, { metadata }: ComponentConfig): boolean =>
   spec.components?.some((c) => c.config === metadata.name) === true
