@@ -64,6 +64,18 @@ describe('a history that one honest server could have given', () => {
         list(6, 6),
       ],
     ],
+    [
+      'a deletion right before a crash that nobody was told of, of a key that was made and deleted again later',
+      [
+        one,
+        watch(0, seen(1, 'ADDED', 1, D('a'))),
+        write(2, 0, D('x'), { intent: { kind: 'delete' }, outcome: 'deleted' }),
+        write(2.5, 0, D('b'), { intent: { kind: 'create', data: D('b') }, outcome: 'unknown' }),
+        list(10, 3, [3, 'b']),
+        write(12, 0, D('x'), { intent: { kind: 'delete' }, outcome: 'deleted' }),
+        watch(3, seen(13, 'DELETED', 4, D('b'))),
+      ],
+    ],
     ['a list of the past is not late when nothing was known', [one, list(1.5, 1, [1, 'a'])]],
   ])('%s', (_, history) => expect(violations(history)).toEqual([]))
 })

@@ -83,8 +83,28 @@ export function violations(history: readonly Entry[]): readonly string[] {
         break
     }
   }
-  problems.push(...timeProblems(history, byKey))
+  problems.push(...timeProblems(history, byKey, unshownAfter(history, truth)))
   return problems
+}
+
+/** Whether a revision was told to somebody, or had to be. */
+function shown(history: readonly Entry[], truth: ReadonlyMap<number, Version>): (revision: number) => boolean {
+  const watches = history.filter((e) => e.is === 'watch')
+  return (revision) =>
+    truth.has(revision) || watches.some((w) => w.from < revision && revision <= (w.events.at(-1)?.revision ?? 0))
+}
+
+/** The first revision after another that nobody had to be told of; undefined where all are known to the last. */
+function unshownAfter(
+  history: readonly Entry[],
+  truth: ReadonlyMap<number, Version>,
+): (revision: number) => number | undefined {
+  const isShown = shown(history, truth)
+  const last = Math.max(0, ...truth.keys(), ...history.map((e) => (e.is === 'list' ? e.revision : 0)))
+  return (after) => {
+    for (let revision = after + 1; revision <= last; revision++) if (!isShown(revision)) return revision
+    return undefined
+  }
 }
 
 const same = (a: Data, b: Data): boolean => textOf(a) === textOf(b)
@@ -124,9 +144,7 @@ function addUnseenDeletions(history: readonly Entry[], truth: Map<number, Versio
       .filter((w) => w.intent.kind === 'delete' && (w.outcome === 'unknown' || w.outcome === 'deleted')),
     (w) => w.key,
   )
-  const watches = history.filter((e) => e.is === 'watch')
-  const isShown = (revision: number) =>
-    truth.has(revision) || watches.some((w) => w.from < revision && revision <= (w.events.at(-1)?.revision ?? 0))
+  const isShown = shown(history, truth)
   const keys = [...asked.keys()]
   const absences = history
     .flatMap((e): readonly { readonly key: string; readonly by: number; readonly at: number }[] => {
@@ -231,7 +249,11 @@ type Moment =
   | { readonly at: number; readonly is: 'end'; readonly entry: Write | Read | Listing }
 
 /** What was known to anybody when a call began is a floor for what that call may say. */
-function timeProblems(history: readonly Entry[], byKey: ReadonlyMap<string, readonly Version[]>): readonly string[] {
+function timeProblems(
+  history: readonly Entry[],
+  byKey: ReadonlyMap<string, readonly Version[]>,
+  unshown: (after: number) => number | undefined,
+): readonly string[] {
   const moments: Moment[] = history.flatMap((e): readonly Moment[] =>
     e.is === 'watch'
       ? e.events.map((s) => ({ at: s.at, is: 'known', key: s.type === 'BOOKMARK' ? '' : s.key, revision: s.revision }))
@@ -256,7 +278,7 @@ function timeProblems(history: readonly Entry[], byKey: ReadonlyMap<string, read
       atBegin.set(m.entry, { all: floor, key: m.entry.is === 'list' ? 0 : (floors.get(m.entry.key) ?? 0) })
     else {
       const before = atBegin.get(m.entry) ?? { all: 0, key: 0 }
-      const { revisions, problem } = endOf(m.entry, before, byKey)
+      const { revisions, problem } = endOf(m.entry, before, byKey, unshown)
       if (problem !== undefined) problems.push(problem)
       for (const [key, revision] of revisions) know(key, revision)
     }
@@ -274,6 +296,7 @@ function endOf(
   entry: Write | Read | Listing,
   floor: { readonly all: number; readonly key: number },
   byKey: ReadonlyMap<string, readonly Version[]>,
+  unshown: (after: number) => number | undefined,
 ): Ended {
   if (entry.is === 'list')
     return {
@@ -297,13 +320,15 @@ function endOf(
     }
   }
   if (entry.outcome === 'deleted') {
-    const [first] = gone.filter((v) => v.revision > floor.key)
-    if (first === undefined)
+    const [seen] = gone.filter((v) => v.revision > floor.key)
+    // Right before a crash nobody may have been told of it, and another one comes after.
+    const first = Math.min(seen?.revision ?? Infinity, unshown(floor.key) ?? Infinity)
+    if (first === Infinity)
       return {
         revisions: [],
         problem: `the deletion of ${entry.key} after ${floor.key} was acknowledged, and nobody saw it`,
       }
-    return { revisions: [[entry.key, first.revision]] }
+    return { revisions: [[entry.key, first]] }
   }
   if (typeof entry.outcome !== 'object') return { revisions: [] }
   const { revision } = entry.outcome
