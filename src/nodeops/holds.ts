@@ -24,10 +24,19 @@ export function holdsOn(
   })
 }
 
+/** The newest: whoever asks for a thing again means from now on. */
 export const holdOf = (
   holds: readonly OperationalHold[],
   ...effects: readonly HoldEffect[]
-): OperationalHold | undefined => holds.find((h) => effects.includes(h.spec.effect))
+): OperationalHold | undefined => newestOf(holds.filter((h) => effects.includes(h.spec.effect)))
+
+export const newestOf = (holds: readonly OperationalHold[]): OperationalHold | undefined =>
+  holds.reduce<OperationalHold | undefined>(
+    (newest, h) => (newest === undefined || madeAt(h) > madeAt(newest) ? h : newest),
+    undefined,
+  )
+
+const madeAt = ({ metadata }: OperationalHold): number => Date.parse(metadata.creationTimestamp ?? '') || 0
 
 interface Conditioned {
   readonly status?: { readonly conditions?: readonly Condition[] }

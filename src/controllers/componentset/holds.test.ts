@@ -159,7 +159,9 @@ describe('a revision that failed', () => {
     const of = (type: string) => conditions?.find((c) => c.type === type)?.message
     expect(of('RevisionBlocked')).toContain(said)
     expect(of('Stalled')).toContain(said)
-    expect(of('Stalled')).toMatch(/; declare another version \(git revert\), or retry it$/)
+    expect(of('Stalled')).toMatch(
+      /; declare another version \(git revert\), or kubenode rollout retry base --reason WHY$/,
+    )
     expect(waitingFor?.seen).toContain(said)
     expect(`beacon: ${revisions?.blocked?.[0]?.reason}`).toContain(said)
   })
@@ -188,6 +190,23 @@ describe('a revision that failed', () => {
     const notes = model.revisions.map((r) => r.metadata.annotations?.['kubenode.io/blocked']).filter(Boolean)
     expect(notes).toHaveLength(1)
     expect(notes[0]).toContain('liftedAt')
+  })
+
+  test('is tried a second time when a second hold says so while the first is still in force', () => {
+    const { model, mend } = failed()
+    model.now += 60_000
+    const made = holdOn(model, 'Retry')
+    const first = { ...made, spec: { ...made.spec, until: new Date(model.now + 86_400_000).toISOString() } }
+    model.holds = [first]
+    until(model, () => model.set.status?.phase !== 'Blocked')
+    until(model, () => model.set.status?.phase === 'Blocked')
+    mend()
+    model.now += 60_000
+    expect(Date.parse(first.spec.until)).toBeGreaterThan(model.now)
+    const again = holdOn(model, 'Retry')
+    model.holds = [first, { ...again, metadata: { ...again.metadata, name: `${again.metadata.name}-again` } }]
+    until(model, () => model.set.status?.phase !== 'Blocked')
+    expect(Date.parse(first.spec.until)).toBeGreaterThan(model.now)
   })
 
   test('fails once more when it is tried again and is still bad', () => {

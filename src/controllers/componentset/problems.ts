@@ -1,6 +1,7 @@
 // What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { isInRange } from '#nodeops/compatibility.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodeops/component-problems.ts'
@@ -11,6 +12,9 @@ import type { Reading } from './reading.ts'
 import type { WantedComponent } from './revisions.ts'
 import type { Seen } from './seen.ts'
 
+/** Whatever is tried for less than this fails for the time alone. */
+const LEAST_DEADLINE_MS = 10_000
+
 export function problemOf(
   seen: Seen,
   wanted: readonly WantedComponent[],
@@ -19,6 +23,12 @@ export function problemOf(
   const { set, components } = seen
   const read = readSelector(set.spec.selector)
   if (read.kind === 'Unreadable') return { reason: 'InvalidSpec', message: read.why }
+  const deadline = parseDuration(set.spec.rollout.progressDeadline)
+  if (deadline < LEAST_DEADLINE_MS)
+    return {
+      reason: 'InvalidSpec',
+      message: `spec.rollout.progressDeadline is ${set.spec.rollout.progressDeadline}: no machine switches in so short a time; at least ${formatDuration(LEAST_DEADLINE_MS)}`,
+    }
   const unsupported = unsupportedInspection(set.spec.rollout, seen.canInspect)
   if (unsupported !== undefined) return unsupported
   const found = specsNamed(wanted, components)

@@ -120,6 +120,9 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
   return blocks.length > 0 ? 'Blocked' : 'Progressing'
 }
 
+const wayOut = ({ set }: Context['seen']): string =>
+  `declare another version (git revert), or kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
+
 /** There is always an answer while the set is not done. */
 function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, counts: Counts): Wait {
   if (context.members.length === 0 && context.problem === undefined)
@@ -148,7 +151,7 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
     return {
       predicate: 'RevisionFailed',
       seen: `${blocked.component}: ${blocked.reason}`,
-      unblock: 'declare another version (git revert), or a Retry hold',
+      unblock: wayOut(context.seen),
     }
   if (waits[0] !== undefined) return waits[0]
   return leftOver(context, surveys, counts)
@@ -296,10 +299,7 @@ function stallOf({ problem, members, seen, now }: Context, { blocks, waves }: Pr
   if (blocked !== undefined && !waves.some(isOpen))
     return {
       reason: 'RevisionFailed',
-      message: withAdvice(
-        `${blocked.component}: ${blocked.reason}`,
-        'declare another version (git revert), or retry it',
-      ),
+      message: withAdvice(`${blocked.component}: ${blocked.reason}`, wayOut(seen)),
     }
   if (members.length === 0 && now >= emptyUntil(seen.set.status?.waitingFor))
     return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }

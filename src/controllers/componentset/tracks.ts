@@ -31,10 +31,10 @@ const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 export function bindingBlocks(
   blocked: readonly Blocked[],
   { update, all }: Revisions,
-  retry: OperationalHold | undefined,
+  retries: readonly OperationalHold[],
 ): readonly Blocked[] {
   return blocked.filter((entry) => {
-    if (isLifted(entry, retry)) return false
+    if (retries.some((retry) => isLifted(entry, retry))) return false
     const failed = targetIn(
       all.find((r) => nameOf(r) === entry.revision),
       entry.component,
@@ -46,9 +46,9 @@ export function bindingBlocks(
 }
 
 /** A hold lifts what was blocked before it was made, once: it does not lift what fails again. */
-function isLifted({ revision, since }: Blocked, retry: OperationalHold | undefined): boolean {
-  if (retry === undefined || (retry.spec.to !== undefined && retry.spec.to !== revision)) return false
-  return Date.parse(since) <= Date.parse(retry.metadata.creationTimestamp ?? '')
+function isLifted({ revision, since }: Blocked, { spec, metadata }: OperationalHold): boolean {
+  if (spec.to !== undefined && spec.to !== revision) return false
+  return Date.parse(since) <= Date.parse(metadata.creationTimestamp ?? '')
 }
 
 export function tracksOf(

@@ -2,6 +2,7 @@
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { newestOf } from '../holds.ts'
 
 export const isInForce = ({ spec, metadata }: OperationalHold, now: number): boolean =>
   metadata.deletionTimestamp === undefined && !(Date.parse(spec.until) <= now)
@@ -16,7 +17,7 @@ export function holdOver(
   touched: readonly Touched[],
   now: number,
 ): OperationalHold | undefined {
-  return holds.find(
+  const standing = holds.filter(
     (hold) =>
       effects.includes(hold.spec.effect) &&
       isInForce(hold, now) &&
@@ -24,6 +25,7 @@ export function holdOver(
       ((hold.spec.target.kind === 'Cluster' && hold.spec.effect !== 'Abort') ||
         touched.some(([kind, o]) => o !== undefined && kind === hold.spec.target.kind && names(hold, o))),
   )
+  return newestOf(standing)
 }
 
 function names({ spec: { target } }: OperationalHold, { metadata }: Pick<KubeObject, 'metadata'>): boolean {
