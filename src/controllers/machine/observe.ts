@@ -21,7 +21,7 @@ import { type Informers, type SharedInformer, requireFresh } from '#runtime/info
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
 import type { Mark, Wanted } from './desired-components.ts'
-import type { Heartbeats } from './heartbeats.ts'
+import type { Heartbeat, Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
 import { type ConfigMap, type Secret, configMapType, secretType } from './objects.ts'
@@ -121,7 +121,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     machine,
     node,
     isHostKept: providerOf(tools, machine)?.isHostKept === true,
-    ...readBeats(tools, machine, node),
+    ...readBeats(tools, name, node?.metadata.name ?? name),
   }
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
   const claims = caches.sets
@@ -150,20 +150,26 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   }
 }
 
-const readBeats = (
-  { agentBeats, nodeBeats }: Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>,
-  machine: Machine,
-  node: Node | undefined,
-) => ({
-  agentBeat: agentBeats.read(agentLeaseName(nameOf(machine))),
-  nodeBeat: nodeBeats.read(node?.metadata.name ?? nameOf(machine)),
+type Beats = Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>
+
+const readBeats = ({ agentBeats, nodeBeats }: Beats, machine: string, node: string) => ({
+  agentBeat: agentBeats.read(agentLeaseName(machine)),
+  nodeBeat: nodeBeats.read(node),
 })
 
-/** What beats for the machine, as it is now. */
-export function beatsOf(tools: Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>, { machine, node }: Seen) {
-  const { agentBeat, nodeBeat } = readBeats(tools, machine, node)
-  return [agentBeat, nodeBeat]
+/** What beats for a machine, whenever it is asked. It holds nothing but names: thousands of these are kept. */
+export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly [Heartbeat, Heartbeat] {
+  const names = [nameOf(machine), node?.metadata.name ?? nameOf(machine)] as const
+  return beatsNamed(tools, ...names)
 }
+
+/** Apart from what it is made for, which it would keep alive. */
+const beatsNamed =
+  (tools: Beats, machine: string, node: string): (() => readonly [Heartbeat, Heartbeat]) =>
+  () => {
+    const { agentBeat, nodeBeat } = readBeats(tools, machine, node)
+    return [agentBeat, nodeBeat]
+  }
 
 /** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */
 async function marksOn(

@@ -20,7 +20,7 @@ import {
 } from './actions.ts'
 import { nodeNameOf } from './csr-decision.ts'
 import { type ComponentOrder, desiredComponents } from './desired-components.ts'
-import { SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
+import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
 import { syncedNode } from './node-sync.ts'
 import type { Secret } from './objects.ts'
 import { type Orders, planOrders } from './orders.ts'
@@ -108,7 +108,11 @@ export function plan(seen: Seen, now: number): MachinePlan {
 /** What keeps a machine Lost, or ends it, is not always told: the provider's word least of all. */
 const LOST_LOOK_MS = 30_000
 
-const silenceBounds = (seen: Seen): readonly number[] => [SILENT_AFTER_MS, lostAfterMs(seen)]
+/** One list for all machines that reboot and one for the others: each is kept with every machine. */
+const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map(
+  [LOST_AFTER_MS, REBOOT_AFTER_MS].map((lost) => [lost, [SILENT_AFTER_MS, lost]]),
+)
+const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(seen)) ?? []
 
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])

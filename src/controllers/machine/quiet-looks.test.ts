@@ -15,7 +15,7 @@ function looked(otherMs?: number) {
   const looks = new QuietLooks(() => now)
   const look = () => {
     looks.begin('m')
-    looks.note('m', { beats: () => [beats.read('agent')], bounds: BOUNDS, otherMs })
+    looks.note('m', { beats: () => [beats.read('agent')], bounds: BOUNDS, otherMs }, [beats.read('agent')])
   }
   look()
   return { looks, look, beat, pass: (ms: number) => void (now += ms) }
@@ -46,7 +46,7 @@ test('what wakes a machine is looked at, also when it came while it was being lo
   expect(looks.left('m')).toBeUndefined()
   looks.begin('m')
   looks.over('m')
-  looks.note('m', { beats: () => [], bounds: BOUNDS, otherMs: undefined })
+  looks.note('m', { beats: () => [], bounds: BOUNDS, otherMs: undefined }, [])
   expect(looks.left('m')).toBeUndefined()
   look()
   looks.allOver()
@@ -75,4 +75,23 @@ test('a look that failed or was never made puts nothing off', () => {
   looks.begin('m')
   expect(looks.left('m')).toBeUndefined()
   expect(looks.left('another')).toBeUndefined()
+})
+
+test('a silence that begins while a look is under way is looked at: an agent renews its two Leases one right after the other', () => {
+  let now = 0
+  const beats = new Heartbeats(() => now)
+  const read = () => [beats.read('agent'), beats.read('node')]
+  const looks = new QuietLooks(() => now)
+  for (const renewal of ['1', '2']) {
+    beats.note('agent', renewal)
+    now += 5
+    beats.note('node', renewal)
+  }
+  now = LOST_AFTER_MS + 6
+  looks.begin('m')
+  const seen = read()
+  expect(seen.map((b) => b.kind === 'Heard' && b.agoMs >= LOST_AFTER_MS)).toEqual([true, false])
+  now += 9
+  looks.note('m', { beats: read, bounds: BOUNDS, otherMs: undefined }, seen)
+  expect(looks.left('m')).toBeUndefined()
 })

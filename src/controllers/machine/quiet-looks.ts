@@ -41,12 +41,12 @@ export class QuietLooks {
     this.#looks.set(machine, {})
   }
 
-  /** The look found nothing to do. */
-  note(machine: string, about: Quiet): void {
+  /** The look found nothing to do. Which silences it knew of is by the beats that it saw: one that began since is looked at. */
+  note(machine: string, about: Quiet, seen: readonly Heartbeat[]): void {
     const look = this.#looks.get(machine)
     if (look === undefined) return
     const until = this.#monotonic() + Math.min(about.otherMs ?? RESYNC_MS, RESYNC_MS)
-    look.quiet = { about, silences: silencesOf(about.beats(), about.bounds), until }
+    look.quiet = { about, silences: silencesOf(seen, about.bounds), until }
   }
 
   /** It is to be looked at, whatever was found before. */

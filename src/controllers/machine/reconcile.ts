@@ -59,7 +59,10 @@ function setup(context: ControllerContext): RunningModule {
     status: (seen, planned, results) => {
       const { quiet } = planned as MachinePlan
       if (quiet !== undefined)
-        quietLooks.note(nameOf(seen.machine), { ...quiet, beats: () => beatsOf(observing, seen) })
+        quietLooks.note(nameOf(seen.machine), { ...quiet, beats: beatsOf(observing, seen) }, [
+          seen.agentBeat,
+          seen.nodeBeat,
+        ])
       const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
       return isOver ? undefined : statusOf(seen, planned, results, clock.now())
     },
