@@ -77,7 +77,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const others = [
     ...(isLost(seen) ? [LOST_LOOK_MS] : []),
     ...(seen.hold === undefined ? [] : [untilOver(seen.hold, now)]),
-    ...workloads.map((look) => (isMoving(look) ? WORKLOAD_LOOK_MS : undefined)),
+    ...workloads.map(untilNextOf),
     ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
     ...(seen.machine.spec.components ?? []).map((c) =>
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
@@ -190,6 +190,7 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
 
 /** Looks are short while pods are on their way: nothing else tells of them. */
 const WORKLOAD_LOOK_MS = 2_000
+const STAGED_LOOK_MS = 30_000
 
 function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
   const { machine, workloads } = seen
@@ -201,6 +202,12 @@ function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
     const found = workloads.find((w) => w.component === entry.name)
     return [lookAtWorkload({ entry, before, seen: found, isFirstInstall: isFirstInstall(seen), now })]
   })
+}
+
+/** Who waits for its permit is not told when its pod or its template changes meanwhile: nobody watches those. */
+function untilNextOf(look: WorkloadLook): number | undefined {
+  if (isMoving(look)) return WORKLOAD_LOOK_MS
+  return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
 }
 
 const isMoving = ({ report }: WorkloadLook): boolean =>
