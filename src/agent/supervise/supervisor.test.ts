@@ -194,6 +194,10 @@ test('F33 what a crashed component left behind in its group is gone before it is
   await s.start(program('sleep 60 & echo $!; exit 1', { killMode: 'Process' }))
   await until('the crash', () => s.reading('c') === 'Crashed')
   const [pid = 0] = childIds()
+  // In the very moment in which it becomes another program nobody can see whose it is.
+  await until('the child is a program of its own', () =>
+    readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep'),
+  )
   const child = readStat(pid)
   await s.start(sleeper())
   expect([child !== undefined, child !== undefined && livingStat(child) !== undefined]).toEqual([true, false])
