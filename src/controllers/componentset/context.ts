@@ -9,7 +9,7 @@ import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
 import { type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
-import { holdOf, holdsOn } from '#nodeops/holds.ts'
+import { holdOf, holdsOn, newestOf } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
 import { stepCount, stepName } from './ladder.ts'
 import { type Outage, outageOf } from './outage.ts'
@@ -67,14 +67,14 @@ export interface Context {
 export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const { set } = seen
   const holds = holdsOn(seen.holds, set, now)
-  const retry = holdOf(holds, 'Retry')
+  const retries = holds.filter((h) => h.spec.effect === 'Retry')
+  const retry = newestOf(retries)
   const pin = holdOf(holds, 'Pin')
   const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin)
   const indexOf = indexesOf(seen, revisions)
   const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
   const byName = new Map<string, Reading>()
   for (const m of members) byName.set(m.name, m)
-  const retries = holds.filter((h) => h.spec.effect === 'Retry')
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (m.health === 'Joining' || m.health === 'Leaving' ? 0 : 1), 0)

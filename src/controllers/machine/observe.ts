@@ -158,18 +158,11 @@ const readBeats = ({ agentBeats, nodeBeats }: Beats, machine: string, node: stri
 })
 
 /** What beats for a machine, whenever it is asked. It holds nothing but names: thousands of these are kept. */
-export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly [Heartbeat, Heartbeat] {
-  const names = [nameOf(machine), node?.metadata.name ?? nameOf(machine)] as const
-  return beatsNamed(tools, ...names)
+export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly Heartbeat[] {
+  const name = nameOf(machine)
+  const nodeName = node?.metadata.name ?? name
+  return () => Object.values(readBeats(tools, name, nodeName))
 }
-
-/** Apart from what it is made for, which it would keep alive. */
-const beatsNamed =
-  (tools: Beats, machine: string, node: string): (() => readonly [Heartbeat, Heartbeat]) =>
-  () => {
-    const { agentBeat, nodeBeat } = readBeats(tools, machine, node)
-    return [agentBeat, nodeBeat]
-  }
 
 /** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */
 async function marksOn(
