@@ -1,6 +1,16 @@
 // Repositories as git makes them, and as only an attacker does: read, or refused with what to do.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, symlinkSync, writeFileSync, mkdtempSync, appendFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -193,6 +203,35 @@ describe('a copy of a remote repository', () => {
     const url = `file://${repository.dir}`
     await fetchMirror(url, { branch: 'main' }, mirror())
     await expect(fetchMirror(url, { branch: 'none' }, mirror())).rejects.toMatchObject({ code: 'KN7009' })
+  })
+})
+
+describe('a copy whose git was killed', () => {
+  const options = () => ({ cacheDir: join(repository.dir, '.git/mirror'), env: { PATH: process.env['PATH'] ?? '' } })
+  const fetched = () => fetchMirror(`file://${repository.dir}`, { branch: 'main' }, options())
+
+  test('is fetched again: locks and half packs that no living git can hold are removed, fresh ones are not', async () => {
+    const first = repository.commit({ 'fleet/a.ts': '1' })
+    await fetched()
+    const [copy = ''] = readdirSync(options().cacheDir)
+    const dir = join(options().cacheDir, copy)
+    const second = repository.commit({ 'fleet/a.ts': '2' })
+    const stale = ['refs/heads/main.lock', 'objects/pack/tmp_pack_Ab12', 'packed-refs.lock'].map((f) => join(dir, f))
+    for (const path of stale) writeFileSync(path, '')
+    await expect(fetched()).rejects.toMatchObject({ code: 'KN7009' })
+    expect([first, stale.every((f) => existsSync(f))]).toEqual([first, true])
+    for (const path of stale) utimesSync(path, new Date(0), new Date(0))
+    expect(await (await fetched()).resolve('refs/heads/main')).toBe(second)
+    expect(stale.filter((f) => existsSync(f))).toEqual([])
+  })
+
+  test('is made again when it was not finished', async () => {
+    const commit = repository.commit({ 'fleet/a.ts': '1' })
+    await fetched()
+    const [copy = ''] = readdirSync(options().cacheDir)
+    rmSync(join(options().cacheDir, copy, 'HEAD'))
+    expect(await (await fetched()).resolve('refs/heads/main')).toBe(commit)
+    expect(readdirSync(options().cacheDir)).toEqual([copy])
   })
 })
 

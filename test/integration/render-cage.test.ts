@@ -1,5 +1,7 @@
 // What the code of a fleet may try from inside its cage, and what comes of it: an error with a place, never a byte from outside.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -219,4 +221,38 @@ test('what is different the second time is refused when asked for', async () => 
   const repository = holding({ 'fleet/main.ts': `${HEAD}leak('same')\napp.synth()` })
   const { targets } = await renderCommit(COMMIT, { repository, cage: strong, twice: true })
   expect([...targets.keys()]).toEqual(['test'])
+})
+
+test('F17 a program that is killed while it renders leaves a folder until the next one starts, and no longer', async () => {
+  const temporary = mkdtempSync(join(tmpdir(), 'kubenode-tmp-'))
+  const cages = join(import.meta.dirname, '../../src/sync/render')
+  const code = `import { findCage } from ${JSON.stringify(join(cages, 'cage.ts'))}
+import { runCaged } from ${JSON.stringify(join(cages, 'run-caged.ts'))}
+const cage = await findCage('allow')
+if (process.argv[1] === 'once') process.exit()
+void runCaged(cage, { files: { 'fleet/main.ts': 'for (;;);' }, entry: 'fleet/main.ts', release: '', now: 0, seed: 1 })
+console.log('rendering')`
+  const start = (...args: readonly string[]) =>
+    spawn(process.execPath, ['--input-type=module', '-e', code, ...args], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+  try {
+    const [killed, living] = [start('render'), start('render')]
+    await Promise.all([once(killed.stdout, 'data'), once(living.stdout, 'data')])
+    expect(readdirSync(temporary).length).toBe(2)
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+    expect(readdirSync(temporary).length).toBe(2)
+    await once(start('once'), 'exit')
+    const left = readdirSync(temporary)
+    expect([left.length, left[0]?.includes(`-${living.pid}-`)]).toEqual([1, true])
+    living.kill('SIGKILL')
+    await once(living, 'exit')
+    await once(start('once'), 'exit')
+    expect(readdirSync(temporary)).toEqual([])
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
 })

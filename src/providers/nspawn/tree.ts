@@ -1,8 +1,9 @@
 // The Debian tree that all systemd machines of this host share, read-only below their own writings. Built once; a second call finds it.
 import { createHash } from 'node:crypto'
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { access, chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import type { Logger } from '#lib/log.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { run } from './run.ts'
 
 export interface TreeOptions {
@@ -54,8 +55,11 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
   const { suite = SUITE, mirror, packages = PACKAGES, cache, log } = options
   await mkdir(cache, { recursive: true, mode: 0o755 })
   // Whoever builds at the same time builds beside us, and the first to finish wins.
-  const building = `${path}.building-${process.pid}`
-  await rm(building, { recursive: true, force: true })
+  const folders = { parent: cache, prefix: `${basename(path)}.building-`, maxAgeMs: 2 * BUILD_WITHIN_MS }
+  sweepOwnedFolders(folders)
+  const building = makeOwnedFolder(folders)
+  // It becomes the root of machines, where every user must be let in.
+  await chmod(building, 0o755)
   log.info('building the tree of systemd machines', { path, suite })
   const args = [
     '--variant=minbase',
@@ -64,12 +68,14 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
     building,
     ...(mirror === undefined ? [] : [mirror]),
   ]
-  await run('debootstrap', args, { timeoutMs: BUILD_WITHIN_MS })
-  await prepare(building)
-  await rename(building, path).catch(async (e: unknown) => {
+  try {
+    await run('debootstrap', args, { timeoutMs: BUILD_WITHIN_MS })
+    await prepare(building)
+    await rename(building, path)
+  } catch (e) {
     await rm(building, { recursive: true, force: true })
     if (!(await isThere(join(path, COMPLETE)))) throw e
-  })
+  }
   return path
 }
 

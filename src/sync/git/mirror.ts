@@ -1,9 +1,10 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 
@@ -39,14 +40,48 @@ export interface WantedRef {
 /** Brings the ref here and returns the copy. Who works with a local repository needs no copy. */
 export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOptions): Promise<LocalRepository> {
   const dir = join(options.cacheDir, createHash('sha256').update(url).digest('hex').slice(0, 16))
-  if (!existsSync(join(dir, 'HEAD'))) {
-    mkdirSync(dir, { recursive: true })
-    await runGit(['init', '--quiet', '--bare', '--', dir], url, options)
-  }
+  if (existsSync(join(dir, 'HEAD'))) removeLeftovers(dir, options)
+  else await initialize(dir, url, options)
   const spec = refSpec(ref)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
   await runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, options)
   return openLocalRepository(dir)
+}
+
+/** Made beside its place and moved there whole: a copy that was begun by a killed process is never taken for one. */
+async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
+  const { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
+  const folders = { parent: cacheDir, prefix: 'new-', maxAgeMs: 2 * deadlineMs }
+  mkdirSync(cacheDir, { recursive: true })
+  sweepOwnedFolders(folders)
+  const made = makeOwnedFolder(folders)
+  try {
+    await runGit(['init', '--quiet', '--bare', '--', made], url, options)
+    rmSync(dir, { recursive: true, force: true })
+    renameSync(made, dir)
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+/** What a killed git leaves in a repository: its locks keep every later fetch out, its half packs are never used. */
+const LEFTOVER = /(\.lock|^tmp_(pack|idx|rev|obj)_.*)$/
+
+/** Only what is older than any git of ours may live. */
+function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
+  const before = Date.now() - 2 * deadlineMs
+  const paths = [
+    ...readdirSync(dir),
+    ...['objects/pack', 'refs'].flatMap((folder) =>
+      existsSync(join(dir, folder))
+        ? readdirSync(join(dir, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
+        : [],
+    ),
+  ]
+  for (const path of paths.filter((p) => LEFTOVER.test(basename(p))).map((p) => join(dir, p))) {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat !== undefined && stat.mtimeMs < before) rmSync(path, { recursive: true, force: true })
+  }
 }
 
 function refSpec({ branch, tag, commit }: WantedRef): string {

@@ -1,9 +1,10 @@
 // Which cage this machine can give, strongest first. What is missing is found once by trying, is part of every result, and is never passed over in silence.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { INSIDE_RELEASE, LIMIT_SCRIPT, ROOT_SCRIPT } from './cage-script.ts'
 
@@ -52,6 +53,12 @@ const MAX_HEAP_MB = 1_024
 const FIRST_UID = 1_879_000_000
 const UIDS = 100_000
 
+/** No render takes a tenth of it. */
+const LONGEST_RENDER_MS = 3_600_000
+
+/** The environment of the program says where temporary folders are, so it is asked each time. */
+const renderFolders = () => ({ parent: tmpdir(), prefix: 'kubenode-render-', maxAgeMs: LONGEST_RENDER_MS })
+
 export class Cage {
   readonly level: CageLevel
   readonly #node = realpathSync(process.execPath)
@@ -66,7 +73,7 @@ export class Cage {
 
   command(cpuSeconds: number): CageCommand {
     const node = ['--permission', '--no-addons', '--no-warnings', `--max-old-space-size=${MAX_HEAP_MB}`]
-    const cwd = mkdtempSync(join(tmpdir(), 'kubenode-render-'))
+    const cwd = makeOwnedFolder(renderFolders())
     const cleanUp = () => rmSync(cwd, { recursive: true, force: true })
     const cpu = String(cpuSeconds)
     if (this.level.name === 'LimitsOnly') {
@@ -123,8 +130,9 @@ const readable = (root: string): readonly string[] =>
 /** A machine under load may need some time for its first namespace. */
 const PROBE_DEADLINE_MS = 10_000
 
-/** Tries the levels until one works here. */
+/** Tries the levels until one works here. Every program that renders starts with this, so it also removes what killed ones left behind. */
 export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] = CAGE_LEVELS): Promise<Cage> {
+  sweepOwnedFolders(renderFolders())
   for (const level of levels) {
     const isRoot = process.getuid?.() === 0
     if ((level.name === 'Root') !== isRoot && level.name !== 'LimitsOnly') continue
