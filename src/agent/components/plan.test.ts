@@ -31,6 +31,10 @@ const opened = (phase: 'Switching' | 'Probing' | 'GoingBack') =>
     current: two,
     open: { to: two, from: one, phase },
   })
+const kill = { how: 'ended by SIGKILL', isEvidence: false }
+const crash = { how: 'exited with code 1', isEvidence: true }
+const secondStart = (isStarted: boolean) =>
+  record({ ...opened('Probing'), open: { to: two, from: one, phase: 'Probing', secondStart: { how: '', isStarted } } })
 const { current: _, ...never } = record({ state: 'Staged', staged: one })
 const firstInstall: ComponentRecord = never
 
@@ -150,6 +154,38 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ],
   ['probing, crashed', { record: opened('Probing'), order: ordered, process: 'Crashed' }, 'RollBack'],
   ['probing, frozen', { record: opened('Probing'), order: ordered, process: 'Frozen' }, 'RollBack'],
+  [
+    'probing, crashed by itself',
+    { record: opened('Probing'), order: ordered, process: 'Crashed', end: crash },
+    'RollBack',
+  ],
+  ['probing, killed', { record: opened('Probing'), order: ordered, process: 'Crashed', end: kill }, 'StartAgain'],
+  [
+    'probing, stopped by a signal',
+    { record: opened('Probing'), order: ordered, process: 'Frozen', end: kill },
+    'StartAgain',
+  ],
+  [
+    'probing, ended in order, and its probes fail',
+    {
+      record: opened('Probing'),
+      order: ordered,
+      process: 'Ended',
+      end: kill,
+      probes: { verdict: 'Failing', isSettled: false },
+    },
+    'StartAgain',
+  ],
+  [
+    'probing, killed a second time',
+    { record: secondStart(true), order: ordered, process: 'Crashed', end: kill },
+    'RollBack',
+  ],
+  [
+    'probing, and the agent ended before it was started again',
+    { record: secondStart(false), order: ordered, process: 'Crashed', end: kill },
+    'StartAgain',
+  ],
   ['probing after the power went', { record: opened('Probing'), order: ordered, process: 'Stopped' }, 'ContinueSwitch'],
   ['probing, and the order is gone', { record: opened('Probing'), order: undefined }, 'Commit'],
   [

@@ -1,7 +1,8 @@
 // Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this very pass;
 // what is unknown never disrupts. Crashed processes are started again under the local brake without asking anybody.
 import { assertNever } from '#lib/errors.ts'
-import type { ComponentRecord, Slot, Target } from './record.ts'
+import type { ProcessEnd } from '../supervise/process-end.ts'
+import type { ComponentRecord, SecondStart, Slot, Target } from './record.ts'
 import { isPinned, isSameTarget, isSlotOf } from './record.ts'
 
 export interface ComponentOrder extends Target {
@@ -35,6 +36,8 @@ export interface ComponentSeen {
   readonly order: ComponentOrder | undefined
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
+  /** How what does not run any more ended. */
+  readonly end?: ProcessEnd | undefined
   /** Set while the last try to start it came to nothing. */
   readonly startFailure?: StartFailure | undefined
   /** Milliseconds until the local brake lets a crashed or frozen process be started again. */
@@ -65,6 +68,7 @@ export type ComponentAction =
   | { readonly kind: 'ContinueSwitch'; readonly reason: string }
   | { readonly kind: 'UseInPlace'; readonly reason: string }
   | { readonly kind: 'Commit'; readonly reason: string }
+  | { readonly kind: 'StartAgain'; readonly how: string; readonly reason: string }
   | { readonly kind: 'RollBack'; readonly reason: string }
   | { readonly kind: 'Start'; readonly reason: string }
   | { readonly kind: 'Restart'; readonly reason: string }
@@ -232,15 +236,17 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   }
 }
 
-function planOpenSwitch({ record, process, probes }: ComponentSeen): ComponentPlan {
-  if (record?.open?.phase === 'GoingBack')
-    return act({ kind: 'RollBack', reason: record.message ?? 'going back was cut off' })
-  if (record?.open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'a switch was cut off' })
+/** One end that says nothing about the version starts the settle window again; what it does then is judged, whatever ends it. */
+function planOpenSwitch({ record, process, probes, end }: ComponentSeen): ComponentPlan {
+  const open = record?.open
+  if (open?.phase === 'GoingBack') return act({ kind: 'RollBack', reason: record?.message ?? 'going back was cut off' })
+  if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'a switch was cut off' })
+  const second = open?.secondStart
+  if (second?.isStarted === false) return startAgain(second.how)
+  const isOver = process === 'Crashed' || process === 'Frozen' || (process === 'Ended' && probes.verdict === 'Failing')
+  if (isOver && second === undefined && end?.isEvidence === false) return startAgain(end.how)
   if (process === 'Crashed' || process === 'Frozen')
-    return act({
-      kind: 'RollBack',
-      reason: process === 'Crashed' ? 'it crashed after the switch' : 'it froze after the switch',
-    })
+    return act({ kind: 'RollBack', reason: endReason(process, end, second) })
   if (process === 'Stopped') return act({ kind: 'ContinueSwitch', reason: 'it is not running' })
   switch (probes.verdict) {
     case 'Failing':
@@ -252,4 +258,18 @@ function planOpenSwitch({ record, process, probes }: ComponentSeen): ComponentPl
     default:
       return assertNever(probes.verdict)
   }
+}
+
+const startAgain = (how: string): ComponentPlan =>
+  act({ kind: 'StartAgain', how, reason: `${how} in its settle window, which is no evidence against the version` })
+
+function endReason(
+  process: 'Crashed' | 'Frozen',
+  end: ProcessEnd | undefined,
+  second: SecondStart | undefined,
+): string {
+  const how = end?.how ?? (process === 'Crashed' ? 'crashed' : 'froze')
+  return second === undefined
+    ? `${how} in its settle window`
+    : `${how} in its second settle window; in the first it ${second.how}`
 }

@@ -55,3 +55,61 @@ test.each([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])(
     prober.close()
   },
 )
+
+/** The agent is stopped: time passes, and nothing of it runs until it is continued. */
+class StoppableClock extends VirtualClock {
+  #offset = 0
+
+  override monotonic(): number {
+    return super.monotonic() + this.#offset
+  }
+
+  stopFor(ms: number): void {
+    this.#offset += ms
+  }
+}
+
+test('F42 after the agent itself stood still the settle time begins again', async () => {
+  const clock = new StoppableClock()
+  const slow = { ...probe, interval: '5s', settle: '20s' }
+  const looks: number[] = []
+  const prober = new Prober(
+    {
+      clock,
+      random: seededRandom(1),
+      look: () => {
+        looks.push(clock.monotonic())
+        return Promise.resolve({ kind: 'Pass' })
+      },
+      onChange: () => undefined,
+    },
+    [slow],
+  )
+  await clock.advance(10_000)
+  clock.stopFor(50_000)
+  await clock.advance(10_000)
+  expect([prober.reading().isSettled, looks.length > 3]).toEqual([false, true])
+  await clock.advance(15_000)
+  expect(prober.reading().isSettled).toBe(true)
+  prober.close()
+})
+
+test('F42 an answer that took the time in which the agent stood still counts for nothing', async () => {
+  const clock = new StoppableClock()
+  let answers = 0
+  const prober = new Prober(
+    {
+      clock,
+      random: seededRandom(1),
+      look: () => {
+        if (answers++ === 1) clock.stopFor(50_000)
+        return Promise.resolve(answers === 2 ? { kind: 'NoAnswer', message: 'no answer within 1 s' } : { kind: 'Pass' })
+      },
+      onChange: () => undefined,
+    },
+    [{ ...probe, settle: '5s' }],
+  )
+  await clock.advance(2_000)
+  expect([prober.reading().verdict, answers >= 2]).toEqual(['Passing', true])
+  prober.close()
+})

@@ -18,6 +18,8 @@ export interface ProberDeps {
 const FASTEST_MS = 200
 /** A component without probes must run for this long after a switch. */
 const SETTLE_WITHOUT_PROBES_MS = 2_000
+/** A probe that begins or ends this late: the agent itself stood still, and nothing is known of the time between. */
+const STOOD_STILL_MS = 10_000
 
 export class Prober {
   readonly #deps: ProberDeps
@@ -32,10 +34,8 @@ export class Prober {
     this.#deps = deps
     this.#probes = probes
     this.#startedAt = deps.clock.monotonic()
-    for (const probe of probes) {
-      this.#histories.set(probe.name, newHistory(parseDuration(probe.settle), this.#startedAt))
-      this.#schedule(probe, 0)
-    }
+    this.#beginAgain(this.#startedAt)
+    for (const probe of probes) this.#schedule(probe, 0)
     if (probes.length === 0)
       this.#timers.set(
         '',
@@ -58,22 +58,33 @@ export class Prober {
     for (const timer of this.#timers.values()) timer.cancel()
   }
 
+  /** Every probe has its whole settle time before it. */
+  #beginAgain(now: number): void {
+    for (const { name, settle } of this.#probes) this.#histories.set(name, newHistory(parseDuration(settle), now))
+  }
+
   #schedule(probe: Probe, ms: number): void {
     if (this.#isClosed) return
+    const { clock } = this.#deps
+    const dueAt = clock.monotonic() + ms
     this.#timers.set(
       probe.name,
-      this.#deps.clock.after(ms, () => void this.#look(probe)),
+      clock.after(ms, () => void this.#look(probe, dueAt)),
     )
   }
 
-  async #look(probe: Probe): Promise<void> {
-    const answer = await this.#deps.look(probe)
+  async #look(probe: Probe, dueAt: number): Promise<void> {
     const { clock, random } = this.#deps
-    const history = this.#histories.get(probe.name)
-    if (this.#isClosed || history === undefined) return
+    const beganAt = clock.monotonic()
+    const answer = await this.#deps.look(probe)
+    if (this.#isClosed) return
     // One look at the clock: what has just not settled by one and has by the next would be looked at again only with the next interval.
     const now = clock.monotonic()
-    const next = afterAnswer(history, answer, now)
+    const isAnswerOld = now - beganAt >= parseDuration(probe.timeout) + STOOD_STILL_MS
+    if (isAnswerOld || beganAt - dueAt >= STOOD_STILL_MS) this.#beginAgain(now)
+    const history = this.#histories.get(probe.name)
+    if (history === undefined) return
+    const next = isAnswerOld ? history : afterAnswer(history, answer, now)
     this.#histories.set(probe.name, next)
     // Time alone may settle it: compared is what was told last, not what was true a moment ago.
     const [before, after] = [this.#told, this.#readingAt(now)]

@@ -19,12 +19,21 @@ export interface Slot {
   readonly config?: string
 }
 
+/** It ended once in its settle window in a way that is no evidence against the version, and was started again; the next end counts. */
+export interface SecondStart {
+  /** How it had ended. */
+  readonly how: string
+  /** False until it was started: the agent may end in between. */
+  readonly isStarted: boolean
+}
+
 /** Between two versions. `from` is what to go back to. */
 export interface OpenSwitch {
   readonly to: Slot
   readonly from?: Slot
   readonly permit?: string
   readonly phase: 'Switching' | 'Probing' | 'GoingBack'
+  readonly secondStart?: SecondStart
 }
 
 /** Failed here in this attempt: it is not tried again within it. */
@@ -79,7 +88,11 @@ const isOpen = (v: unknown): boolean =>
   isObject(v) &&
   isSlot(v['to']) &&
   (v['from'] === undefined || isSlot(v['from'])) &&
-  (v['phase'] === 'Switching' || v['phase'] === 'Probing' || v['phase'] === 'GoingBack')
+  (v['phase'] === 'Switching' || v['phase'] === 'Probing' || v['phase'] === 'GoingBack') &&
+  (v['secondStart'] === undefined || isSecondStart(v['secondStart']))
+
+const isSecondStart = (v: unknown): boolean =>
+  isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'
 
 export const isSameTarget = (a: Target, b: Target): boolean =>
   a.version === b.version && a.config === b.config && a.attempt === b.attempt

@@ -113,6 +113,23 @@ export class Switcher {
     await this.dropOldSlots()
   }
 
+  /** Starts what ended in its settle window once more. Written down first: an agent that ends in between knows that the next end counts. */
+  async startAgain(how: string): Promise<void> {
+    const { open } = this.#demand()
+    if (open === undefined) return
+    const message = `${how} in its settle window; started again, the next end counts`
+    const change = (isStarted: boolean) => ({ open: { ...open, secondStart: { how, isStarted } }, message })
+    await this.#journal.write(change(false))
+    try {
+      await this.restart()
+    } catch (e) {
+      if (isPowerLoss(e)) throw e
+      return this.goBack(messageOf(e))
+    }
+    await this.#journal.write(change(true))
+    return undefined
+  }
+
   /** Puts the version before back. Needs nobody: no API server, no permit. */
   async goBack(reason: string): Promise<void> {
     const record = this.#demand()

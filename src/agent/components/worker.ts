@@ -250,6 +250,7 @@ export class ComponentWorker {
       order: this.#order.order,
       record,
       process: reading,
+      end: processes.end(this.component),
       brakeMs: processes.brakeMs(this.component),
       ...(failure !== undefined && {
         startFailure: { problem: failure.problem, backoffMs: Math.max(0, failure.until - clock.monotonic()) },
@@ -336,6 +337,10 @@ export class ComponentWorker {
         this.#foreign = []
         await this.#switcher.commit()
         return this.#asks.switched({ kind: 'Done' })
+      case 'StartAgain':
+        // Another settle window begins with the next start.
+        this.#stopProbes()
+        return this.#switcher.startAgain(action.how)
       case 'RollBack':
         this.#stopProbes()
         await this.#switcher.goBack(action.reason)

@@ -1,10 +1,14 @@
 // Components that run in the mind of their node only: started and stopped at once, crashed where the version is one that crashes.
 import type { ProcessReading } from '../components/plan.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
+import type { ProcessEnd } from '../supervise/process-end.ts'
+
+const ITS_OWN: ProcessEnd = { how: 'exited with code 1', isEvidence: true }
 
 export class NullProcesses implements Processes {
   readonly #crashes: (component: string, slot: string) => boolean
   readonly #readings = new Map<string, ProcessReading>()
+  readonly #ends = new Map<string, ProcessEnd>()
   #listeners: readonly ((component: string) => void)[] = []
 
   constructor(crashes: (component: string, slot: string) => boolean) {
@@ -16,6 +20,7 @@ export class NullProcesses implements Processes {
   }
 
   start({ component, slot }: StartRequest): Promise<void> {
+    this.#ends.delete(component)
     this.#readings.set(component, this.#crashes(component, slot) ? 'Crashed' : 'Running')
     return Promise.resolve()
   }
@@ -31,6 +36,10 @@ export class NullProcesses implements Processes {
     return this.#readings.get(component) ?? 'Stopped'
   }
 
+  end(component: string): ProcessEnd | undefined {
+    return this.reading(component) === 'Crashed' ? (this.#ends.get(component) ?? ITS_OWN) : undefined
+  }
+
   describe(): undefined {
     return undefined
   }
@@ -43,9 +52,10 @@ export class NullProcesses implements Processes {
     this.#listeners = [...this.#listeners, listener]
   }
 
-  /** It ends without anybody's wish. */
-  crash(component: string): void {
+  /** It ends: by a fault of its own, or killed from outside. */
+  crash(component: string, end: ProcessEnd = ITS_OWN): void {
     if (!this.#readings.has(component)) return
+    this.#ends.set(component, end)
     this.#readings.set(component, 'Crashed')
     for (const tell of this.#listeners) tell(component)
   }

@@ -7,6 +7,7 @@ import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import type { NodeDir } from '../node-dir.ts'
 import type { Processes, Service, StartRequest } from '../supervise/port.ts'
+import type { ProcessEnd } from '../supervise/process-end.ts'
 import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
 
 export interface SelfOptions {
@@ -104,6 +105,10 @@ export class WithSelf implements Processes {
 
   describe(component: string): string | undefined {
     return component === AGENT_COMPONENT ? undefined : this.#base.describe(component)
+  }
+
+  end(component: string): ProcessEnd | undefined {
+    return component === AGENT_COMPONENT ? undefined : this.#base.end(component)
   }
 
   brakeMs(component: string): number {

@@ -2,6 +2,7 @@
 // elsewhere.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessEnd } from './process-end.ts'
 
 export type Service = NonNullable<MachineComponentSpec['service']>
 
@@ -37,6 +38,8 @@ export interface Processes {
   reading(component: string): ProcessReading
   /** Why, for people. */
   describe(component: string): string | undefined
+  /** How what has crashed or froze ended; undefined while it runs. */
+  end(component: string): ProcessEnd | undefined
   /** Until the local brake lets it be started again. */
   brakeMs(component: string): number
   /** Called with the component whose reading changed. */

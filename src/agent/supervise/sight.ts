@@ -1,10 +1,12 @@
 // What is known of one running component, and the one rule that both ways of running them share: who is stopped by a signal for a while counts as frozen.
 import type { ProcessReading } from '../components/plan.ts'
+import type { ProcessEnd } from './process-end.ts'
 
 export interface Sight {
   reading: ProcessReading
   /** For people. */
   why: string | undefined
+  end: ProcessEnd | undefined
   /** On the clock of durations, both. */
   stoppedSince: number | undefined
   frozenAt: number | undefined
@@ -15,9 +17,13 @@ export const FROZEN_AFTER_MS = 2_000
 /** How long a frozen component is left to repairs that keep evidence first, before the agent restarts it itself. */
 export const FROZEN_GRACE_MS = 60_000
 
+/** Programs are stopped by others: by a debugger, a person, a freezer. */
+const STOPPED: ProcessEnd = { how: 'was stopped by a signal', isEvidence: false }
+
 export const newSight = (): Sight => ({
   reading: 'Running',
   why: undefined,
+  end: undefined,
   stoppedSince: undefined,
   frozenAt: undefined,
 })
@@ -34,6 +40,7 @@ export function noteStopped(
     sight.reading = 'Running'
     sight.frozenAt = undefined
     sight.why = undefined
+    sight.end = undefined
     return true
   }
   sight.stoppedSince ??= now
@@ -41,5 +48,6 @@ export function noteStopped(
   sight.reading = 'Frozen'
   sight.frozenAt = now
   sight.why = 'stopped by a signal'
+  sight.end = STOPPED
   return true
 }

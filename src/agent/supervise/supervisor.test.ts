@@ -118,11 +118,11 @@ test('a second process of a component is a stray and is killed', async () => {
 })
 
 test.each([
-  ['exits with 3', 'exit 3', 'Always', 'Crashed', 'exited with 3'],
-  ['exits with 0 and must always run', 'exit 0', 'Always', 'Crashed', 'exited with 0'],
-  ['exits with 0 and may', 'exit 0', 'OnFailure', 'Ended', 'exited with 0'],
+  ['exits with 3', 'exit 3', 'Always', 'Crashed', 'exited with code 3'],
+  ['exits with 0 and must always run', 'exit 0', 'Always', 'Crashed', 'exited with code 0'],
+  ['exits with 0 and may', 'exit 0', 'OnFailure', 'Ended', 'exited with code 0'],
   ['kills itself', 'kill -9 $$', 'OnFailure', 'Crashed', 'ended by SIGKILL'],
-  ['fails and is never started again', 'exit 1', 'Never', 'Ended', 'exited with 1'],
+  ['fails and is never started again', 'exit 1', 'Never', 'Ended', 'exited with code 1'],
 ] as const)('what %s is seen', async (_what, script, restart, reading, why) => {
   const s = await supervisor()
   const seen: string[] = []

@@ -16,6 +16,7 @@ import { rotateLog } from './log-file.ts'
 import { familyOf, mainOf, processesOfNode } from './mark.ts'
 import type { Processes, Service, StartRequest } from './port.ts'
 import { isFrozenState, livingStat, send, type ProcessId } from './proc.ts'
+import { endOfProcess, type ProcessEnd } from './process-end.ts'
 import { parseProcess, type KnownProcess } from './process-file.ts'
 import { ProcessStates } from './process-states.ts'
 import { Restraint, type RestraintLimits } from './restraint.ts'
@@ -193,6 +194,10 @@ export class Supervisor implements Processes {
     return why !== undefined && crashes >= LOOP_CRASHES ? `${why}, for the ${crashes}. time` : why
   }
 
+  end(component: string): ProcessEnd | undefined {
+    return this.#entries.get(component)?.end
+  }
+
   brakeMs(component: string): number {
     return this.#restraint.waitMs(component, this.#entries.get(component), this.#o.clock.monotonic())
   }
@@ -218,7 +223,8 @@ export class Supervisor implements Processes {
     const isExpected = entry.restart === 'Never' || (entry.restart === 'OnFailure' && code === 0)
     entry.reading = isExpected ? 'Ended' : 'Crashed'
     entry.frozenAt = undefined
-    entry.why = endText(code, signal)
+    entry.end = endOfProcess(code, signal)
+    entry.why = entry.end.how
     if (!isExpected) this.#restraint.crashed(entry.component, now, now - entry.startedAt)
     this.#o.log.warn('component ended', {
       component: entry.component,
@@ -280,9 +286,3 @@ const entryOf = (component: string, process: KnownProcess, now: number): Entry =
   isStopping: false,
   isOurChild: false,
 })
-
-/** Both are null for a process that another agent had started: its end is seen, not how it ended. */
-function endText(code: number | null, signal: string | null): string {
-  if (signal !== null) return `ended by ${signal}`
-  return code === null ? 'ended' : `exited with ${code}`
-}

@@ -13,6 +13,7 @@ import { MemoryFiles } from '../files/memory.ts'
 import { isNodeFrozen } from '../frozen.ts'
 import { nodeDir, currentLink, trustFile, type NodeDir } from '../node-dir.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
+import type { ProcessEnd } from '../supervise/process-end.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Publisher, Release } from './release.ts'
 
@@ -68,14 +69,19 @@ export class FakeProcesses implements Processes {
   describe(): string | undefined {
     return undefined
   }
+  readonly ends = new Map<string, ProcessEnd>()
+  end(component: string): ProcessEnd | undefined {
+    return this.reading(component) === 'Running' ? undefined : this.ends.get(component)
+  }
   brakeMs(): number {
     return 0
   }
   onChange(listener: (component: string) => void): void {
     this.#listeners.push(listener)
   }
-  change(component: string, reading: ProcessReading): void {
+  change(component: string, reading: ProcessReading, end?: ProcessEnd): void {
     this.readings.set(component, reading)
+    if (end !== undefined) this.ends.set(component, end)
     for (const l of this.#listeners) l(component)
   }
   close(): void {}

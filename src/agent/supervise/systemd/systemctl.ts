@@ -18,7 +18,10 @@ export interface UnitState {
   readonly file: string
   readonly path: string
   readonly needsReload: boolean
+  /** Of the main process: its exit code, or the number of the signal that ended it. */
   readonly exitStatus: number
+  /** The unit has a memory limit of its own. */
+  readonly hasMemoryLimit: boolean
 }
 
 export interface Systemctl {
@@ -28,7 +31,9 @@ export interface Systemctl {
 }
 
 const PROPERTIES =
-  'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus'
+  'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus,MemoryMax'
+/** What systemd before 254 prints for infinity. */
+const NO_LIMIT = '18446744073709551615'
 /** Longer than units of others take to stop or to start that say nothing of it: systemd gives them 90 s. */
 const MOST_MS = 120_000
 
@@ -54,6 +59,7 @@ export const parseShow = (text: string, units: readonly string[]): readonly Unit
         path: of('FragmentPath'),
         needsReload: of('NeedDaemonReload') === 'yes',
         exitStatus: Number(of('ExecMainStatus')),
+        hasMemoryLimit: /^\d+$/.test(of('MemoryMax')) && of('MemoryMax') !== NO_LIMIT,
       }
     })
 

@@ -10,6 +10,7 @@ import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
 import type { Processes, Service, StartRequest } from '../port.ts'
+import { endOfUnit, type ProcessEnd } from '../process-end.ts'
 import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
 import { ProcessStates } from '../process-states.ts'
 import { Restraint, type RestraintLimits } from '../restraint.ts'
@@ -198,6 +199,10 @@ export class Systemd implements Processes {
     return this.#entries.get(component)?.why
   }
 
+  end(component: string): ProcessEnd | undefined {
+    return this.#entries.get(component)?.end
+  }
+
   brakeMs(component: string): number {
     return this.#restraint.waitMs(component, this.#entries.get(component), this.#o.clock.monotonic())
   }
@@ -246,6 +251,8 @@ export class Systemd implements Processes {
     entry.main = this.#statOf(state)
     entry.reading = entry.frozenAt !== undefined && reading === 'Running' ? 'Frozen' : reading
     entry.why = why
+    if (entry.frozenAt === undefined)
+      entry.end = reading === 'Crashed' || reading === 'Ended' ? endOfUnit(state) : undefined
     if (reading === before) return
     if (reading === 'Crashed') {
       const now = clock.monotonic()

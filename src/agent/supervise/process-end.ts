@@ -1,0 +1,59 @@
+// Pure: how a process ended, and whether that end is evidence against the version that ran. A kill from outside is not; a crash of its own is.
+import type { UnitState } from './systemd/systemctl.ts'
+
+export interface ProcessEnd {
+  /** Completes "the component …": `exited with code 1`. */
+  readonly how: string
+  /** False: ended from outside, or in a way that could not be observed. */
+  readonly isEvidence: boolean
+}
+
+/** Signals by which people, the kernel's memory killer and other programs end what is not theirs. */
+const FROM_OUTSIDE: ReadonlySet<string> = new Set(['SIGTERM', 'SIGKILL'])
+/** A program that catches SIGTERM ends with 0 or 143; a shell passes on the signal of its child as 128 + number. */
+const ORDERLY_CODES: ReadonlySet<number> = new Set([0, 137, 143])
+
+/** Both are null for a process that another agent had started: its end is seen, not how it ended. */
+export function endOfProcess(code: number | null, signal: string | null): ProcessEnd {
+  if (signal !== null) return { how: `ended by ${signal}`, isEvidence: !FROM_OUTSIDE.has(signal) }
+  if (code === null) return { how: 'ended while the agent was away', isEvidence: false }
+  return { how: `exited with code ${code}`, isEvidence: !ORDERLY_CODES.has(code) }
+}
+
+/** systemd: `exitStatus` is the number of the signal when the result is one. */
+const SIGNAL_NAMES: Readonly<Record<number, string>> = {
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  3: 'SIGQUIT',
+  4: 'SIGILL',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  13: 'SIGPIPE',
+  15: 'SIGTERM',
+}
+
+export function endOfUnit({ result, exitStatus, hasMemoryLimit }: UnitState): ProcessEnd {
+  const name = SIGNAL_NAMES[exitStatus] ?? `signal ${exitStatus}`
+  switch (result) {
+    case 'signal':
+      return endOfProcess(null, name)
+    case 'core-dump':
+      return { how: `ended by ${name} with a core dump`, isEvidence: true }
+    case 'exit-code':
+      return endOfProcess(exitStatus, null)
+    case 'oom-kill':
+      return hasMemoryLimit
+        ? { how: 'killed at its memory limit', isEvidence: true }
+        : { how: 'killed because the node ran out of memory', isEvidence: false }
+    case 'success':
+    case '':
+      // Ended in order, stopped by somebody, or started again by systemd before anybody could ask how it had ended.
+      return { how: 'ended', isEvidence: false }
+    default:
+      // timeout, watchdog, protocol, resources, start-limit-hit …: the unit did not do what it promised.
+      return { how: `failed (systemd: ${result})`, isEvidence: true }
+  }
+}
