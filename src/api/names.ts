@@ -58,6 +58,8 @@ export const ANNOTATIONS = {
   sealedIn: 'kubenode.io/sealed-in',
   /** On a ControllerRevision of a set: which of its components failed, and what was seen, as JSON. */
   blocked: 'kubenode.io/blocked',
+  /** On a ControllerRevision of a set: which of its components completed their ladder, and what the set went back from and to, as JSON. */
+  completed: 'kubenode.io/completed',
   /** On a Node: keys of labels, annotations and taints that the machine controller put there, as JSON. */
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version that its pods are. Without it the newest template counts. */

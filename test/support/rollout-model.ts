@@ -117,14 +117,12 @@ export class RolloutModel {
           r.metadata.name === action.revision.metadata.name ? { ...r, revision: action.revision.revision } : r,
         )
         return
-      case 'KeepEvidence': {
-        const { name = '', annotations } = action.revision.metadata
-        const next = { ...annotations, [ANNOTATIONS.blocked]: action.evidence }
-        this.revisions = this.revisions.map((r) =>
-          r.metadata.name === name ? { ...r, metadata: { ...r.metadata, annotations: next } } : r,
-        )
+      case 'KeepEvidence':
+        this.#annotate(action.revision, { [ANNOTATIONS.blocked]: action.evidence })
         return
-      }
+      case 'KeepCompleted':
+        this.#annotate(action.revision, { [ANNOTATIONS.completed]: action.completed })
+        return
       case 'DeleteRevision':
         this.revisions = this.revisions.filter((r) => r.metadata.name !== action.revision.metadata.name)
         return
@@ -155,6 +153,14 @@ export class RolloutModel {
         this.permits.set(name, { ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
       }
     }
+  }
+
+  #annotate({ metadata: { name } }: ControllerRevision, added: Readonly<Record<string, string>>): void {
+    this.revisions = this.revisions.map((r) =>
+      r.metadata.name === name
+        ? { ...r, metadata: { ...r.metadata, annotations: { ...r.metadata.annotations, ...added } } }
+        : r,
+    )
   }
 
   defender(): void {

@@ -1,5 +1,6 @@
 // The journal of one component: what was told, what is in use, what is staged, and the switch that is open. Written before and after each step.
 import { isObject } from '#lib/json.ts'
+import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
 import { PHASES } from '#api/catalogue.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
@@ -17,6 +18,8 @@ export interface Slot {
   readonly digest: string
   readonly version: string
   readonly config?: string
+  /** SHA-256 over the statement alone. Slots that an older agent filled do not say it. */
+  readonly statement?: string
 }
 
 /** It ended once in its settle window in a way that is no evidence against the version, and was started again; the next end counts. */
@@ -57,6 +60,8 @@ export interface ComponentRecord {
   readonly staged?: Slot
   readonly open?: OpenSwitch
   readonly pins: readonly Pin[]
+  /** What passed its settle window here, the newest last. */
+  readonly healthy?: readonly HealthyVersion[]
 }
 
 /** One a failed attempt; older ones belong to attempts that are long over. */
@@ -73,7 +78,8 @@ export function parseRecord(value: unknown): ComponentRecord | undefined {
     isSwitching(value['state'] as ComponentState) === (value['open'] !== undefined) &&
     (value['open'] === undefined || isOpen(value['open'])) &&
     Array.isArray(value['pins']) &&
-    value['pins'].every((p) => isObject(p) && typeof p['digest'] === 'string' && isTarget(p))
+    value['pins'].every((p) => isObject(p) && typeof p['digest'] === 'string' && isTarget(p)) &&
+    (value['healthy'] === undefined || (Array.isArray(value['healthy']) && value['healthy'].every(isHealthyVersion)))
   return isGood ? (value as unknown as ComponentRecord) : undefined
 }
 

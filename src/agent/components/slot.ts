@@ -51,8 +51,10 @@ export async function slotByFolder({ files, dir }: SlotDeps, component: string, 
   return readState(files, join(slotFolder(dir, component, id), MARK), (v) => {
     if (!isObject(v) || !isObject(v['spec']) || typeof v['digest'] !== 'string') return undefined
     const { version } = v['spec']
+    if (typeof version !== 'string') return undefined
     const config = typeof v['config'] === 'string' ? { config: v['config'] } : {}
-    return typeof version === 'string' ? { id, digest: v['digest'], version, ...config } : undefined
+    const statement = statementDigest(v['spec'] as unknown as MachineComponentSpec)
+    return { id, digest: v['digest'], statement, version, ...config }
   })
 }
 
@@ -65,6 +67,7 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   const slot: Slot = {
     id,
     digest,
+    statement: statementDigest(spec),
     version: target.version,
     ...(target.config === undefined ? {} : { config: target.config }),
   }

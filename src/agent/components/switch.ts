@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
+import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
@@ -102,13 +103,21 @@ export class Switcher {
   }
 
   async commit(): Promise<void> {
-    const { open, current, previous } = this.#demand()
+    const { open, current, previous, healthy } = this.#demand()
     if (open === undefined) return
+    const held = current ?? open.to
+    const now = healthyVersionOf(held)
     const kept = open.from?.id === open.to.id ? previous : (open.from ?? previous)
     await this.#journal.step(
       'commit',
       { probesHeld: true },
-      { open: undefined, staged: undefined, current: current ?? open.to, previous: kept },
+      {
+        open: undefined,
+        staged: undefined,
+        current: held,
+        previous: kept,
+        ...(now !== undefined && { healthy: withHealthy(healthy, now) }),
+      },
     )
     await this.dropOldSlots()
   }
@@ -280,3 +289,7 @@ function withPin({ pins, target }: ComponentRecord, { digest, version, config }:
   const pin: Pin = { digest, version, attempt: target.attempt, ...(config === undefined ? {} : { config }) }
   return [...pins, pin].slice(-MAX_PINS)
 }
+
+/** Undefined of a slot that an older agent filled. */
+const healthyVersionOf = ({ version, statement, config }: Slot): HealthyVersion | undefined =>
+  statement === undefined ? undefined : { version, digest: statement, ...(config === undefined ? {} : { config }) }

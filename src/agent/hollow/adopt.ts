@@ -42,6 +42,7 @@ export function recordOf(
     pins: [],
     ...(report.message === undefined ? {} : { message: report.message }),
     ...(current === undefined ? {} : { current }),
+    ...(report.healthyBefore === undefined ? {} : { healthy: report.healthyBefore }),
   }
   switch (report.state) {
     case 'Switching':

@@ -4,6 +4,7 @@ import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { statementDigest } from '#api/trust/statement.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { Slot, Target } from '../components/record.ts'
 import { installedDigest, slotId } from '../components/slot.ts'
@@ -50,7 +51,11 @@ export class Catalogue {
       throw missing(`configure ${component}`, `ComponentConfig ${config}`)
     const digest = installedDigest(spec, configured?.spec.digest)
     const id = slotId(digest, generation)
-    const staged: Staged = { slot: { id, digest, version, ...(config === undefined ? {} : { config }) }, spec }
+    const statement = statementDigest(spec)
+    const staged: Staged = {
+      slot: { id, digest, statement, version, ...(config === undefined ? {} : { config }) },
+      spec,
+    }
     this.#slots.set(id, staged)
     return staged
   }

@@ -115,6 +115,23 @@ describe('a hollow node', () => {
     expect(bench.beacon('m')).toBe('1.1.0 Healthy')
   })
 
+  test('says which versions were healthy on it: none that failed, and also after its agent died', async () => {
+    const bench = new Bench()
+    const known = () =>
+      (bench.fake.peek(machineType, { name: 'm' }) as Machine).status?.components?.[0]?.healthyBefore?.map(
+        (v) => v.version,
+      )
+    await bench.machine('m')
+    bench.taint('m', [])
+    await bench.order('m', '1.1.0', 2)
+    expect(known()).toEqual(['1.0.0', '1.1.0'])
+    await bench.order('m', BAD, 3)
+    await bench.fleet.node('m')?.crash()
+    expect(known()).toEqual(['1.0.0', '1.1.0'])
+    await bench.order('m', '1.0.0', 4)
+    expect(known()).toEqual(['1.1.0', '1.0.0'])
+  })
+
   test('does not switch without a granted permit', async () => {
     const bench = new Bench()
     await bench.machine('m')

@@ -34,7 +34,7 @@ const MAX_MESSAGE = 200
 const MAX_FOREIGN = 20
 
 export function componentStatus({ record, order, waiting, drift }: ComponentReport): ComponentStatus {
-  const { component, state, since, current, target, open } = record
+  const { component, state, since, current, target, open, healthy = [] } = record
   // What is not as declared says why; what is needs no word.
   const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
   // While a switch is open the old version counts: it is what would come back.
@@ -49,6 +49,7 @@ export function componentStatus({ record, order, waiting, drift }: ComponentRepo
     ...(current === undefined ? {} : { digest: current.digest }),
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
     ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
+    ...(healthy.length === 0 ? {} : { healthyBefore: healthy }),
   }
 }
 

@@ -1,5 +1,6 @@
 // Machine: one node as we want it and as it is. The agent watches exactly this object.
 import { bool, choice, fallback, int, list, map, mapList, obj, optional, rule, setOf, str, time } from '../build.ts'
+import { MAX_HEALTHY_BEFORE } from '../protocol/healthy-before.ts'
 import {
   absolutePath,
   annotations,
@@ -102,6 +103,17 @@ const componentStatus = obj('One component as the agent sees it.', {
   ),
   digest: optional(sha256('SHA-256 over what is installed, so that equal nodes are seen to be equal.')),
   attempt: optional(int('The attempt that this state belongs to.', { min: 1, max: 1_000_000 })),
+  healthyBefore: optional(
+    list(
+      'Versions that passed their settle window on this machine, the newest last.',
+      obj('One version.', {
+        version: componentVersion('The version.'),
+        digest: sha256('SHA-256 over the statement of its MachineComponent.'),
+        config: optional(objectName('The ComponentConfig that it ran with.')),
+      }),
+      { max: MAX_HEALTHY_BEFORE },
+    ),
+  ),
 })
 
 const spec = rule(

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import type { Schema } from '#schema/schema.ts'
 import { machineComponent } from '../kinds/machine-component.ts'
-import type { MachineComponentSpec } from '../kinds/machine-component.ts'
+import type { MachineComponent, MachineComponentSpec } from '../kinds/machine-component.ts'
 import { signersOf } from './keys.ts'
 import type { Signature, Signer } from './keys.ts'
 import { floorProblem } from './trust-document.ts'
@@ -38,6 +38,15 @@ export function statementBytes(spec: MachineComponentSpec): Buffer {
 /** Names a statement: equal specs have equal digests, whoever signed them. */
 export const statementDigest = (spec: MachineComponentSpec): string =>
   createHash('sha256').update(statementBytes(spec)).digest('hex')
+
+/** Definitions never change and are compared often: each object is digested once. */
+const DIGESTS = new WeakMap<MachineComponent, string>()
+
+export function definitionDigest(definition: MachineComponent): string {
+  const digest = DIGESTS.get(definition) ?? statementDigest(definition.spec)
+  DIGESTS.set(definition, digest)
+  return digest
+}
 
 export function signStatement(spec: MachineComponentSpec, signer: Signer): MachineComponentSpec {
   const signature: Signature = signer.sign(statementBytes(spec))

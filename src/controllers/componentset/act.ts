@@ -38,7 +38,9 @@ export async function act(
     case 'RenumberRevision':
       return updateExactly(client, controllerRevisionType, action.revision, { fieldManager, signal })
     case 'KeepEvidence':
-      return keepEvidence(client, action, signal)
+      return annotate(client, action.revision, { [ANNOTATIONS.blocked]: action.evidence }, signal)
+    case 'KeepCompleted':
+      return annotate(client, action.revision, { [ANNOTATIONS.completed]: action.completed }, signal)
     case 'DeleteRevision':
       return deleteExactly(client, controllerRevisionType, action.revision, { signal })
     case 'CreateConfig':
@@ -83,12 +85,13 @@ async function createRevision(
   return updateExactly(client, controllerRevisionType, adopted as ControllerRevision, { fieldManager, signal })
 }
 
-function keepEvidence(
+function annotate(
   client: KubeClient,
-  { revision, evidence }: Extract<SetAction, { kind: 'KeepEvidence' }>,
+  revision: ControllerRevision,
+  added: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const annotations = { ...revision.metadata.annotations, [ANNOTATIONS.blocked]: evidence }
+  const annotations = { ...revision.metadata.annotations, ...added }
   const next = { ...revision, metadata: { ...revision.metadata, annotations } }
   return updateExactly(client, controllerRevisionType, next, { fieldManager, signal })
 }

@@ -21,6 +21,13 @@ export type SetAction =
       readonly revision: ControllerRevision
       readonly evidence: string
     }
+  /** Writes down on a revision which of its components completed their ladder. */
+  | {
+      readonly kind: 'KeepCompleted'
+      readonly reason: string
+      readonly revision: ControllerRevision
+      readonly completed: string
+    }
   | { readonly kind: 'DeleteRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
   | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }

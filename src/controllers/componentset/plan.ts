@@ -7,6 +7,7 @@ import type { SetAction } from './actions.ts'
 import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './advance.ts'
 import { keptEvidence, lastFailure } from './blocks.ts'
 import type { Survey } from './candidates.ts'
+import { keptCompletions } from './completed.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
 import { firstFinding, inspectionsOf } from './inspect.ts'
@@ -59,7 +60,9 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const waves = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentWaves(context, survey, draft))]
   draft.actions.push(...orphaned(context, waves))
   const { members, revisions } = context
-  draft.actions.push(...keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now }))
+  const kept = keptEvidence(revisions.all, { blocks: draft.blocks, surveys, members, now })
+  const completed = keptCompletions(context, { surveys, waves, blocks: draft.blocks })
+  draft.actions.push(...oncePerRevision([...kept, ...completed], draft.actions))
   draft.actions.push(...probePods(seen, draft.probed))
   const progress: Progress = { surveys, waves, blocks: draft.blocks, waits: draft.waits }
   const status = statusOf(context, progress)
@@ -69,6 +72,17 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const isAsk = ({ kind }: SetAction) => kind === 'Ask'
   const actions = [...draft.actions.filter((x) => !isAsk(x)), ...draft.actions.filter(isAsk)]
   return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+}
+
+/** Each is a write that names a resourceVersion: the second one to an object would be refused, and comes with the next look. */
+function oncePerRevision(actions: readonly SetAction[], before: readonly SetAction[]): readonly SetAction[] {
+  const nameOf = (a: SetAction) => ('revision' in a ? a.revision.metadata.name : undefined)
+  const written = new Set(before.map(nameOf))
+  return actions.filter((action) => {
+    const isFirst = !written.has(nameOf(action))
+    written.add(nameOf(action))
+    return isFirst
+  })
 }
 
 function slicesIn(waves: readonly Wave[]): Slices {

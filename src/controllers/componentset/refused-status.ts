@@ -31,6 +31,7 @@ const NAMES: Readonly<Record<SetAction['kind'], string>> = {
   CreateRevision: 'recording the revision',
   RenumberRevision: 'putting the revision that is declared again behind the others',
   KeepEvidence: 'keeping what failed',
+  KeepCompleted: 'keeping which versions completed their ladder',
   DeleteRevision: 'deleting an old revision',
   CreateConfig: 'making a configuration',
   Ask: 'asking for a permit',

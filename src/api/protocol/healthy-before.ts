@@ -1,0 +1,95 @@
+// Which versions are known to have been healthy: on a set, where their ladder was completed, and on a machine, where they passed their settle window.
+// Sets keep it on their ControllerRevisions, machines in their status. What cannot be read counts as not healthy.
+import { isObject } from '#lib/json.ts'
+import { ANNOTATIONS } from '../names.ts'
+
+/** Content, not only a name: the digest is that of the statement of the MachineComponent. */
+export interface HealthyVersion {
+  readonly version: string
+  readonly digest: string
+  /** Name of the ComponentConfig, where it has one. */
+  readonly config?: string
+}
+
+/** What a ControllerRevision says about one of its components. At least one of the times is there. */
+export interface Completed extends HealthyVersion {
+  /** When its ladder was completed on this set. */
+  readonly at?: string
+  /** When the set last went back from it to an older version. */
+  readonly leftAt?: string
+  /** When the set last began to go back to it. */
+  readonly backAt?: string
+}
+
+/** A machine remembers so many versions of a component. */
+export const MAX_HEALTHY_BEFORE = 3
+/** No set has more components than a machine can. */
+const MAX_COMPLETED = 64
+const DIGEST = /^[0-9a-f]{64}$/
+const MAX_VERSION_CHARS = 128
+const MAX_NAME_CHARS = 253
+
+const isText = (value: unknown, max: number): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= max
+const isTime = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value)))
+
+const isCompleted = (entry: unknown): entry is Completed =>
+  isObject(entry) &&
+  isText(entry['version'], MAX_VERSION_CHARS) &&
+  isText(entry['digest'], 64) &&
+  DIGEST.test(entry['digest']) &&
+  (entry['config'] === undefined || isText(entry['config'], MAX_NAME_CHARS)) &&
+  [entry['at'], entry['leftAt'], entry['backAt']].every(isTime) &&
+  [entry['at'], entry['leftAt'], entry['backAt']].some((t) => t !== undefined)
+
+interface Annotated {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined }
+}
+
+/** By component. Text that others wrote, or that is damaged, says nothing. */
+export function completedIn({ metadata }: Annotated): ReadonlyMap<string, Completed> {
+  const text = metadata.annotations?.[ANNOTATIONS.completed]
+  if (text === undefined) return new Map()
+  try {
+    const entries: unknown = JSON.parse(text)
+    if (!isObject(entries)) return new Map()
+    const found = Object.entries(entries).flatMap(([component, entry]): [string, Completed][] =>
+      isCompleted(entry) ? [[component, entry]] : [],
+    )
+    return new Map(found.slice(0, MAX_COMPLETED))
+  } catch {
+    // No JSON: nothing is known, and the next write replaces it.
+    return new Map()
+  }
+}
+
+/** Of equal contents equal bytes. */
+export const completedText = (entries: ReadonlyMap<string, Completed>): string =>
+  JSON.stringify(
+    Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, MAX_COMPLETED)),
+  )
+
+/** People went back from it, and it was not completed again since. */
+export const isLeft = ({ at, leftAt }: Completed): boolean =>
+  leftAt !== undefined && (at === undefined || Date.parse(leftAt) >= Date.parse(at))
+
+/** Versions of a component that were healthy on the set that owns these revisions, the newest first. What it went back from is none of them. */
+export const healthyBefore = (revisions: readonly Annotated[], component: string): readonly Completed[] =>
+  revisions
+    .flatMap((r) => completedIn(r).get(component) ?? [])
+    .filter((entry) => entry.at !== undefined && !isLeft(entry))
+    .toSorted((a, b) => Date.parse(b.at ?? '') - Date.parse(a.at ?? ''))
+
+export const isSameVersion = (a: HealthyVersion, b: HealthyVersion): boolean =>
+  a.version === b.version && a.digest === b.digest && a.config === b.config
+
+export const wasHealthy = (known: readonly HealthyVersion[], wanted: HealthyVersion): boolean =>
+  known.some((entry) => isSameVersion(entry, wanted))
+
+/** The newest last, each once. */
+export const withHealthy = (known: readonly HealthyVersion[] = [], now: HealthyVersion): readonly HealthyVersion[] =>
+  [...known.filter((entry) => !isSameVersion(entry, now)), now].slice(-MAX_HEALTHY_BEFORE)
+
+export const isHealthyVersion = (value: unknown): value is HealthyVersion =>
+  isCompleted(isObject(value) ? { ...value, at: '1970-01-01T00:00:00Z' } : value)

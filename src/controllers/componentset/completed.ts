@@ -1,0 +1,85 @@
+// Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
+import {
+  type Completed,
+  type HealthyVersion,
+  completedIn,
+  completedText,
+  isLeft,
+} from '#api/protocol/healthy-before.ts'
+import { definitionDigest } from '#api/trust/statement.ts'
+import { timestamp } from '#lib/clock.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { SetAction } from './actions.ts'
+import type { Survey } from './candidates.ts'
+import { type Context, isOpen } from './context.ts'
+import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
+import type { Blocked, Wave } from './seen.ts'
+
+export interface RolloutNow {
+  readonly surveys: readonly Survey[]
+  readonly waves: readonly Wave[]
+  readonly blocks: readonly Blocked[]
+}
+
+export function keptCompletions(context: Context, now: RolloutNow): readonly SetAction[] {
+  const { update, current } = context.revisions
+  const done = now.surveys.filter((s) => isLadderDone(context, s, now)).map((s) => s.track.declared)
+  return context.revisions.all.flatMap((revision): readonly SetAction[] => {
+    if (revision.metadata.uid === undefined) return []
+    const before = completedIn(revision)
+    const wanted = isSameRevision(revision, update)
+      ? done
+      : isSameRevision(revision, current)
+        ? // Of a set that completed before this was kept.
+          (revision.data?.components ?? []).map(targetOf).filter((t) => !before.has(t.component))
+        : []
+    const after = withCompletions(before, wanted, context)
+    const completed = completedText(after)
+    if (completed === completedText(before)) return []
+    return [{ kind: 'KeepCompleted', reason: 'a ladder was completed', revision, completed }]
+  })
+}
+
+const isSameRevision = (a: ControllerRevision, b: ControllerRevision | undefined): boolean =>
+  b !== undefined && a.metadata.name === b.metadata.name
+
+/** Nothing of the component is open or left to do, nothing failed, and most machines that count run it. */
+function isLadderDone(context: Context, survey: Survey, { waves, blocks }: RolloutNow): boolean {
+  const { track, sound, broken, unmet, updated } = survey
+  const { component, declared, target, isRemoval } = track
+  if (
+    isRemoval ||
+    !isSameTarget(target, declared) ||
+    !isSameTarget(targetIn(context.revisions.update, component), target)
+  )
+    return false
+  if (context.problem !== undefined || context.outage !== undefined) return false
+  if (blocks.some((b) => b.component === component)) return false
+  if (waves.some((w) => w.component === component && isOpen(w))) return false
+  return sound.length + broken.length + unmet === 0 && updated * 2 > context.counting
+}
+
+function withCompletions(
+  before: ReadonlyMap<string, Completed>,
+  targets: readonly Target[],
+  { seen, now }: Context,
+): ReadonlyMap<string, Completed> {
+  const after = new Map(before)
+  for (const target of targets) {
+    const version = healthyVersionOf(target, seen.components)
+    const known = before.get(target.component)
+    if (version === undefined || (known?.at !== undefined && !isLeft(known) && known.digest === version.digest))
+      continue
+    after.set(target.component, { ...known, ...version, at: timestamp(now) })
+  }
+  return after
+}
+
+/** Undefined while the definition of the version is not there: nobody could tell later whether it is the same. */
+export function healthyVersionOf(
+  { component, version, config }: Target,
+  components: Context['seen']['components'],
+): HealthyVersion | undefined {
+  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
+  return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+}
