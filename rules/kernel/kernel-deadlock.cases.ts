@@ -18,7 +18,7 @@ export const cases: readonly RuleCase[] = [
   {
     name: 'a kernel of which the detector cannot tell',
     conditions: [{ type: 'KernelDeadlock', status: 'Unknown' }],
-    verdict: 'does not fire',
+    verdict: 'unknown',
   },
   {
     name: 'a node that is not Ready for another reason',

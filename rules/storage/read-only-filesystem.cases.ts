@@ -18,6 +18,6 @@ export const cases: readonly RuleCase[] = [
   {
     name: 'a detector that cannot tell',
     conditions: [{ type: 'ReadonlyFilesystem', status: 'Unknown' }],
-    verdict: 'does not fire',
+    verdict: 'unknown',
   },
 ]

@@ -23,7 +23,7 @@ test('a hook is the program of the node, with its arguments as they are', async 
 
 test('F33 a hook that fails says so with its last words', async () => {
   await expect(hook('echo no room >&2; exit 3')).rejects.toThrow(
-    /^KN8033: cannot run the hook \/hook: exited with 3: no room/,
+    /^KN8033: cannot run the hook \/hook: exited with code 3: no room/,
   )
 })
 
@@ -37,4 +37,8 @@ test('F33 a hook that talks without end is killed', async () => {
 
 test('a hook that is not there is refused', async () => {
   await expect(runHook(dir, {})(['/nothing'], 1_000)).rejects.toThrow(/^KN8033: .*ENOENT/)
+})
+
+test('a hook that prints as much as a package manager succeeds', async () => {
+  await expect(hook('i=0; while [ $i -lt 20000 ]; do echo unpacking; i=$((i+1)); done')).resolves.toBeUndefined()
 })

@@ -11,7 +11,7 @@ export const NODE_CONDITIONS = {
   [COMPONENT_UNHEALTHY]:
     'A component that the Machine names crashed, is frozen, fails a probe or cannot be run. ComponentUnhealthy-<component> says the same of one component.',
   [DETECTION_INCOMPLETE]:
-    'A monitor file, a rule of one, or the log that it reads cannot be used; the message names it. All others go on.',
+    'A monitor file, a rule of one, the program of a check, or the log that it reads cannot be used; the message names it. All others go on.',
   DiskSpaceLow: 'A file system of the node has fewer free bytes than the threshold.',
   InodesLow: 'A file system of the node has fewer free inodes than the threshold.',
   FilesystemReadOnly:

@@ -8,6 +8,7 @@ import type { Misfit, Operator } from './operators/operator.ts'
 import { HELD_FOR } from './operators/time-operators.ts'
 import { pointerTo, pointerTokens } from './pointer.ts'
 import { RULE_CODES } from './problem.ts'
+import type { Place } from './reading.ts'
 import type { RuleProblem } from './problem.ts'
 import type { Leaf, Term } from './rule.ts'
 import { describeShape, factNames, factShape, walkShape } from './vocabulary.ts'
@@ -57,10 +58,17 @@ export function compileLeaf(
   }
   const against = resolveValue(own(written, 'value'), operator, shape, `${pointer}/value`, vocabulary, report)
   if (against === undefined) return undefined
-  const place = { fact, path, readAs: operator.readAs }
+  const place = placeOf({ fact, path, shape }, operator, own(written, 'value'))
   const wanted = own(written, 'value') as Json | undefined
   const leaf: Leaf = { kind: 'leaf', place, operator: operator.name, wanted, against, pointer }
   return Object.hasOwn(written, 'for') ? withDuration(leaf, shape, written['for'], report) : leaf
+}
+
+/** A rule that names the word for "not known", in its value or a pattern, asks about that very word. */
+function placeOf({ fact, path, shape }: SeenPlace, { readAs }: Operator, value: unknown): Place {
+  const word = shape.type === 'string' ? shape.unknownAs : undefined
+  const isNamed = word === undefined || (!isFactReference(value) && JSON.stringify(value ?? '').includes(word))
+  return { fact, path, readAs, ...(!isNamed && { unknownAs: word }) }
 }
 
 interface SeenPlace {
@@ -157,7 +165,7 @@ function resolveValue(
     const other = resolvePlace(value, pointer, vocabulary, report)
     if (other === undefined) return undefined
     if (operator.compare !== undefined && other.shape.type === shape.type) {
-      const place = { fact: other.fact, path: other.path, readAs: operator.readAs }
+      const place = placeOf(other, operator, value)
       return { kind: 'fact', place, compare: operator.compare }
     }
     const message =

@@ -53,7 +53,9 @@ class FactsAlmanac extends Almanac {
   }
 
   override factValue<T>(fact: string, params?: Partial<EngineParams>, path = ''): Promise<T> {
-    return Promise.resolve(readPlace(this.#facts, { fact, path, readAs: params?.readAs ?? 'value' }, this.#now) as T)
+    const { readAs = 'value', unknownAs } = params ?? {}
+    const place = { fact, path, readAs, ...(unknownAs !== undefined && { unknownAs }) }
+    return Promise.resolve(readPlace(this.#facts, place, this.#now) as T)
   }
 }
 

@@ -109,6 +109,28 @@ describe('an operator', () => {
       conditions('False'),
       'true',
     ],
+    ['equal: a status that its reporter does not know', { ...deadlock }, conditions('Unknown'), 'unknown'],
+    ['notEqual: the same', { ...deadlock, operator: 'notEqual' }, conditions('Unknown'), 'unknown'],
+    ['notIn: the same', { ...deadlock, operator: 'notIn', value: ['True'] }, conditions('Unknown'), 'unknown'],
+    ['equal: the word for it', { ...deadlock, value: 'Unknown' }, conditions('Unknown'), 'true'],
+    [
+      'matches: a pattern that names it',
+      { ...deadlock, operator: 'matches', value: '^(True|Unknown)$' },
+      conditions('Unknown'),
+      'true',
+    ],
+    [
+      'equal: two statuses, one not known',
+      { ...deadlock, value: { fact: 'machine', path: '/agentReachable' } },
+      { ...conditions('True'), machine: { agentReachable: 'Unknown' } },
+      'unknown',
+    ],
+    [
+      'exists: a status that is not known is there',
+      { fact: 'conditions', path: '/KernelDeadlock/status', operator: 'exists' },
+      conditions('Unknown'),
+      'true',
+    ],
     ['contains', { fact: 'taints', operator: 'contains', value: 'a' }, { taints: ['a', 'b'] }, 'true'],
     ['contains: lacking', { fact: 'taints', operator: 'contains', value: 'c' }, { taints: ['a', 'b'] }, 'false'],
     [

@@ -15,7 +15,7 @@ const JOB_OUTCOMES = ['Succeeded', 'Escalated', 'Transient', 'Permanent', 'Super
 const condition: Shape = {
   type: 'object',
   fields: {
-    status: { type: 'string', values: ['True', 'False', 'Unknown'], since: 'lastTransitionTime' },
+    status: { type: 'string', values: ['True', 'False', 'Unknown'], since: 'lastTransitionTime', unknownAs: 'Unknown' },
     reason: text('One word, for machines.'),
     message: text('A sentence, for people.'),
     lastTransitionTime: time('Since when the status is what it is.'),
@@ -69,6 +69,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
           type: 'string',
           values: ['True', 'False', 'Unknown'],
           since: 'agentReachableSince',
+          unknownAs: 'Unknown',
           doc: 'Whether its agent renews its lease.',
         },
         agentReachableSince: time('Since when.'),

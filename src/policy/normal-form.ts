@@ -2,7 +2,7 @@
 // true, the unknown included: a repair because a reading is missing. So negations are pushed down to the leaves (all and any swap), and a leaf asks
 // either `operator` (true for certain?) or `fails:operator` (false for certain?). Both answer no to the unknown; nothing above them negates.
 // With Kleene's connectives the engine's yes is then exactly "the rule is true for certain".
-import type { ReadAs } from './reading.ts'
+import type { Place, ReadAs } from './reading.ts'
 import type { Test } from './operators/operator.ts'
 import type { Leaf, Term } from './rule.ts'
 
@@ -10,6 +10,7 @@ export const FAILS = 'fails:'
 
 export interface EngineParams {
   readonly readAs: ReadAs
+  readonly unknownAs?: string
 }
 
 interface EngineLeaf {
@@ -37,15 +38,20 @@ function normal(term: Term, positive: boolean): EngineCondition {
 
 /** The engine copies every condition deeply at each run; a function is passed on as it is, so the value travels as its bound test. */
 function engineLeaf({ place, operator, against }: Leaf, positive: boolean): EngineLeaf {
-  const { fact, path, readAs } = place
+  const { fact, path } = place
   return {
     fact,
     ...(path === '' ? {} : { path }),
-    params: { readAs },
+    params: paramsOf(place),
     operator: positive ? operator : `${FAILS}${operator}`,
     value:
       against.kind === 'value'
         ? against.bound.test
-        : { fact: against.place.fact, path: against.place.path, params: { readAs: against.place.readAs } },
+        : { fact: against.place.fact, path: against.place.path, params: paramsOf(against.place) },
   }
 }
+
+const paramsOf = ({ readAs, unknownAs }: Place): EngineParams => ({
+  readAs,
+  ...(unknownAs !== undefined && { unknownAs }),
+})

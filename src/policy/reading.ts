@@ -14,6 +14,8 @@ export interface Place {
   /** JSON pointer, empty for the whole fact. */
   readonly path: string
   readonly readAs: ReadAs
+  /** Reading this value is like not having observed any: its reporter says that it does not know. */
+  readonly unknownAs?: string
 }
 
 /** Kubernetes' first commit: a stamp from before it is a clock that was not set, and would make everything "held for years". */
@@ -43,11 +45,12 @@ export function rawAt(facts: Facts, fact: string, path: string, now: number): un
   return (tokens === undefined ? undefined : valueAt(root, tokens)) ?? undefined
 }
 
-export function readPlace(facts: Facts, { fact, path, readAs }: Place, now: number): unknown {
+export function readPlace(facts: Facts, { fact, path, readAs, unknownAs }: Place, now: number): unknown {
   if (readAs === 'presence') return presenceAt(facts, fact, path)
   if (readAs !== 'value' && fact === NOW) return readAs === 'age' ? 0 : now
   const raw = rawAt(facts, fact, path, now)
-  return readAs === 'value' ? raw : readAs === 'age' ? ageMs(raw, now) : instantMs(raw)
+  if (readAs === 'value') return unknownAs !== undefined && raw === unknownAs ? undefined : raw
+  return readAs === 'age' ? ageMs(raw, now) : instantMs(raw)
 }
 
 /** Null is an observation: looked, and nothing there. */

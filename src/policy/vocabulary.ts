@@ -9,6 +9,8 @@ export type Shape =
       readonly values?: readonly string[]
       /** The sibling field (a time) since when the string has been what it is; allows `for`. */
       readonly since?: string
+      /** The value by which a reporter says that it does not know. A rule that does not name it cannot be judged by it. */
+      readonly unknownAs?: string
     }
   | { readonly type: 'number' | 'boolean' | 'time' | 'version'; readonly doc?: string }
   /** `{ count, total, unknown }`: of `total` peers `count` are so, and of `unknown` more nobody can tell. */

@@ -1,5 +1,4 @@
 // One look at a component: a request, a connection, a file or a command on the node itself. Never throws; the answer says what was seen.
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type http from 'node:http'
@@ -10,6 +9,8 @@ import { parseDuration } from '#lib/duration.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { programOutput } from '../program-output.ts'
+import { lastLines } from '../last-lines.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
 export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
@@ -29,7 +30,7 @@ export interface ProbePlace {
 }
 
 const PASS: ProbeAnswer = { kind: 'Pass' }
-const MAX_OUTPUT = 4_096
+const KEPT_BYTES = 4_096
 
 export async function look(probe: Probe, place: ProbePlace): Promise<ProbeAnswer> {
   const timeoutMs = parseDuration(probe.timeout)
@@ -97,21 +98,17 @@ async function lookFile({ path, maxAge }: NonNullable<Probe['file']>, place: Pro
   }
 }
 
-const lookExec = (command: readonly string[], place: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> =>
-  new Promise((resolve) => {
-    const [program = '', ...args] = command
-    const own = onNode(place.dir, program)
-    execFile(
-      existsSync(own) ? own : program,
-      args,
-      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT, env: { ...place.environment } },
-      (error) => {
-        if (error === null) resolve(PASS)
-        else
-          resolve({
-            kind: 'Fail',
-            message: `${program}: ${error.killed === true ? `no end within ${timeoutMs} ms` : `exited with ${String(error.code)}`}`,
-          })
-      },
-    )
+async function lookExec(command: readonly string[], place: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
+  const [program = '', ...args] = command
+  const own = onNode(place.dir, program)
+  const { problem, stdout, stderr } = await programOutput({
+    program: existsSync(own) ? own : program,
+    args,
+    timeoutMs,
+    maxBytes: KEPT_BYTES,
+    environment: place.environment,
   })
+  if (problem === undefined) return PASS
+  const last = lastLines(`${stdout.text}\n${stderr.text}`, 1)
+  return { kind: 'Fail', message: `${program}: ${problem}${last === '' ? '' : `: ${last}`}` }
+}

@@ -353,6 +353,28 @@ test('checks run at their intervals and a condition is unknown while they cannot
   await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
 })
 
+test('a check that cannot be started makes detection incomplete until it can', async () => {
+  const path = join(dir.root, 'etc/check.sh')
+  const plugin = {
+    plugin: 'custom',
+    source: 'checks',
+    pluginConfig: { invoke_interval: '1s' },
+    conditions: [{ type: 'CheckFailed', reason: 'CheckFine', message: 'fine' }],
+    rules: [{ type: 'permanent', condition: 'CheckFailed', reason: 'CheckBad', path: '/etc/check.sh' }],
+  }
+  const one = await agent([{ config: plugin }])
+  const missing =
+    'true MonitorNotUsed: monitors[0] rule CheckBad: /etc/check.sh: Error in starting plugin: it is not there'
+  await until(() => shown(one, 'DetectionIncomplete'), missing)
+  expect(one.board.problem('CheckFailed')?.isUnknown).toBe(true)
+  writeFileSync(path, '#!/no/such/shell\n', { mode: 0o755 })
+  await systemClock.sleep(1_100)
+  expect(shown(one, 'DetectionIncomplete')).toContain('true MonitorNotUsed')
+  writeFileSync(path, '#!/bin/sh\nexit 0\n', { mode: 0o755 })
+  await until(() => shown(one, 'DetectionIncomplete'), 'false DetectionComplete: every configured monitor is used')
+  await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
+})
+
 test('a monitor that does not say at first that all is well says it once a check ended well', async () => {
   const path = join(dir.root, 'etc/check.sh')
   writeFileSync(path, `#!/bin/sh\nwhile [ ! -e ${folder}/go ]; do sleep 0.01; done\n`, { mode: 0o755 })

@@ -91,7 +91,7 @@ function freePercent(path: string): number {
 
 /** The container runtime knows best which images nobody uses. */
 async function removeImages(): Promise<string> {
-  const said = await outputOf('crictl', ['rmi', '--prune'], IMAGES_MS)
+  const said = await outputOf('crictl', ['rmi', '--prune'], { timeoutMs: IMAGES_MS })
   return said === undefined ? '' : ', unused images removed'
 }
 

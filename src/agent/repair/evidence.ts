@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { EVIDENCE } from '#api/kinds/operations.ts'
-import { outputOf } from '../detect/npd/service-state.ts'
+import { ENVIRONMENT } from '../detect/npd/service-state.ts'
 import { writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { componentsFolder, evidenceFolder, recordFile, type NodeDir } from '../node-dir.ts'
+import { programOutput } from '../program-output.ts'
 import type { StepResult } from './steps.ts'
 
 type Kind = (typeof EVIDENCE)[number]
@@ -16,8 +17,11 @@ export interface EvidenceDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
+  /** Where journalctl and dmesg lie; the PATH of a host when absent. */
+  readonly programs?: string
 }
 
+/** Of one kind; of longer texts the end is kept, and the first line says how much was cut. */
 const MAX_BYTES = 2 ** 20
 const MAX_LOG_BYTES = 65_536
 const MAX_PROCESSES = 5_000
@@ -39,19 +43,20 @@ export async function collectEvidence(
   for (const kind of kinds) {
     signal.throwIfAborted()
     try {
-      const text = (await inTime(deps.clock, gather(deps, kind))).slice(-MAX_BYTES)
+      const { text, cutBytes } = bounded(await inTime(deps.clock, gather(deps, kind)))
       const path = join(folder, `${kind.toLowerCase()}.txt`)
       await writeDurably(files, path, text)
-      lines.push(`${kind}: ${path} (${text.length} characters)`)
+      const bytes = Buffer.byteLength(text)
+      lines.push(`${kind}: ${path} (${bytes} bytes${cutBytes === 0 ? '' : `; the first ${cutBytes} bytes were cut`})`)
     } catch (e) {
-      lines.push(`${kind}: not to be had: ${messageOf(e)}`)
+      lines.push(`${kind}: not collected: ${messageOf(e)}`)
     }
   }
   await dropOld(files, dir)
   return { outcome: 'Succeeded', output: lines.join('\n') }
 }
 
-async function inTime(clock: Clock, text: Promise<string>): Promise<string> {
+async function inTime<T>(clock: Clock, text: Promise<T>): Promise<T> {
   const late = new AbortController()
   const timeout = clock.sleep(KIND_MS, late.signal).then(() => {
     throw new Error(`not within ${KIND_MS} ms`)
@@ -64,9 +69,52 @@ async function inTime(clock: Clock, text: Promise<string>): Promise<string> {
   }
 }
 
-async function gather(deps: EvidenceDeps, kind: Kind): Promise<string> {
-  const { files, dir } = deps
-  const isHost = dir.root === '/'
+function bounded({ text, cutBytes = 0 }: Gathered): { readonly text: string; readonly cutBytes: number } {
+  const bytes = Buffer.from(text)
+  const cut = cutBytes + Math.max(0, bytes.length - MAX_BYTES)
+  const kept = bytes.subarray(-MAX_BYTES).toString('utf8')
+  return cut === 0 ? { text, cutBytes: 0 } : { text: `[the first ${cut} bytes were cut]\n${kept}`, cutBytes: cut }
+}
+
+interface Gathered {
+  readonly text: string
+  readonly cutBytes?: number
+}
+
+async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
+  if (kind === 'Journal') return journal(deps)
+  if (kind === 'KernelLog') return kernelLog(deps)
+  return { text: await textOf(deps, kind) }
+}
+
+/** Said by the program where the node is a host and has it; else the file that a syslog daemon writes. */
+async function saidOrFile(
+  { files, dir, programs }: EvidenceDeps,
+  calls: readonly (readonly [program: string, ...args: string[]])[],
+  file: string,
+): Promise<Gathered> {
+  const problems: string[] = []
+  for (const [program, ...args] of dir.root === '/' || programs !== undefined ? calls : []) {
+    const path = programs === undefined ? program : join(programs, program)
+    const options = { timeoutMs: KIND_MS, maxBytes: MAX_BYTES, environment: ENVIRONMENT }
+    const { problem, stdout, stderr } = await programOutput({ program: path, args, ...options })
+    if (problem === undefined) return stdout
+    problems.push(`${program}: ${problem}${stderr.text === '' ? '' : `: ${stderr.text.trim()}`}\n`)
+  }
+  return { text: `${problems.join('')}${await tailOf(files, join(dir.root, file))}` }
+}
+
+const journal = (deps: EvidenceDeps): Promise<Gathered> =>
+  saidOrFile(
+    deps,
+    [['journalctl', '--quiet', '--no-pager', '--output=short-iso', `--lines=${JOURNAL_LINES}`]],
+    'var/log/syslog',
+  )
+
+const kernelLog = (deps: EvidenceDeps): Promise<Gathered> =>
+  saidOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
+
+async function textOf({ files, dir }: EvidenceDeps, kind: Exclude<Kind, 'Journal' | 'KernelLog'>): Promise<string> {
   switch (kind) {
     case 'Components':
       return components(files, dir)
@@ -79,18 +127,6 @@ async function gather(deps: EvidenceDeps, kind: Kind): Promise<string> {
     }
     case 'Network':
       return ['dev', 'sockstat', 'snmp'].map((name) => readFileSync(`/proc/net/${name}`, 'utf8')).join('\n')
-    case 'KernelLog': {
-      const kernel = isHost ? await outputOf('dmesg', ['--kernel', '--color=never', '--since=-1h'], KIND_MS) : undefined
-      const all = kernel ?? (isHost ? await outputOf('dmesg', [], KIND_MS) : undefined)
-      return all ?? tailOf(files, join(dir.root, 'var/log/kern.log'))
-    }
-    case 'Journal': {
-      const args = ['--quiet', '--no-pager', '--output=short-iso', `--lines=${JOURNAL_LINES}`]
-      return (
-        (isHost ? await outputOf('journalctl', args, KIND_MS) : undefined) ??
-        tailOf(files, join(dir.root, 'var/log/syslog'))
-      )
-    }
     default:
       return assertNever(kind)
   }
@@ -107,7 +143,10 @@ async function components(files: Files, dir: NodeDir): Promise<string> {
 
 async function tailOf(files: Files, path: string): Promise<string> {
   const bytes = await files.read(path)
-  return bytes === undefined ? `${path} is not there\n` : bytes.subarray(-MAX_LOG_BYTES).toString('utf8')
+  if (bytes === undefined) return `${path} is not there\n`
+  const cut = Math.max(0, bytes.length - MAX_LOG_BYTES)
+  const text = bytes.subarray(-MAX_LOG_BYTES).toString('utf8')
+  return cut === 0 ? text : `[the first ${cut} bytes were cut]\n${text}`
 }
 
 /** Names and states, and where the kernel holds those that wait; no arguments and no environment, which may hold secrets. */

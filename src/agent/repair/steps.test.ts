@@ -222,6 +222,26 @@ test('evidence is kept in bounded files, of a kind that cannot be had too', asyn
   expect(readFileSync(join(dir.state, 'evidence/j/processes.txt'), 'utf8').length).toBeGreaterThan(100)
 })
 
+test('of a journal that is larger than the bound the end is kept, and what was cut is said', async () => {
+  const programs = join(folder, 'bin')
+  mkdirSync(programs)
+  const collect = (text: string) => {
+    writeFileSync(join(programs, 'journalctl'), text, { mode: 0o755 })
+    return collectEvidence({ files: realFiles, dir, clock: systemClock, programs }, ['Journal'], 'j', never)
+  }
+  const kept = () => readFileSync(join(dir.state, 'evidence/j/journal.txt'), 'utf8')
+  const line = 'x'.repeat(99)
+  const many = await collect(`#!/bin/sh\nyes ${line} | head -n 2000\necho last line\n`)
+  expect(many.output).toMatch(/^Journal: .*journal\.txt \(200010 bytes\)$/)
+  expect(kept().endsWith('last line\n')).toBe(true)
+  const more = await collect(`#!/bin/sh\nyes ${line} | head -n 20000\necho last line\n`)
+  expect(more.output).toContain(`; the first ${2_000_010 - 2 ** 20} bytes were cut)`)
+  expect(kept()).toMatch(/^\[the first \d+ bytes were cut\]\nx+\n/)
+  const none = await collect('#!/bin/sh\necho no journal files >&2\nexit 1\n')
+  expect(none.outcome).toBe('Succeeded')
+  expect(kept()).toMatch(/^journalctl: exited with code 1: no journal files\n.*var\/log\/syslog is not there\n$/)
+})
+
 test('F38 a step that never ends has failed when its time is over', async () => {
   const stop = new AbortController()
   const ports = { ask: () => new Promise(() => undefined) } as unknown as StepPorts

@@ -20,7 +20,7 @@ const WANTED: Readonly<Record<RuleCase['verdict'], string>> = {
 const SEEN = {
   true: 'fires',
   false: 'does not',
-  unknown: 'is unknown: the case does not say something that the rule looks at',
+  unknown: 'is unknown: the case leaves out, or reports as Unknown, a value that the rule reads',
 } as const
 
 export const caseResults = (files: readonly RuleFile[]): readonly CaseResult[] => files.flatMap(resultsOf)

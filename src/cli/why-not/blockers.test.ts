@@ -514,3 +514,17 @@ test('whatever a repair that has not begun waits for is told as a blocker', asyn
     expect([predicate, (await w.found()).length]).toEqual([predicate, 1])
   }
 })
+
+test.each([
+  ['reports as Unknown', { type: 'KernelDeadlock', status: 'Unknown' }, 'condition KernelDeadlock reported as Unknown'],
+  ['does not report', { type: 'Other', status: 'False' }, 'condition KernelDeadlock not reported'],
+])('a rule over a condition that the node %s is told as unknown', async (_, condition, because) => {
+  const { fake, client, rule } = world()
+  rule()
+  const conditions = [
+    { type: 'Ready', status: 'True', lastTransitionTime: ago(9_999) },
+    { ...condition, lastTransitionTime: ago(60) },
+  ]
+  fake.poke(nodeType, { name: 'n0' }, { status: { conditions } }, 'status')
+  expect(blockerLines(await look(client, 'n0', NOW))).toContain(`rule deadlock: unknown (${because}), no action`)
+})

@@ -113,7 +113,13 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
 /** What objects and nodes say cannot look like a line of ours, with a command in it. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
-export const blockerLines = (seen: RepairsSeen): readonly string[] => linesOf(seen).map(oneLine)
+export const blockerLines = (seen: RepairsSeen): readonly string[] =>
+  [...linesOf(seen), ...unknownLines(seen)].map(oneLine)
+
+const unknownLines = ({ rules }: RepairsSeen): readonly string[] =>
+  rules.flatMap(({ remedier, unknownBecause }) =>
+    unknownBecause === undefined ? [] : [`rule ${remedier.metadata.name}: unknown (${unknownBecause}), no action`],
+  )
 
 function linesOf(seen: RepairsSeen): readonly string[] {
   const found = blockers(seen)

@@ -15,8 +15,13 @@ import type { KubeClient } from '#kube/client.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
-import { type Standing, nodeView } from '#nodeops/rules/node-view.ts'
+import { type NodeView, type Standing, nodeView } from '#nodeops/rules/node-view.ts'
+import { Peers } from '#nodeops/rules/peers.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
+import { explainTerm } from '#policy/explanation.ts'
+import type { Facts } from '#policy/reading.ts'
+import type { CompiledRule } from '#policy/rule.ts'
+import { unknownBecause } from '#policy/unknown-because.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
@@ -25,6 +30,8 @@ export interface RuleSeen {
   /** Undefined: the rule is not true for the node. */
   readonly fault: Fault | undefined
   readonly isSelected: boolean
+  /** The reading that keeps it from being true or false for the node. */
+  readonly unknownBecause?: string | undefined
   /** Why no version of it is asked. */
   readonly broken: string | undefined
 }
@@ -110,6 +117,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     isTimed: false,
   }
   const planned = plan(seen, now)
+  const unknown = unknownOf([...views.values()], views.get(name), question.repairsOf, now)
   const own = (jobsOf.get(node.metadata.uid ?? '') ?? []).filter((j) => !j.spec.dryRun)
   const job = own.find((j) => j.status?.phase !== 'Done')
   const permit = job && (await permitOf(client, job))
@@ -122,6 +130,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
       remedier: reading.remedier,
       fault: faults.find((f) => f.node === name),
       isSelected: reading.active?.selects(node.metadata.labels) ?? false,
+      unknownBecause: reading.active?.selects(node.metadata.labels) === true ? unknown(reading.active.rule) : undefined,
       broken: reading.active === undefined ? (reading.problem ?? 'it was never good') : undefined,
     })),
     job,
@@ -132,6 +141,24 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     denied: job === undefined ? await deniedTo(client, own) : undefined,
     now,
   }
+}
+
+/** Of a node that is silent nothing but its silence is asked; that is said of the node. */
+function unknownOf(
+  views: readonly NodeView[],
+  view: NodeView | undefined,
+  repairsOf: (uid: string, at: number) => Facts,
+  now: number,
+): (rule: CompiledRule) => string | undefined {
+  if (view === undefined || view.standing.kind !== 'Readable') return () => undefined
+  const peers = new Peers(views)
+  const facts = {
+    ...view.facts,
+    peers: peers.of(view),
+    cluster: peers.cluster(),
+    repairs: repairsOf(view.uid, now),
+  }
+  return ({ root }) => unknownBecause(explainTerm(root, facts, now))
 }
 
 function nearest(name: string, nodes: readonly Node[]): string {

@@ -30,3 +30,27 @@ test.each([
   const [first] = views
   expect(first && new Peers(views).massSilence(first)?.group).toBe(group)
 })
+
+test('a peer that reports a condition as Unknown may have it: it counts as unknown until it reports another status', () => {
+  const node = (n: number, status: string): NodeView =>
+    nodeView(
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: `n${n}`, uid: `u${n}` },
+        status: {
+          conditions: [
+            { type: 'Ready', status: 'True' },
+            { type: 'X', status },
+          ],
+        },
+      } as unknown as Node,
+      undefined,
+    )
+  const [own, ...others] = [node(0, 'Unknown'), node(1, 'True'), node(2, 'Unknown'), node(3, 'False')]
+  const peers = new Peers([own, ...others].flatMap((v) => v ?? []))
+  const tally = () => own && (peers.of(own)['cluster'] as Record<string, unknown>)['X']
+  expect(tally()).toEqual({ total: 3, count: 1, unknown: 1 })
+  peers.put(node(2, 'False'))
+  expect(tally()).toEqual({ total: 3, count: 1, unknown: 0 })
+})

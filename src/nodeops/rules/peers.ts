@@ -1,4 +1,5 @@
-// How many nodes of a cluster, zone, rack, pool or cohort have a condition, kept current node by node. A silent node may have it: it counts as unknown.
+// How many nodes of a cluster, zone, rack, pool or cohort have a condition, kept current node by node. A silent node may have it, and so may one that
+// reports it as Unknown: both count as unknown.
 import { assertNever } from '#lib/errors.ts'
 import { setOwn } from '#lib/json.ts'
 import type { Facts } from '#policy/reading.ts'
@@ -16,6 +17,7 @@ interface Count {
   total: number
   silent: number
   readonly true: Map<string, number>
+  readonly unknown: Map<string, number>
 }
 
 /** What a node adds to the counts, so that exactly that is taken away again. */
@@ -25,6 +27,7 @@ interface Share {
   readonly readiness: keyof Readiness
   readonly types: readonly string[]
   readonly trueTypes: readonly string[]
+  readonly unknownTypes: readonly string[]
 }
 
 interface Readiness {
@@ -39,7 +42,7 @@ export interface Silence {
   readonly total: number
 }
 
-const NOBODY: Count = { total: 1, silent: 0, true: new Map() }
+const NOBODY: Count = { total: 1, silent: 0, true: new Map(), unknown: new Map() }
 
 export class Peers {
   readonly #counts = new Map<string, Count>()
@@ -70,16 +73,17 @@ export class Peers {
 
   /** The fact `peers`: without the node itself. */
   of(view: NodeView): Facts {
-    const own = new Set(trueTypes(view))
+    const own = new Set(typesThatAre('True', view))
+    const ownUnknown = new Set(typesThatAre('Unknown', view))
     const isSilent = view.standing.kind === 'Silent'
     const groups = {}
     for (const group of GROUPS) {
-      const { total, silent, true: counts } = this.#counts.get(keyOf(view, group)) ?? NOBODY
+      const { total, silent, true: counts, unknown } = this.#counts.get(keyOf(view, group)) ?? NOBODY
       const tallies = {}
       for (const type of this.#types.keys()) {
         const tally: Tally = {
           total: total - 1,
-          unknown: silent - (isSilent ? 1 : 0),
+          unknown: silent + (unknown.get(type) ?? 0) - (isSilent || ownUnknown.has(type) ? 1 : 0),
           count: (counts.get(type) ?? 0) - (!isSilent && own.has(type) ? 1 : 0),
         }
         setOwn(tallies, type, tally)
@@ -112,15 +116,18 @@ export class Peers {
     return undefined
   }
 
-  #add({ keys, isSilent, readiness, types, trueTypes: isTrue }: Share, by: 1 | -1): void {
+  #add({ keys, isSilent, readiness, types, trueTypes, unknownTypes }: Share, by: 1 | -1): void {
     this.#readiness[readiness] += by
     for (const type of types) bump(this.#types, type, by)
     for (const key of keys) {
-      const count = this.#counts.get(key) ?? { total: 0, silent: 0, true: new Map<string, number>() }
+      const count = this.#counts.get(key) ?? { total: 0, silent: 0, true: new Map(), unknown: new Map() }
       this.#counts.set(key, count)
       count.total += by
       if (isSilent) count.silent += by
-      else for (const type of isTrue) bump(count.true, type, by)
+      else {
+        for (const type of trueTypes) bump(count.true, type, by)
+        for (const type of unknownTypes) bump(count.unknown, type, by)
+      }
       if (count.total === 0) this.#counts.delete(key)
     }
   }
@@ -140,7 +147,8 @@ const isSame = (a: Share, b: Share): boolean =>
   a.readiness === b.readiness &&
   sameList(a.keys, b.keys) &&
   sameList(a.types, b.types) &&
-  sameList(a.trueTypes, b.trueTypes)
+  sameList(a.trueTypes, b.trueTypes) &&
+  sameList(a.unknownTypes, b.unknownTypes)
 
 function shareOf(view: NodeView): Share {
   const isSilent = view.standing.kind === 'Silent'
@@ -150,13 +158,14 @@ function shareOf(view: NodeView): Share {
     isSilent,
     readiness: isSilent ? 'silent' : isReady ? 'ready' : 'notReady',
     types: conditionsOf(view).map((c) => c.type),
-    trueTypes: trueTypes(view),
+    trueTypes: typesThatAre('True', view),
+    unknownTypes: typesThatAre('Unknown', view),
   }
 }
 
 const conditionsOf = ({ node }: NodeView) => node.status?.conditions ?? []
-const trueTypes = (view: NodeView): readonly string[] =>
-  conditionsOf(view).flatMap((c) => (c.status === 'True' ? c.type : []))
+const typesThatAre = (status: string, view: NodeView): readonly string[] =>
+  conditionsOf(view).flatMap((c) => (c.status === status ? c.type : []))
 const placeOf = ({ machine }: NodeView, group: 'zone' | 'rack' | 'pool'): string => machine?.spec[group] ?? ''
 
 function keyOf(view: NodeView, group: Group): string {

@@ -2,16 +2,18 @@
 // are started again here, within limits; a service that runs and is only unwell is left to a repair that has a permit.
 import type { Clock } from '#lib/clock.ts'
 import { compileRegex } from '#lib/regex.ts'
+import { programOutput } from '../../program-output.ts'
 import type { HealthOptions } from './health-options.ts'
 import type { PluginResult } from './judge.ts'
 import { askCri, askDocker, askHttp, type Answer } from './runtime-call.ts'
-import { outputOf, serviceState, type ServiceState } from './service-state.ts'
+import { ENVIRONMENT, outputOf, serviceState, TIMEOUT_MS, type ServiceState } from './service-state.ts'
 
 export interface HealthPorts {
   readonly clock: Clock
   readonly ask: (options: HealthOptions) => Promise<Answer>
   readonly state: (service: string) => Promise<ServiceState | undefined>
-  readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number>
+  /** Undefined: the journal cannot be read. */
+  readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number | undefined>
   /** Ends the stopped process for good and starts the unit again. */
   readonly restart: (service: string, state: ServiceState) => Promise<void>
   /** Then what somebody stopped stays so. */
@@ -21,6 +23,9 @@ export interface HealthPorts {
 /** More often in an hour it is not this that it needs. */
 const RESTARTS_PER_HOUR = 3
 const HOUR_MS = 3_600_000
+/** The newest lines; older ones of a service that writes more are not counted. */
+const MAX_JOURNAL_BYTES = 2 ** 20
+const UNREADABLE = Symbol('unreadable')
 
 const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
 /** Not /healthz, which fails on purpose while a node is being drained. */
@@ -44,9 +49,18 @@ export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<b
       `--unit=${service}`,
       `--since=@${Math.floor(sinceMs / 1_000)}`,
     ]
-    const text = await outputOf('journalctl', args)
+    const { code, stdout } = await programOutput({
+      program: 'journalctl',
+      args,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_JOURNAL_BYTES,
+      environment: ENVIRONMENT,
+    })
+    // Without any entry it ends with 1.
+    if (code !== 0 && code !== 1) return undefined
+    const { text } = stdout
     const regex = compileRegex(`(?i)${pattern}`)
-    return (text ?? '').split('\n').filter((l) => regex.test(l)).length
+    return text.split('\n').filter((l) => regex.test(l)).length
   },
   restart: async (service, state) => {
     // TERM waits for ever at the door of a process that is stopped.
@@ -69,7 +83,10 @@ export class HealthCheck {
 
   async run(): Promise<PluginResult> {
     const { component, service, mayRepair } = this.#options
-    const why = (await this.#ports.ask(this.#options)) ?? (await this.#logProblem())
+    const inLog = (await this.#ports.ask(this.#options)) ?? (await this.#logProblem())
+    if (inLog === UNREADABLE)
+      return { status: 'Unknown', message: `the journal of ${service} cannot be read`, isNotStarted: true }
+    const why = inLog
     if (why === undefined) return { status: 'Ok', message: '' }
     const state = await this.#ports.state(service)
     const how = state?.isFrozen === true ? 'its process is stopped' : state?.isActive === false ? state.state : why
@@ -94,7 +111,7 @@ export class HealthCheck {
     await restart(service, state)
   }
 
-  async #logProblem(): Promise<string | undefined> {
+  async #logProblem(): Promise<string | typeof UNREADABLE | undefined> {
     const { logPatterns, service, loopbackMs } = this.#options
     if (logPatterns.length === 0) return undefined
     const { clock, state, countLines } = this.#ports
@@ -102,6 +119,7 @@ export class HealthCheck {
     const backMs = loopbackMs > 0 ? Math.min(loopbackMs, upMs) : upMs
     for (const { count, pattern } of logPatterns) {
       const found = await countLines(service, pattern, clock.now() - backMs)
+      if (found === undefined) return UNREADABLE
       if (found >= count) return `${found} lines of its log match ${pattern}`
     }
     return undefined

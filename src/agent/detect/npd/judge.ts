@@ -52,6 +52,8 @@ export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: bo
 export interface PluginResult {
   readonly status: 'Ok' | 'NonOk' | 'Unknown'
   readonly message: string
+  /** It could not be run at all, and the next time will be no better: the check is missing, not unclear. */
+  readonly isNotStarted?: boolean
 }
 
 /** The latest results of all rules of one condition, in the order of the file: it is true while any of them says so. */

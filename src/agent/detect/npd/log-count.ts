@@ -78,7 +78,7 @@ export function countLines(options: CountOptions, sinceMs: number, timeoutMs: nu
         if (entry !== undefined) lines.take(entry.message)
       }
     })
-    child.once('error', (e) => resolve({ status: 'Unknown', message: e.message }))
+    child.once('error', (e) => resolve({ status: 'Unknown', message: e.message, isNotStarted: true }))
     child.once('close', (code, signal) => {
       // No entry at all ends with 1, as does an error: nothing was found either way, and a journal that is not there is shown by its monitors.
       if (signal !== null) resolve({ status: 'Unknown', message: `journalctl ended: ${signal}` })

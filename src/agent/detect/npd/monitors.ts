@@ -144,7 +144,12 @@ export class Monitors {
     if (monitor.kind === 'Plugin') {
       const checks = new Map(monitor.rules.map((rule) => [rule, this.#checkOf(rule, monitor.maxOutput, folder)]))
       const unknown = async (): Promise<PluginResult> => ({ status: 'Unknown', message: 'no such check' })
-      this.#plugins.push(new PluginMonitor(monitor, port, clock, (rule) => (checks.get(rule) ?? unknown)()))
+      const run = async (rule: PluginRule): Promise<PluginResult> => {
+        const result = await (checks.get(rule) ?? unknown)()
+        this.#checkRan(`${name} rule ${rule.reason}`, rule, result)
+        return result
+      }
+      this.#plugins.push(new PluginMonitor(monitor, port, clock, run))
       return
     }
     const log = new LogMonitor(monitor, port)
@@ -175,7 +180,11 @@ export class Monitors {
   /** What a rule runs: the helpers of node-problem-detector are done here, everything else is a program. */
   #checkOf(rule: PluginRule, maxOutput: number, folder: string): () => Promise<PluginResult> {
     const { clock, dir, files } = this.#deps
-    const failing = (message: string) => async (): Promise<PluginResult> => ({ status: 'Unknown', message })
+    const failing = (message: string) => async (): Promise<PluginResult> => ({
+      status: 'Unknown',
+      message,
+      isNotStarted: true,
+    })
     const program = basename(rule.path.replaceAll('\\', '/')).replace(/\.exe$/, '')
     if (program === 'health-checker') {
       const options = healthOptions(rule.args)
@@ -195,6 +204,14 @@ export class Monitors {
     const path = found(rule.path, folder, dir)
     const { args, timeoutMs } = rule
     return () => runPlugin({ path, args, timeoutMs, maxOutput, environment: PLUGIN_ENVIRONMENT, clock })
+  }
+
+  /** A check that cannot be run finds nothing, which looks like health. */
+  #checkRan(key: string, { path }: PluginRule, { isNotStarted = false, message }: PluginResult): void {
+    if (isNotStarted === this.#problems.has(key)) return
+    if (isNotStarted) this.#problems.set(key, [`${path}: ${message}`])
+    else this.#problems.delete(key)
+    this.#show()
   }
 
   #sourceProblem(name: string, problem: string | undefined): void {

@@ -16,12 +16,15 @@ export interface PluginCall {
 /** As node-problem-detector reads: the rest is drained and dropped. */
 const MAX_READ = 4_096
 
-const unknown = (message: string): PluginResult => ({ status: 'Unknown', message })
+const notStarted = (message: string): PluginResult => ({ status: 'Unknown', message, isNotStarted: true })
+
+/** By which shells and wrappers report that there is no such program, or that it may not be run. */
+const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
 
 export function runPlugin(call: PluginCall): Promise<PluginResult> {
   const { path, args, timeoutMs, maxOutput, environment, clock } = call
   const refusal = refusalOf(path)
-  if (refusal !== undefined) return Promise.resolve(unknown(refusal))
+  if (refusal !== undefined) return Promise.resolve(notStarted(refusal))
   return new Promise((resolve) => {
     const child = spawn(path, args, { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env: { ...environment } })
     let output = Buffer.alloc(0)
@@ -43,14 +46,18 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
     child.stdout.on('data', (chunk: Buffer) => {
       if (output.length < MAX_READ) output = Buffer.concat([output, chunk.subarray(0, MAX_READ - output.length)])
     })
-    child.once('error', () => end(unknown('Error in starting plugin. Please check the error log')))
+    child.once('error', (e) => end(notStarted(`Error in starting plugin: ${e.message}`)))
     child.once('exit', (code) => {
       // Whoever holds its output open does not hold us.
       setImmediate(() => {
         const said = output.toString('utf8').trim()
         const state = isLate ? 'signal: killed' : ''
         const text = isLate ? `Timeout when running plugin "${path}": state - ${state}. output - "${said}"` : said
-        end({ status: statusOf(isLate ? undefined : code), message: cutToBytes(text, maxOutput) })
+        end({
+          status: statusOf(isLate ? undefined : code),
+          message: cutToBytes(text, maxOutput),
+          ...(NOT_STARTED_CODES.has(code) && { isNotStarted: true }),
+        })
       })
     })
   })

@@ -1,6 +1,6 @@
 // How a systemd service is, without asking the service itself: its state, its main process, and whether that one is stopped and will never answer.
-import { execFile } from 'node:child_process'
 import { uptime } from 'node:os'
+import { programOutput } from '../../program-output.ts'
 import { isFrozenState, readStat } from '../../supervise/proc.ts'
 
 export interface ServiceState {
@@ -13,20 +13,19 @@ export interface ServiceState {
   readonly upMs: number | undefined
 }
 
-const TIMEOUT_MS = 10_000
+export const TIMEOUT_MS = 10_000
 const MAX_OUTPUT = 65_536
-const ENVIRONMENT = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
+export const ENVIRONMENT = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
 
-/** Standard output of a program that ends within the time; undefined when it fails. */
-export const outputOf = (
+/** The end of the standard output of a program that ends well within the time; undefined when it fails. */
+export async function outputOf(
   program: string,
   args: readonly string[],
-  timeoutMs = TIMEOUT_MS,
-): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const options = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT, env: ENVIRONMENT } as const
-    execFile(program, args, options, (error, stdout) => resolve(error === null ? stdout : undefined))
-  })
+  { timeoutMs = TIMEOUT_MS, maxBytes = MAX_OUTPUT }: { readonly timeoutMs?: number; readonly maxBytes?: number } = {},
+): Promise<string | undefined> {
+  const { problem, stdout } = await programOutput({ program, args, timeoutMs, maxBytes, environment: ENVIRONMENT })
+  return problem === undefined ? stdout.text : undefined
+}
 
 export async function serviceState(service: string): Promise<ServiceState | undefined> {
   const names = ['ActiveState', 'SubState', 'MainPID', 'InactiveExitTimestampMonotonic']

@@ -1,0 +1,18 @@
+// The end of what a program wrote, as it may stand in a status: few lines, bounded, without control characters, secrets masked.
+import { maskSecretsIn } from '#lib/mask-text.ts'
+
+/** Of one line, so that one dump does not fill the message. */
+const MAX_LINE_CHARS = 200
+
+/** Also whole escape sequences of terminals. */
+const CONTROL = /(?!\t)\p{Cc}(?:\[[0-9;?]*[A-Za-z])?/gu
+
+/** The last `count` lines that have any text. */
+export const lastLines = (text: string, count: number): string =>
+  maskSecretsIn(text)
+    .split('\n')
+    .map((line) => line.replaceAll(CONTROL, '').trimEnd())
+    .filter((line) => line.trim() !== '')
+    .slice(-count)
+    .map((line) => (line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS - 1)}…` : line))
+    .join('\n')

@@ -1,0 +1,111 @@
+// Runs one program without a shell and keeps the end of what it wrote, however much that is: output beyond the bound costs the beginning, never the result.
+import { spawn } from 'node:child_process'
+
+export interface ProgramCall {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly timeoutMs: number
+  /** Of each stream, counted from its end. */
+  readonly maxBytes: number
+  readonly environment: Readonly<Record<string, string>>
+  readonly folder?: string
+  /** Whoever writes more than this is killed. */
+  readonly floodBytes?: number
+}
+
+export interface Kept {
+  readonly text: string
+  /** Left out at the beginning. */
+  readonly cutBytes: number
+}
+
+export interface ProgramOutput {
+  /** Undefined: it ended with exit code 0. */
+  readonly problem: string | undefined
+  /** Undefined: it was not started, or a signal ended it. */
+  readonly code: number | undefined
+  readonly stdout: Kept
+  readonly stderr: Kept
+}
+
+/** Whoever inherited the output of a program that ended may hold it open; what came until then is what there is. */
+const DRAIN_MS = 1_000
+
+export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
+  const { program, args, timeoutMs, maxBytes, environment, folder, floodBytes = Infinity } = call
+  return new Promise((resolve) => {
+    const [stdout, stderr] = [new Tail(maxBytes), new Tail(maxBytes)]
+    let problem: string | undefined
+    let code: number | undefined
+    let isOver = false
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...environment },
+      ...(folder !== undefined && { cwd: folder }),
+    })
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ problem, code, stdout: stdout.kept(), stderr: stderr.kept() })
+    }
+    const kill = (why: string): void => {
+      problem ??= why
+      child.kill('SIGKILL')
+    }
+    const timer = setTimeout(() => kill(`no end within ${timeoutMs} ms`), timeoutMs)
+    for (const [stream, tail] of [
+      [child.stdout, stdout],
+      [child.stderr, stderr],
+    ] as const)
+      stream.on('data', (chunk: Buffer) => {
+        tail.add(chunk)
+        if (tail.total > floodBytes) kill(`killed after ${floodBytes} bytes of output`)
+      })
+    child.once('error', (e) => {
+      problem ??= e.message
+      end()
+    })
+    child.once('exit', (exitCode, signal) => {
+      code = exitCode ?? undefined
+      if (code !== 0) problem ??= signal === null ? `exited with code ${code}` : `ended by ${signal}`
+      setTimeout(end, DRAIN_MS).unref()
+    })
+    child.once('close', end)
+  })
+}
+
+/** Holds at most twice the bound, so that many small chunks are not copied one by one. */
+class Tail {
+  readonly #max: number
+  #chunks: Buffer[] = []
+  #held = 0
+  #cut = 0
+  total = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#held += chunk.length
+    this.total += chunk.length
+    if (this.#held > 2 * this.#max) this.#trim()
+  }
+
+  kept(): Kept {
+    this.#trim()
+    return { text: Buffer.concat(this.#chunks).toString('utf8'), cutBytes: this.#cut }
+  }
+
+  #trim(): void {
+    const all = Buffer.concat(this.#chunks)
+    const kept = all.subarray(-this.#max)
+    this.#cut += all.length - kept.length
+    this.#chunks = [kept]
+    this.#held = kept.length
+  }
+}
