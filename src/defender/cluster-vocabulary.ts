@@ -11,7 +11,7 @@ export const clusterVocabulary: Vocabulary = {
     cluster: {
       type: 'object',
       fields: {
-        machines: number('All machines, and Nodes without one.'),
+        machines: number('All machines that serve or served before, and Nodes without a machine.'),
         unavailable: number('Those that do not work, or of which nobody knows.'),
         unavailableShare: number('The same as a share, from 0 to 1.'),
         silent: number('Those whose agent or kubelet is not heard of.'),

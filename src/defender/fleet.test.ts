@@ -5,6 +5,8 @@ import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defe
 import { fleetView } from './fleet.ts'
 import type { Health } from './unit.ts'
 
+const AT = '2026-01-05T00:00:00Z'
+
 const node = (name: string, ready?: Condition['status'], labels = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -18,7 +20,7 @@ function healthOf(
   components: readonly (readonly [string, string])[] = [],
 ): Health {
   const made = aMachine({ name: 'm', ...wish })
-  const listed = components.map(([name, state]) => ({ name, state, since: '2026-01-05T00:00:00Z' }))
+  const listed = components.map(([name, state]) => ({ name, state, since: AT }))
   const status = {
     ...made.status,
     nodeRef: { name: 'n', uid: uidOf('node-n') },
@@ -60,19 +62,62 @@ describe('health of a machine', () => {
     ['imported, its kubelet silent: unknown', { phase: 'Importing', ready: 'False' }, 'Unknown', 'Unknown'],
     ['joining without a Node: down', { phase: 'Joining', ready: 'False' }, 'none', 'Unavailable'],
     ['installing, its Node Ready: down', { phase: 'Installing', ready: 'False' }, 'True', 'Unavailable'],
+    ['deleted a moment ago: it serves', { deletionTimestamp: AT }, 'True', 'Healthy'],
+    ['being deleted, not drained: it serves', { deletionTimestamp: AT, phase: 'Deleting' }, 'True', 'Healthy'],
+    [
+      'being deleted, drained: down',
+      { deletionTimestamp: AT, phase: 'Deleting', ready: 'False' },
+      'True',
+      'Unavailable',
+    ],
+    [
+      'being deleted, being drained: down',
+      { deletionTimestamp: AT, phase: 'Draining', ready: 'False' },
+      'True',
+      'Unavailable',
+    ],
+    ['being deleted, its Node not Ready: down', { deletionTimestamp: AT, phase: 'Deleting' }, 'False', 'Unavailable'],
+    [
+      'being deleted, silent: unknown',
+      { deletionTimestamp: AT, phase: 'Deleting', reachable: 'False' },
+      'Unknown',
+      'Unknown',
+    ],
   ])('%s', (_, wish, ready, health) => {
     expect(healthOf(wish, ready)).toBe(health)
   })
 
-  test('a joining Node that still waits for its components does not serve', () => {
-    const made = aMachine({ name: 'm', phase: 'Joining', ready: 'False' })
+  test.each<readonly [string, Partial<MachineWish>, Health]>([
+    ['before its host is made', { phase: 'Pending', ready: 'False' }, 'NeverServed'],
+    ['while it joins', { phase: 'Joining', ready: 'False' }, 'NeverServed'],
+    ['when its host cannot be made', { phase: 'Failed', ready: 'False' }, 'NeverServed'],
+    [
+      'when it is deleted before it joined',
+      { phase: 'Deleting', ready: 'False', deletionTimestamp: AT },
+      'NeverServed',
+    ],
+    [
+      'a machine that served before is unavailable',
+      { phase: 'Joining', ready: 'False', inServiceSince: AT },
+      'Unavailable',
+    ],
+  ])('without a Node, %s', (_, wish, health) => {
+    const { units } = fleetView({ machines: [aMachine({ name: 'm', ...wish })], nodes: [], clusters: [] })
+    expect(units.map((u) => u.health)).toEqual([health])
+  })
+
+  test.each<readonly [string, Partial<MachineWish>, Health]>([
+    ['one that never served is no loss', {}, 'NeverServed'],
+    ['one that served, and registered again, is down', { inServiceSince: AT }, 'Unavailable'],
+  ])('a Node that still waits for its components does not serve: %s', (_, wish, health) => {
+    const made = aMachine({ name: 'm', phase: 'Joining', ready: 'False', ...wish })
     const waiting = {
       ...node('n', 'True'),
       spec: { taints: [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] },
     }
     const status = { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } }
     const { units } = fleetView({ machines: [{ ...made, status }], nodes: [waiting], clusters: [] })
-    expect(units.map((u) => u.health)).toEqual(['Unavailable'])
+    expect(units.map((u) => u.health)).toEqual([health])
   })
 
   test.each([

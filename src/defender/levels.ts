@@ -110,6 +110,7 @@ export class Levels {
       const unit = this.unitOf(grant)
       // A target that is not to be seen any more may be one of these.
       if (unit !== undefined && !policy.selects(unit)) continue
+      if (of === 'unavailable' && unit?.health === 'NeverServed') continue
       const { zone = '', rack = '', pool = '' } = grant
       const domain = domainOf(per, unit ?? { zone, rack, pool }, grant.component)
       if (domain !== undefined) at(domain).add(unit?.id ?? grant.target)
@@ -138,6 +139,7 @@ export class Levels {
     for (const policy of policies)
       for (const { of, per } of countedOf(policy)) {
         if (!policy.selects(unit) || (of === 'concurrent' && !policy.decides(grant.operations))) continue
+        if (of === 'unavailable' && unit.health === 'NeverServed') continue
         const domain = domainOf(per, unit, grant.component)
         if (domain !== undefined) this.set(policy, of, per, unit.space, domain).add(unit.id)
       }

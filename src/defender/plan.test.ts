@@ -614,6 +614,39 @@ const requests = fc
     ),
   )
 
+describe('machines on their way in and out', () => {
+  const scaleIn = (n: number) =>
+    Array.from({ length: n }, (_, i) => aPermit({ name: `p${i}`, targets: [`m-${i}`], operations: ['ScaleIn'] }))
+  const granted = (decision: Decision): number => Object.values(outcome(decision)).filter((o) => o === 'Granted').length
+  const quarter = policy({ budgets: [{ max: '25%', of: 'unavailable', per: 'cluster' }] })
+  const deleted = { deletionTimestamp: '2026-01-05T00:00:00Z' }
+
+  test.each(['Ready', 'Deleting'] as const)(
+    'F41 those that are deleted and still serve (phase %s) leave one budget at a time, and none below the floor',
+    (phase) => {
+      const wish = { permits: scaleIn(24), machines: machines(24, { ...deleted, phase }) }
+      expect(granted(ask({ ...wish, ...quarter }))).toBe(6)
+      expect(granted(ask({ ...wish, ...policy({ healthFloor: '90%' }) }))).toBe(2)
+    },
+  )
+
+  test('those that never served use up no budget, and make none larger', () => {
+    const making = Array.from({ length: 20 }, (_, i) =>
+      aMachine({ name: `new-${i}`, phase: 'Joining', ready: 'False' }),
+    )
+    const wish = { permits: scaleIn(4), machines: [...machines(4), ...making] }
+    expect(granted(ask({ ...wish, ...quarter }))).toBe(1)
+    expect(granted(ask({ ...wish, ...policy({ healthFloor: '75%' }) }))).toBe(1)
+  })
+
+  test('a slot for a machine that never served takes nothing from those that serve', () => {
+    const fresh = aMachine({ name: 'm-9', phase: 'Installing', ready: 'False' })
+    const first = aPermit({ name: 'first', targets: ['m-9'], createdAt: '2026-01-04T00:00:00Z' })
+    const wish = { permits: [first, ...scaleIn(4)], machines: [...machines(4), fresh], ...quarter }
+    expect(granted(ask(wish))).toBe(2)
+  })
+})
+
 describe('properties', () => {
   test('the order in which requests come changes nothing', () => {
     fc.assert(

@@ -12,6 +12,7 @@ export interface Selecting {
 export const EVERYTHING: Selecting = { selects: () => true }
 
 export interface Tally {
+  /** Those that serve or served before. */
   readonly total: number
   /** Nobody hears of them. */
   readonly silent: number
@@ -31,6 +32,7 @@ class Counts implements Tally {
   }
 
   add(unit: Unit, by: 1 | -1): void {
+    if (unit.health === 'NeverServed') return
     this.total += by
     if (unit.isSilent) this.silent += by
     if (by < 0) this.troubled.delete(unit)

@@ -4,7 +4,12 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
-export type Health = 'Healthy' | 'Unavailable' | 'Unknown'
+/** `NeverServed`: a machine that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
+export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'
+
+/** Whether disrupting it takes nothing away. */
+export const isOutOfService = ({ health }: Pick<Unit, 'health'>): boolean =>
+  health === 'Unavailable' || health === 'NeverServed'
 
 /** One thing that can be down. A Machine and the Node that it became are one unit, so that nothing is counted twice. */
 export interface Unit {
@@ -61,8 +66,18 @@ const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
 export const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
   conditionsOf(o).find((c) => c.type === type)?.status
 
-/** Phases in which a machine is known not to serve. */
-const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Deleting', 'Failed', 'Lost'])
+/** Phases in which a machine is known not to serve. One that is being deleted serves until it is drained. */
+const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Failed', 'Lost'])
+
+/** Phases that a machine can be in before it first serves. */
+const BEFORE_SERVICE: ReadonlySet<string> = new Set([
+  'Pending',
+  'Provisioning',
+  'Joining',
+  'Installing',
+  'Failed',
+  'Deleting',
+])
 
 /** Phases before our agent speaks for a machine. An existing host may have served all along: its Node says. */
 const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
@@ -82,14 +97,22 @@ function isPending(node: KubeObject): boolean {
   return taints.some((t) => t.key === TAINTS.componentsPending)
 }
 
+/** A Node that was deleted and registers again gets the startup taint again: only the recorded time tells that the machine served before. */
+function hasNeverServed(machine: Machine, node: KubeObject | undefined): boolean {
+  const { status } = machine
+  if (status?.inServiceSince !== undefined || !BEFORE_SERVICE.has(status?.phase ?? '')) return false
+  if (conditionStatus(machine, 'Ready') === 'True') return false
+  return node === undefined ? status?.nodeRef === undefined : isPending(node)
+}
+
 /**
  * A machine whose new version is only staged still serves, whatever its Ready condition says of the difference: it must not pass for broken,
  * or the disruption that is asked for would be free.
  */
 export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
   const { phase } = machine.status ?? {}
-  if (machine.metadata.deletionTimestamp !== undefined) return { health: 'Unavailable', why: 'is being deleted' }
   if (phase === undefined) return { health: 'Unknown', why: 'has no phase yet' }
+  if (hasNeverServed(machine, node)) return { health: 'NeverServed', why: `is ${phase} and has never served` }
   if (NOT_OURS_YET.has(phase)) return takenOver(phase, node)
   if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
   const reachable = conditionStatus(machine, 'AgentReachable')
@@ -105,7 +128,7 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }
   const ready = conditionStatus(machine, 'Ready')
   if (ready === 'True' || (ready === 'False' && phase === 'Updating')) return { health: 'Healthy', why: 'is healthy' }
-  if (ready === 'False') return { health: 'Unavailable', why: 'is not Ready' }
+  if (ready === 'False') return { health: 'Unavailable', why: phase === 'Deleting' ? 'is drained' : 'is not Ready' }
   return { health: 'Unknown', why: `Ready is ${ready ?? 'not reported'}` }
 }
 

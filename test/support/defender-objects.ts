@@ -32,6 +32,8 @@ export interface MachineWish {
   readonly ready?: Condition['status']
   readonly reachable?: Condition['status']
   readonly kernel?: string
+  readonly deletionTimestamp?: string
+  readonly inServiceSince?: string
   /** Component → version, as it runs and as it is wanted. */
   readonly runs?: Readonly<Record<string, string>>
 }
@@ -43,6 +45,8 @@ export function aMachine({
   ready = 'True',
   reachable = 'True',
   kernel,
+  deletionTimestamp,
+  inServiceSince,
   runs = {},
   ...domains
 }: MachineWish): Machine {
@@ -50,7 +54,12 @@ export function aMachine({
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',
-    metadata: { name, uid: uidOf(name), ...(labels !== undefined && { labels }) },
+    metadata: {
+      name,
+      uid: uidOf(name),
+      ...(labels !== undefined && { labels }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    },
     spec: {
       channel: 'Agent',
       ...domains,
@@ -58,6 +67,7 @@ export function aMachine({
     },
     status: {
       phase,
+      ...(inServiceSince !== undefined && { inServiceSince }),
       ...(kernel !== undefined && { platform: { kernel } }),
       ...(running.length > 0 && {
         components: running.map((c) => ({ ...c, state: 'Healthy' as const, since: AT })),

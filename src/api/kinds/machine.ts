@@ -162,6 +162,9 @@ const status = obj('The machine as it is.', {
       uid: uid('UID of the Node; another one is another node.'),
     }),
   ),
+  inServiceSince: optional(
+    time('When the machine first took work: its Node was there without the startup taint. Absent if it never did.'),
+  ),
   bootID: optional(str('Changes with every boot of the kernel.', { max: 64 })),
   agent: optional(
     obj('The agent on the machine.', {

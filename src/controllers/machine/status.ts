@@ -5,11 +5,11 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
-import { cordonOwners } from '#nodeops/cordon.ts'
+import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#schema/object.ts'
-import type { MachineAction, MachinePlan, Waiting } from './actions.ts'
+import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
 import { isBeating } from './heartbeats.ts'
 import { mirroredComponents, mirroredHost } from './mirror.ts'
 import {
@@ -19,6 +19,7 @@ import {
   hasJoined,
   isDeleting,
   isFirstInstall,
+  isInService,
   isLost,
   isObserved,
   isUpdating,
@@ -32,6 +33,7 @@ export type OwnStatus = Pick<
   | 'observedGeneration'
   | 'phase'
   | 'nodeRef'
+  | 'inServiceSince'
   | 'commit'
   | 'conditions'
   | 'waitingFor'
@@ -90,6 +92,7 @@ export function statusOf(
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     ...(nodeRef !== undefined && { nodeRef }),
+    ...inServiceSince(seen, now),
     ...(commit !== undefined && { commit }),
     ...waitingFor(seen, plan.waiting ?? waitIn(phase, seen, refusal), now),
     ...(reports.length > 0 && { components: reports }),
@@ -111,6 +114,13 @@ function waitingFor({ machine }: Seen, waiting: Waiting | undefined, now: number
 function nodeRefOf({ machine, node }: Seen): MachineStatus['nodeRef'] {
   const { name, uid } = node?.metadata ?? {}
   return name !== undefined && uid !== undefined ? { name, uid } : machine.status?.nodeRef
+}
+
+/** Stays once it is there: a machine that served before and does not now is unavailable, one that never served is not. */
+function inServiceSince(seen: Seen, now: number): Pick<MachineStatus, 'inServiceSince'> {
+  const before = seen.machine.status?.inServiceSince
+  if (before !== undefined) return { inServiceSince: before }
+  return isInService(seen) ? { inServiceSince: timestamp(now) } : {}
 }
 
 /** Why the provider did not make the host just now. */
@@ -203,7 +213,9 @@ function observedConditions(seen: Seen, plan: MachinePlan, phase: MachinePhase):
 function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   const { machine, node } = seen
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
-  if (phase === 'Deleting' || phase === 'Draining') return not('Deleting', 'the machine is being taken away')
+  // Until it is drained, a machine that is being deleted serves like any other.
+  const isLeaving = phase === 'Deleting' && (!isInService(seen) || isCordonedBy(node, DELETE_OWNER))
+  if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
   if (phase === 'Lost') return not('LeaseExpired', 'neither its agent nor its node was heard of for long')
   if (phase === 'Failed') return not('ProviderError', 'the provider does not make it')
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))

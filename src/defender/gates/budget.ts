@@ -3,6 +3,7 @@ import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
+import { isOutOfService } from '../unit.ts'
 
 export function budgetGate({ permit, unit, policies }: Question, { levels }: Ground): readonly GateVerdict[] {
   const component = permit.spec.component?.name
@@ -10,8 +11,8 @@ export function budgetGate({ permit, unit, policies }: Question, { levels }: Gro
     (policy.spec.budgets ?? []).flatMap(({ max, of, per }) => {
       const domain = domainOf(per, unit, component)
       if (domain === undefined) return []
-      if (of === 'unavailable' && unit.health === 'Unavailable')
-        return [pass('Budget', { reason: 'RecoveryExempt', policy, seen: 'it is down already' })]
+      if (of === 'unavailable' && isOutOfService(unit))
+        return [pass('Budget', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
       const set = levels.set(policy, of, per, unit.space, domain)
       const after = set.size + (set.has(unit.id) ? 0 : 1)
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))

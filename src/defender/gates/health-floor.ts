@@ -3,6 +3,7 @@ import type { GateVerdict } from '../gate.ts'
 import { floorLimit } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
+import { isOutOfService } from '../unit.ts'
 
 /** So many silent at once are a network that is down, until proven otherwise: a share, and a number that chance does not reach in a small fleet. */
 const SILENT_SHARE = 0.3
@@ -30,8 +31,8 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     if (floor === undefined) return []
     const total = levels.members(policy, unit.space)
     const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
-    if (unit.health === 'Unavailable')
-      return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: 'it is down already' })]
+    if (isOutOfService(unit))
+      return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
     const left = total - down.size - (down.has(unit.id) ? 0 : 1)
     const limit = floorLimit(floor, total)
     const saying = { policy, seen: `${left} of ${total} would be left healthy`, limit: `at least ${limit}` }
