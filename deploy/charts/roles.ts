@@ -193,6 +193,8 @@ const defender: RoleEntry = {
     ours(['operationpermits/status', 'defenderpolicies/status', 'operationalholds/status'], CHANGE),
     ours(['operationpermits'], ['delete']),
     core(['nodes'], LOOK),
+    // Whether KubeNode is being uninstalled.
+    core(['namespaces'], ['get'], [SYSTEM_NAMESPACE]),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', ...CHANGE], [API_GROUP]),
     events,

@@ -68,6 +68,8 @@ export const ANNOTATIONS = {
   letGo: 'kubenode.io/let-go',
   /** On a Machine that `kubenode import` made: undoing an import takes back these and no others. */
   imported: 'kubenode.io/imported',
+  /** On the system namespace, with the value `true`: KubeNode is being uninstalled, and the Defender puts its webhook registration back no more. */
+  uninstalling: 'kubenode.io/uninstalling',
 } as const
 
 export const TAINTS = {

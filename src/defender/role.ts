@@ -4,6 +4,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { createEventRecorder } from '#kube/events.ts'
 import type { Informers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
@@ -74,7 +75,8 @@ export const createDefenderRole = ({
       time: new DefenderTime(clock, serverNow),
       identity,
     })
-    return [loop, new WebhookPart({ ...webhook, client, clock, log, findComponent, guard })]
+    const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
+    return [loop, new WebhookPart({ ...webhook, client, clock, log, events, findComponent, guard })]
   },
 })
 

@@ -24,8 +24,9 @@ import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
+import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { install } from '#local/install.ts'
+import { definitions, install } from '#local/install.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -43,6 +44,13 @@ const connection = () => ({
   ca: { data: server.ca },
   clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
 })
+const EVENTS: ResourceType = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+}
 const SECRETS: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
 const secretKey = { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SECRET }
 
@@ -67,6 +75,7 @@ async function startWebhook(): Promise<void> {
     client,
     clock: systemClock,
     log: silentLogger,
+    events: createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/defender', instance: 'test' }),
     findComponent: () => undefined,
     guard,
   })
@@ -184,10 +193,79 @@ test('a certificate that runs out is made anew without a restart', async () => {
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
 })
 
-test('a registration that somebody deleted comes back', async () => {
+const hookPolicies = async (): Promise<readonly unknown[]> => {
+  const found = await admin.get(webhookConfigurationType, { name: API_GROUP })
+  return ((found?.['webhooks'] ?? []) as readonly { readonly failurePolicy: string }[]).map((w) => w.failurePolicy)
+}
+const restoredEvents = async (): Promise<readonly string[]> =>
+  (await admin.list(EVENTS)).items.filter((e) => e['reason'] === 'RegistrationRestored').map((e) => String(e['note']))
+
+test('a registration that somebody deletes or edits comes back by itself, with an event', async () => {
+  const before = await hookPolicies()
   await admin.delete(webhookConfigurationType, { name: API_GROUP })
-  expect(await part.look()).toBe(true)
+  await eventually(hookPolicies, (now) => now.length === before.length)
   expect(await said(apply(defenderPolicy, changed(defenderPolicy, BAD_CRON)))).toMatch(/^422/)
+  const found = await admin.get(webhookConfigurationType, { name: API_GROUP })
+  if (found === undefined) throw new Error('the webhook is not registered')
+  const webhooks = (found['webhooks'] as readonly object[]).map((w) => ({ ...w, failurePolicy: 'Ignore' }))
+  await admin.update(webhookConfigurationType, { ...found, webhooks })
+  expect(await hookPolicies()).not.toEqual(before)
+  const restored = await eventually(hookPolicies, (now) => now.includes('Fail'))
+  expect(restored).toEqual(before)
+  const notes = await eventually(restoredEvents, (all) => all.length === 2)
+  expect(new Set(notes.map((n) => /was (deleted|edited)/.exec(n)?.[1]))).toEqual(new Set(['deleted', 'edited']))
+})
+
+test('a registration that is deleted while KubeNode is uninstalled stays away', async () => {
+  const mark = (value: string | null) =>
+    admin.patch(
+      namespaces,
+      { name: SYSTEM_NAMESPACE },
+      { type: 'merge', value: { metadata: { annotations: { 'kubenode.io/uninstalling': value } } } as never },
+    )
+  await mark('true')
+  await admin.delete(webhookConfigurationType, { name: API_GROUP })
+  await part.check()
+  expect(await part.look()).toBe(true)
+  expect(await hookPolicies()).toEqual([])
+  await mark(null)
+  await part.check()
+  expect((await hookPolicies()).length).toBeGreaterThan(1)
+})
+
+const definitionOf = (group: string, plural: string): KubeObject => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.${group}`, labels: { of: 'test' } },
+  spec: {
+    group,
+    scope: 'Cluster',
+    names: { plural, singular: plural.slice(0, -1), kind: `K${plural}`, listKind: `K${plural}List` },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+})
+
+test('definitions of others can be deleted while the Defender is away, ours cannot; also as a collection', async () => {
+  for (const group of ['example.org', API_GROUP])
+    for (const plural of ['widgets', 'gadgets']) await admin.create(definitions, definitionOf(group, plural))
+  await stopWebhook()
+  expect(await said(admin.delete(definitions, { name: 'widgets.example.org' }))).toBe('accepted')
+  expect(await said(admin.delete(definitions, { name: 'widgets.kubenode.io' }))).toMatch(/failed calling webhook/)
+  const left = async () =>
+    new Set((await admin.list(definitions, { labelSelector: 'of=test' })).items.map((d) => d.metadata.name))
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?labelSelector=of%3Dtest'
+  expect((await admin.raw({ method: 'DELETE', path })).status).toBe(500)
+  await eventually(left, (names) => !names.has('gadgets.example.org'))
+  expect(await left()).toEqual(new Set(['gadgets.kubenode.io', 'widgets.kubenode.io']))
+  await startWebhook()
+})
+
+test('a collection of what keeps the cluster alive is not deleted either', async () => {
+  const path =
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?fieldSelector=metadata.name%3Dmachines.kubenode.io'
+  const { status, text } = await admin.raw({ method: 'DELETE', path })
+  expect([status, text]).toEqual([403, expect.stringContaining('keeps the cluster alive')])
+  expect(await admin.get(definitions, { name: 'machines.kubenode.io' })).toBeDefined()
 })
 
 const nodes: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }

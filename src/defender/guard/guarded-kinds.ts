@@ -17,6 +17,8 @@ export interface GuardedKind {
    * they wait. Nodes and namespaces belong to others (autoscalers, cloud controllers, people), who must not be stopped by our outage.
    */
   readonly whenDown: 'Fail' | 'Ignore'
+  /** CEL over `oldObject`: only such objects are guarded. With a name alone a deletion of a whole collection would pass. */
+  readonly only?: string
   readonly limits: readonly DeletionLimit[]
   /** Never deleted unless a hold says so. */
   readonly never?: readonly string[]
@@ -48,6 +50,8 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
     group: 'apiextensions.k8s.io',
     plural: 'customresourcedefinitions',
     whenDown: 'Fail',
+    // Definitions of others are their owners' business, also while the Defender is away.
+    only: "oldObject == null || oldObject.spec.group == 'kubenode.io'",
     limits: [
       { window: '10m', share: 0, least: 5 },
       { window: '24h', share: 0, least: 30 },

@@ -10,6 +10,20 @@ const request: AdmissionRequest = {
   name: 'n-1',
 }
 
+test.each([undefined, ''])(
+  'of a whole collection (name %j) each object is asked about by its own name',
+  async (name) => {
+    const asked: string[] = []
+    const { name: _, ...unnamed } = request
+    const oldObject = { metadata: { name: 'n-7' } }
+    await reviewDeletion({ ...unnamed, ...(name !== undefined && { name }), oldObject }, async (deletion) => {
+      asked.push(deletion.name)
+      return { kind: 'Passes', ledger: undefined }
+    })
+    expect(asked).toEqual(['n-7'])
+  },
+)
+
 test.each<readonly [string, DeletionVerdict, object]>([
   ['what passes is allowed', { kind: 'Passes', ledger: undefined }, { allowed: true }],
   [

@@ -16,7 +16,8 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
   const verdict = await ask({
     group: kind.group,
     kind: kind.kind,
-    name: name ?? String(metadata['name'] ?? ''),
+    // A deletion of a whole collection is asked about object by object, under no name or an empty one.
+    name: String(metadata['name'] ?? name ?? ''),
     isEnding: metadata['deletionTimestamp'] !== undefined,
     isDryRun: dryRun === true,
   })

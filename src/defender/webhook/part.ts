@@ -1,15 +1,18 @@
-// The webhook as a part of the role: certificate, server, and then the registration that names both.
+// The webhook as a part of the role: certificate, server, and the registration that names both, which is put back when somebody takes it away.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { EventRecorder } from '#kube/events.ts'
 import type { Part } from '#runtime/manager.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import type { FindComponent } from './review.ts'
-import { webhookConfiguration, webhookConfigurationType } from './registration.ts'
+import { WEBHOOK_CONFIGURATION, webhookConfiguration, webhookConfigurationType } from './registration.ts'
 import { WebhookServer } from './server.ts'
 
 export interface WebhookOptions {
@@ -25,58 +28,102 @@ export interface WebhookPartOptions extends WebhookOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Logger
+  readonly events: EventRecorder
   readonly findComponent: FindComponent
   readonly guard: AskGuard
 }
 
-/** How often certificate and registration are looked at: whoever deleted one of them finds it back, and no certificate runs out under a process that lives long. */
-const LOOK_EVERY_MS = 10 * 60_000
-const RETRY_AFTER_MS = 5_000
+/** Without the registration no deletion is guarded, so a deleted or edited one is back within ten seconds. */
+export const REGISTRATION_CHECK_MS = 5_000
+/** A certificate is valid for a year; reading its Secret more often would be waste. */
+const CERTIFICATE_CHECK_MS = 10 * 60_000
+
+const namespaceType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+}
+
+interface Serving {
+  readonly server: WebhookServer
+  readonly port: number
+  certificate: WebhookCertificate
+}
 
 export class WebhookPart implements Part {
   readonly name = 'webhook'
   readonly #options: WebhookPartOptions
   readonly #end = new AbortController()
-  #serving: { readonly server: WebhookServer; readonly port: number; certificate: WebhookCertificate } | undefined
-  #looking: Promise<void> = Promise.resolve()
+  #serving: Serving | undefined
+  #certificateCheckedAt = -Infinity
+  /** The version of the registration that is known to be right. */
+  #registered: string | undefined
+  #checking: Promise<void> = Promise.resolve()
 
   constructor(options: WebhookPartOptions) {
     this.#options = options
   }
 
-  /** Permits are decided with and without a webhook: what keeps it from being served is said, tried again, and stops nothing else. */
+  /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
   async start(): Promise<void> {
-    const isServed = await this.look()
-    this.#looking = this.#keepLooking(isServed)
+    await this.look()
+    this.#checking = this.#keepChecking()
   }
 
   async stop(): Promise<void> {
     this.#end.abort()
-    await this.#looking
+    await this.#checking
     await this.#serving?.server.stop()
   }
 
-  async #keepLooking(wasServed: boolean): Promise<void> {
+  async #keepChecking(): Promise<void> {
     const { clock } = this.#options
     const { signal } = this.#end
-    for (let isServed = wasServed; !signal.aborted;) {
-      await clock.sleep(isServed ? LOOK_EVERY_MS : RETRY_AFTER_MS, signal).catch(() => undefined)
-      if (!signal.aborted) isServed = await this.look()
+    while (!signal.aborted) {
+      await clock.sleep(REGISTRATION_CHECK_MS, signal).catch(() => undefined)
+      if (!signal.aborted) await this.check()
     }
   }
 
-  /** Serves with the certificate that the defenders share now, and says where. False when that could not be done. */
+  /** Reads the registration; only one that is missing or changed costs more than that. */
+  async check(): Promise<void> {
+    const { client, clock, log } = this.#options
+    const isCertificateDue = clock.monotonic() - this.#certificateCheckedAt >= CERTIFICATE_CHECK_MS
+    if (this.#registered === undefined || isCertificateDue) return void (await this.look())
+    try {
+      const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
+      if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
+    } catch (error) {
+      if (!this.#end.signal.aborted) log.error('the webhook registration cannot be read', { error: messageOf(error) })
+    }
+  }
+
+  async #putBack(found: KubeObject | undefined): Promise<void> {
+    const { log, events } = this.#options
+    const registered = await this.#register()
+    if (registered === undefined) return
+    // Somebody may have added what is not ours, which changes the version and nothing else.
+    if (registered.metadata.resourceVersion === found?.metadata.resourceVersion) return
+    const change = found === undefined ? 'deleted' : 'edited'
+    log.warn('the webhook registration was put back', { reason: change })
+    events.record(registered, {
+      type: 'Warning',
+      reason: 'RegistrationRestored',
+      action: 'Restore',
+      note: `the registration was ${change}; the Defender put it back. To uninstall, annotate namespace ${SYSTEM_NAMESPACE} with ${ANNOTATIONS.uninstalling}=true first`,
+    })
+  }
+
+  /** Serves with the certificate that all Defenders of the cluster share and registers it. False when that failed. */
   async look(): Promise<boolean> {
     const { client, clock, log, host } = this.#options
     try {
       const certificate = await sharedCertificate(client, host, clock)
-      const port = await this.#serve(certificate)
-      const address = host.includes(':') ? `[${host}]` : host
-      const configuration = webhookConfiguration(`https://${address}:${port}`, certificate.ca)
-      await client.apply(webhookConfigurationType, configuration, {
-        fieldManager: FIELD_MANAGERS.defender,
-        force: true,
-      })
+      await this.#serve(certificate)
+      await this.#register()
+      this.#certificateCheckedAt = clock.monotonic()
       return true
     } catch (error) {
       if (!this.#end.signal.aborted) log.error('the webhook is not served', { error: messageOf(error) })
@@ -84,7 +131,27 @@ export class WebhookPart implements Part {
     }
   }
 
-  async #serve(certificate: WebhookCertificate): Promise<number> {
+  /** Undefined while KubeNode is being uninstalled: then what is gone stays gone. */
+  async #register(): Promise<KubeObject | undefined> {
+    const { client, host, log } = this.#options
+    if (this.#serving === undefined) return undefined
+    const { port, certificate } = this.#serving
+    const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
+    if (namespace?.metadata.annotations?.[ANNOTATIONS.uninstalling] === 'true') {
+      log.info('the webhook is not registered', { reason: 'Uninstalling' })
+      return undefined
+    }
+    const address = host.includes(':') ? `[${host}]` : host
+    const configuration = webhookConfiguration(`https://${address}:${port}`, certificate.ca)
+    const registered = await client.apply(webhookConfigurationType, configuration, {
+      fieldManager: FIELD_MANAGERS.defender,
+      force: true,
+    })
+    this.#registered = registered.metadata.resourceVersion
+    return registered
+  }
+
+  async #serve(certificate: WebhookCertificate): Promise<void> {
     const { log, listen, port, findComponent, guard } = this.#options
     if (this.#serving === undefined) {
       const judge = { validator: createValidator(), findComponent }
@@ -96,6 +163,5 @@ export class WebhookPart implements Part {
       this.#serving.certificate = certificate
       log.info('webhook serves a new certificate', { port: this.#serving.port })
     }
-    return this.#serving.port
   }
 }

@@ -58,7 +58,7 @@ const clientConfig = (path: string, address: string, ca: string) => ({
   caBundle: Buffer.from(ca).toString('base64'),
 })
 
-const guardWebhook = ({ group, plural, whenDown }: GuardedKind, config: ReturnType<typeof clientConfig>) => ({
+const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: ReturnType<typeof clientConfig>) => ({
   name: `${plural}.deletions.kubenode.io`,
   admissionReviewVersions: ['v1'],
   // Counting is an effect; a dry run is not counted.
@@ -68,6 +68,7 @@ const guardWebhook = ({ group, plural, whenDown }: GuardedKind, config: ReturnTy
   matchPolicy: 'Equivalent',
   matchConditions: [
     { name: 'others', expression: `!(request.userInfo.username in ${JSON.stringify(OURS).replaceAll('"', "'")})` },
+    ...(only === undefined ? [] : [{ name: 'guarded', expression: only }]),
   ],
   clientConfig: config,
   rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
