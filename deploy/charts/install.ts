@@ -15,9 +15,10 @@ const yamlOf = (chart: Chart): string =>
 export function installFiles(): ReadonlyMap<string, string> {
   const app = new App()
   const charts: readonly (readonly [string, Chart])[] = [
-    ['system', new SystemChart(app)],
-    ['rbac', new RbacChart(app)],
-    ['policies', new PoliciesChart(app)],
+    // kubectl applies the files of a folder in the order of their names, and a namespace must exist before what is in it.
+    ['1-system', new SystemChart(app)],
+    ['2-rbac', new RbacChart(app)],
+    ['3-policies', new PoliciesChart(app)],
   ]
   const head = '# Generated from deploy/charts by npm run gen.\n'
   return new Map(charts.map(([name, chart]) => [`${INSTALL_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`]))

@@ -1,0 +1,23 @@
+// The install manifests with kubectl: two commands on an empty server, each of them once.
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
+import { Kubectl } from '#test/support/kubectl.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+let server: RunningServer
+beforeEach(async () => void (server = await startEmbedded()))
+afterEach(() => server.stop())
+
+test('kubectl apply succeeds the first time, and again', async () => {
+  const kubectl = new Kubectl(server)
+  await kubectl.ok('apply -f', [join(DEPLOY, 'crds')])
+  expect(await kubectl.ok('apply -f', [join(DEPLOY, 'install')])).toMatch(/^namespace\/kubenode-system created\n/)
+  expect(await kubectl.ok('apply -f', [join(DEPLOY, 'install')])).toMatch(/^namespace\/kubenode-system unchanged\n/)
+})
+
+test('kubectl create makes all of it', async () => {
+  const kubectl = new Kubectl(server)
+  await kubectl.ok('create -f', [join(DEPLOY, 'install')])
+  expect(await kubectl.ok('get serviceaccounts -n kubenode-system -o name')).toMatch(/kubenode-controllers/)
+})
