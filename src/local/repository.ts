@@ -1,9 +1,9 @@
 // The git repository that the local fleet follows: a clone of the commit that is checked out here, in which a newcomer may commit freely.
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 
 const run = promisify(execFile)
 
@@ -56,15 +56,34 @@ async function head(source: string): Promise<string> {
   }
 }
 
-/** Makes the clone once; afterwards it belongs to the newcomer, and only its newest commit is told. */
-export async function provideRepository(source: string, target: string): Promise<Repository> {
-  if (!existsSync(join(target, '.git'))) {
-    const commit = await head(source)
-    // Objects never change, so they are linked where they lie; what is committed in the clone stays in the clone.
-    await git(source, ['clone', '--quiet', '--local', '--no-tags', '--no-checkout', '--single-branch', source, target])
-    await git(target, ['checkout', '--quiet', '-B', BRANCH, commit])
-    await git(target, ['remote', 'remove', 'origin'])
+/** Clones under another name and renames at the end: an interrupted clone or a full disk leaves no repository that looks complete. */
+async function cloneOf(source: string, target: string): Promise<void> {
+  const commit = await head(source)
+  const partial = `${target}.partial`
+  rmSync(partial, { recursive: true, force: true })
+  try {
+    // From a path, git links objects where it can and copies them across file systems; with --local it would insist on links.
+    await git(source, ['clone', '--quiet', '--no-tags', '--no-checkout', '--single-branch', source, partial])
+    await git(partial, ['checkout', '--quiet', '-B', BRANCH, commit])
+    await git(partial, ['remote', 'remove', 'origin'])
+    renameSync(partial, target)
+  } catch (cause) {
+    rmSync(partial, { recursive: true, force: true })
+    if (cause instanceof KubeNodeError) throw cause
+    throw new KubeNodeError(
+      'KN1220',
+      `cannot clone ${source} to ${target}: ${lastLine(cause)}; make room or fix the permissions there, or choose another folder with --data`,
+      { cause },
+    )
   }
+}
+
+/** What git said last; its first lines repeat the command. */
+const lastLine = (e: unknown): string => messageOf(e).trim().split('\n').at(-1) ?? ''
+
+/** Makes the clone once; afterwards it belongs to the newcomer, and only its newest commit is reported. */
+export async function provideRepository(source: string, target: string): Promise<Repository> {
+  if (!existsSync(join(target, '.git'))) await cloneOf(source, target)
   await nameForCommits(target)
   const dirty = [...(await uncommitted(source)), ...(await uncommitted(target))]
   const notice =

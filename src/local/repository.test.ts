@@ -1,0 +1,66 @@
+// The clone that the local fleet follows, on the same file system and on another one.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { provideRepository } from './repository.ts'
+
+let dir = ''
+const folders: string[] = []
+const folderIn = (parent: string): string => {
+  const made = mkdtempSync(join(parent, 'kubenode-repository-'))
+  folders.push(made)
+  return made
+}
+const git = (...args: string[]) =>
+  execFileSync('git', ['-C', dir, '-c', 'user.name=x', '-c', 'user.email=x@example.org', ...args])
+    .toString()
+    .trim()
+
+beforeEach(() => {
+  dir = folderIn(tmpdir())
+  git('init', '--quiet', '-b', 'trunk')
+  mkdirSync(join(dir, 'fleet'))
+  writeFileSync(join(dir, 'fleet/a.ts'), 'export {}\n')
+  git('add', '-A')
+  git('commit', '--quiet', '-m', 'one')
+})
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+test('the clone is at the commit of the checkout, and only made once', async () => {
+  const target = join(folderIn(tmpdir()), 'fleet')
+  const commit = git('rev-parse', 'HEAD')
+  expect(await provideRepository(dir, target)).toEqual({ commit })
+  git('commit', '--quiet', '--allow-empty', '-m', 'two')
+  expect(await provideRepository(dir, target)).toEqual({ commit })
+})
+
+/** A memory file system that Linux distributions mount. */
+const OTHER = '/dev/shm'
+
+test('a data folder on another file system gets copies where links are impossible', async (context) => {
+  if (!existsSync(OTHER) || statSync(OTHER).dev === statSync(dir).dev)
+    context.skip(`${OTHER} is not another file system than ${dir}`)
+  const target = join(folderIn(OTHER), 'fleet')
+  expect(await provideRepository(dir, target)).toEqual({ commit: git('rev-parse', 'HEAD') })
+  expect(readFileSync(join(target, 'fleet/a.ts'), 'utf8')).toBe('export {}\n')
+})
+
+test('what an interrupted clone left is replaced', async () => {
+  const target = join(folderIn(tmpdir()), 'fleet')
+  mkdirSync(join(`${target}.partial`, '.git'), { recursive: true })
+  expect(await provideRepository(dir, target)).toEqual({ commit: git('rev-parse', 'HEAD') })
+  expect(existsSync(`${target}.partial`)).toBe(false)
+})
+
+test('a clone that fails is a numbered error and leaves nothing', async () => {
+  const target = join(folderIn(tmpdir()), 'fleet')
+  mkdirSync(target)
+  writeFileSync(join(target, 'mine'), '')
+  await expect(provideRepository(dir, target)).rejects.toThrow(/^KN1220: cannot clone .* to .*; make room/)
+  expect(existsSync(`${target}.partial`)).toBe(false)
+  expect(existsSync(join(target, 'mine'))).toBe(true)
+})
