@@ -82,7 +82,7 @@ export interface ApiServer {
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
   const credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
-  const store = new Store(options.storage ?? memoryStorage())
+  const store = new Store(options.storage ?? memoryStorage(), clock)
   const registry = new Registry([
     ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k))),
     definitionServed(),

@@ -4,7 +4,8 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
-import { letHeapGrow } from './heap-growth.ts'
+import { collectAtRest, thisEngine } from './collect-at-rest.ts'
+import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -34,6 +35,7 @@ export async function runApiServer({
   log,
   signal,
 }: RunOptions): Promise<Running> {
+  useSmallPools()
   mkdirSync(data, { recursive: true, mode: 0o700 })
   // some two hundred small files: compiled once, they load in a third of the time from then on
   enableCompileCache(join(data, 'cache'))
@@ -55,6 +57,8 @@ export async function runApiServer({
   })
   await server.listen()
   letHeapGrow()
+  const engine = thisEngine()
+  if (engine !== undefined) collectAtRest(systemClock, engine)
   const kubeconfig = join(data, 'admin.kubeconfig')
   // never half a file: the disk may be full, and somebody may be reading
   writeFileSync(`${kubeconfig}.part`, server.adminKubeconfig(), { mode: 0o600 })

@@ -32,9 +32,11 @@ const GOOD_RUN_MS = 30_000
 /** What a program gets to drain before it is killed. Everything they write is safe against a kill; this only saves a lease its time. */
 const STOP_MS = 4_000
 
-const memoryLimits = (heapMb: number): readonly string[] => [
+/** With `--expose-gc` a program may collect its garbage while it rests. */
+const memoryFlags = (heapMb: number): readonly string[] => [
   `--max-old-space-size=${heapMb}`,
   `--max-semi-space-size=${SEMI_SPACE_MB}`,
+  '--expose-gc',
 ]
 
 interface Kept {
@@ -76,7 +78,7 @@ export class Keeper {
     const { name, args, heapMb } = kept.program
     const log = openSync(join(logs, `${name}.log`), 'a')
     // Standard input is a pipe that we never write to: its end tells the child that we are gone, also after a kill -9.
-    const child = spawn(node, [...memoryLimits(heapMb), entry, ...args], {
+    const child = spawn(node, [...memoryFlags(heapMb), entry, ...args], {
       stdio: ['pipe', log, log],
       env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },
       detached: true,

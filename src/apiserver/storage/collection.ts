@@ -1,9 +1,13 @@
 // All objects of one resource: the committed state in key order, a bounded window of past changes, and who watches.
 import type { Stored, StoreEvent } from './stored.ts'
 
-/** Changes kept for watchers that resume and for pages of an older list; beyond either bound the oldest go. */
+/** Changes kept for watchers that resume and for pages of an older list; beyond any of the bounds the oldest are dropped. */
 const WINDOW_EVENTS = 4_096
 const WINDOW_BYTES = 16 * 1024 * 1024
+/** As long as a kube-apiserver keeps history by default. Without it a server at rest would fill 4,096 changes of each kind within hours. */
+export const WINDOW_MS = 5 * 60_000
+/** So much more than each bound is kept before the oldest are dropped, so that the copy is rare. */
+const SLACK = 1.25
 
 export interface WatchScope {
   /** Undefined: all namespaces. */
@@ -138,14 +142,20 @@ export class Collection {
   #remember(event: StoreEvent): void {
     this.#window.push(event)
     this.#windowBytes += event.object.bytes.length
-    if (this.#window.length <= WINDOW_EVENTS * 1.25 && this.#windowBytes <= WINDOW_BYTES) return
-    // a quarter at a time, of what is too much: so the copy below is rare, and large objects do not empty the window
-    const keptEvents = this.#window.length > WINDOW_EVENTS * 1.25 ? WINDOW_EVENTS : this.#window.length
-    const keptBytes = this.#windowBytes > WINDOW_BYTES ? WINDOW_BYTES * 0.75 : WINDOW_BYTES
+    const isOld = event.at - (this.#window[0]?.at ?? event.at) > WINDOW_MS * SLACK
+    const isLong = this.#window.length > WINDOW_EVENTS * SLACK
+    const isLarge = this.#windowBytes > WINDOW_BYTES
+    if (!isOld && !isLong && !isLarge) return
+    // only the bound that was passed is restored with its slack: large objects do not empty the window
+    const keptEvents = isLong ? WINDOW_EVENTS : this.#window.length
+    const keptBytes = isLarge ? WINDOW_BYTES * 0.75 : WINDOW_BYTES
+    const keptSince = isOld ? event.at - WINDOW_MS : Number.NEGATIVE_INFINITY
     let drop = 0
     for (; drop < this.#window.length - 1; drop++) {
-      if (this.#window.length - drop <= keptEvents && this.#windowBytes <= keptBytes) break
-      this.#windowBytes -= this.#window[drop]?.object.bytes.length ?? 0
+      const oldest = this.#window[drop]
+      if (oldest === undefined) break
+      if (this.#window.length - drop <= keptEvents && this.#windowBytes <= keptBytes && oldest.at >= keptSince) break
+      this.#windowBytes -= oldest.object.bytes.length
     }
     if (drop === 0) return
     this.#floor = this.#window[drop - 1]?.revision ?? this.#floor

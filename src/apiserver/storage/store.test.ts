@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
+import { WINDOW_MS } from './collection.ts'
 import { encodedAt } from './internal-write.ts'
 import { memoryStorage } from './memory.ts'
 import type { StorageBackend } from './port.ts'
@@ -333,6 +334,24 @@ describe('watchers', () => {
     expect(c.since(c.floor, ALL)?.[0]?.revision).toBe(c.floor + 1)
     expect(c.since(c.floor, ALL)?.at(-1)?.revision).toBe(6_000)
   })
+})
+
+test('changes older than the window are dropped when the next one comes, and a place inside it can be resumed', async () => {
+  let ms = 0
+  const store = new Store(memoryStorage(), { monotonic: () => ms })
+  const c = store.collection('/configmaps')
+  const everyMinute = async (count: number) => {
+    for (let i = 0; i < count; i++, ms += 60_000) await put(store, 'n', `${store.revision}`)
+  }
+  await everyMinute(6)
+  expect(c.floor).toBe(0)
+  await everyMinute(60)
+  const kept = c.since(c.floor, ALL) ?? []
+  expect(kept.at(-1)?.revision).toBe(66)
+  const oldest = ms - 60_000 - (kept[0]?.at ?? 0)
+  expect(oldest).toBeGreaterThanOrEqual(WINDOW_MS - 60_000)
+  expect(oldest).toBeLessThanOrEqual(WINDOW_MS * 1.25)
+  expect(c.since(c.floor - 1, ALL)).toBeUndefined()
 })
 
 test('a list at any revision in the window is what a list was then', async () => {

@@ -1,5 +1,6 @@
 // The one logical clock and the one order of all changes: takes compare-and-swap writes, makes them durable in groups, and only
 // then shows them to readers and watchers. Invariant: what a reader has seen is never lost.
+import { systemClock, type Clock } from '#lib/clock.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Collection } from './collection.ts'
 import { type Change, type StorageBackend } from './port.ts'
@@ -53,6 +54,7 @@ interface Pending {
 
 export class Store {
   readonly #backend: StorageBackend
+  readonly #clock: Pick<Clock, 'monotonic'>
   readonly #collections = new Map<string, Collection>()
   /** The last write of each object that is on its way: the next one builds on it. */
   readonly #inFlight = new Map<string, InFlight>()
@@ -72,8 +74,9 @@ export class Store {
   readonly #onCommit = new Set<() => void>()
   readonly #onChange = new Set<(event: StoreEvent) => void>()
 
-  constructor(backend: StorageBackend) {
+  constructor(backend: StorageBackend, clock: Pick<Clock, 'monotonic'> = systemClock) {
     this.#backend = backend
+    this.#clock = clock
     const { promise, resolve } = Promise.withResolvers<unknown>()
     this.failed = promise
     this.#isFailed = resolve
@@ -172,7 +175,7 @@ export class Store {
     const pending: Pending = {
       change: { resource, namespace, name, revision, bytes, takesNoRoom },
       inFlight,
-      event: { type, revision, object, previous, lines: new Map() },
+      event: { type, revision, object, previous, at: this.#clock.monotonic(), lines: new Map() },
       resolve,
       reject,
     }

@@ -42,6 +42,8 @@ export interface StoreEvent {
   readonly revision: number
   readonly object: Stored
   readonly previous: Stored | undefined
+  /** When it was written, by the monotonic clock. */
+  readonly at: number
   /** Encoded forms, shared by all watchers that asked for the same one. */
   readonly lines: Map<string, Buffer>
 }

@@ -1,0 +1,73 @@
+// Decides when a server at rest collects its garbage. The engine itself would wait until there are tens of megabytes of it, which takes an hour at rest.
+import { performance } from 'node:perf_hooks'
+import { memoryUsage } from 'node:process'
+import type { Clock, Timer } from '#lib/clock.ts'
+
+const MIB = 1024 * 1024
+
+export interface RestBounds {
+  readonly lookEveryMs: number
+  /** Garbage that is left alone: a full collection for less is not worth its pause. */
+  readonly growthBytes: number
+  /** A full collection takes about 1 ms for each MiB that is alive: a larger heap is left to the engine, which marks beside the work. */
+  readonly largestHeapBytes: number
+  /** Share of the time since the last look that the event loop was busy. Above it, somebody would wait for the collection. */
+  readonly restingUtilization: number
+}
+
+export const REST_BOUNDS: RestBounds = {
+  lookEveryMs: 15_000,
+  growthBytes: 8 * MIB,
+  largestHeapBytes: 96 * MIB,
+  restingUtilization: 0.2,
+}
+
+/** The engine as far as it is needed here. */
+export interface Engine {
+  /** What is in use, alive or not. */
+  memory(): { readonly heapBytes: number; readonly outsideBytes: number }
+  /** Share of the time since the last call. */
+  utilization(): number
+  collect(): void
+}
+
+/** Looks until the answer is called. */
+export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bounds = REST_BOUNDS): () => void {
+  let least = Number.POSITIVE_INFINITY
+  let timer: Timer
+  const look = (): void => {
+    const { heapBytes, outsideBytes } = engine.memory()
+    const used = heapBytes + outsideBytes
+    const isResting = engine.utilization() <= bounds.restingUtilization
+    // the engine may have collected by itself
+    least = Math.min(least, used)
+    if (isResting && heapBytes <= bounds.largestHeapBytes && used - least >= bounds.growthBytes) {
+      engine.collect()
+      const left = engine.memory()
+      least = left.heapBytes + left.outsideBytes
+    }
+    timer = clock.after(bounds.lookEveryMs, look)
+  }
+  timer = clock.after(bounds.lookEveryMs, look)
+  return () => timer.cancel()
+}
+
+/** Undefined in a process that was started without `--expose-gc`. */
+export function thisEngine(): Engine | undefined {
+  const { gc } = globalThis
+  if (gc === undefined) return undefined
+  let last = performance.eventLoopUtilization()
+  return {
+    memory: () => {
+      const { heapUsed, arrayBuffers } = memoryUsage()
+      return { heapBytes: heapUsed, outsideBytes: arrayBuffers }
+    },
+    utilization: () => {
+      const now = performance.eventLoopUtilization()
+      const { utilization } = performance.eventLoopUtilization(now, last)
+      last = now
+      return utilization
+    },
+    collect: () => gc(),
+  }
+}
