@@ -1,9 +1,14 @@
 // A commit goes to test, then to prod; what goes wrong on the way stops there and says why.
 import { afterEach, expect, test } from 'vitest'
+import { approval } from '#api/kinds/approval.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { approvalOf } from '#cli/approve/approval.ts'
+import { requestsOf } from '#cli/approve/requests.ts'
+import { whyLines } from '#cli/inspect/why.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
 
@@ -258,4 +263,47 @@ test('a field that somebody else owns is reported and not stolen; one bad object
     version: 'mine',
   })
   expect(await versionOf(b, 'prod')).toBeUndefined()
+}, 60_000)
+
+test('deletions beyond the guard stop the release in its first stage until a person approves exactly these', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const many = `if (version === '1') for (const id of ['a', 'b', 'c']) config(id)`
+  b.repository.commit(fleet('1', { extra: many }))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
+  const waiting = await eventually(
+    () => b.releases().then((all) => all.find((r) => r.spec.commit === second)),
+    (r) => r?.status?.clusters?.[0]?.prune !== undefined,
+  )
+  expect(waiting?.status?.clusters?.[0]).toMatchObject({
+    prune: { count: 3, allowed: 1, first: 'ConfigMap/default/a' },
+  })
+  expect(waiting?.status?.waitingFor?.predicate).toBe('PruneGuard')
+  expect(waiting?.status?.conditions?.find((c) => c.type === 'Stalled')).toMatchObject({
+    status: 'True',
+    reason: 'PruneGuard',
+  })
+  const digest = waiting?.status?.clusters?.[0]?.prune?.digest ?? ''
+  expect(whyLines(waiting as KubeObject, [], Date.now()).join('\n')).toContain(`digest to approve: ${digest}`)
+  expect(await versions(b)).toEqual(['2', '1'])
+
+  for (const cluster of ['test', 'prod']) {
+    const asking = await eventually(
+      () => b.releases().then((all) => all.find((r) => r.spec.commit === second)),
+      (r) => r?.status?.clusters?.some((c) => c.name === cluster && c.prune !== undefined) === true,
+    )
+    for (const request of requestsOf(asking as Release)) {
+      const person = { name: 'ada', groups: [] }
+      const wish = { reason: undefined, for: '1h' }
+      const wanted = approvalOf({ object: asking as Release, digest: request.digest }, person, wish, Date.now())
+      await b.hub.client.create(approval, wanted)
+    }
+  }
+  await eventually(
+    () => newestPhase(b, second),
+    (s) => s?.phase === 'Succeeded',
+  )
+  expect(await b.client('prod').get(CONFIG_MAP, { namespace: 'default', name: 'a' })).toBeUndefined()
 }, 60_000)

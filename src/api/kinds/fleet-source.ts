@@ -28,6 +28,7 @@ import {
   waitingFor,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
+import { heldPrune } from './release.ts'
 
 const MAX_TRACKS = 32
 
@@ -133,6 +134,13 @@ const status = obj('What is known of the repository.', {
         appliedCommit: optional(commitId('The last commit whose release succeeded.')),
         objects: optional(count('Objects of the track in all clusters.')),
       }),
+      { keys: ['name'], max: MAX_TRACKS },
+    ),
+  ),
+  prunes: optional(
+    mapList(
+      'Deletions on the hub that wait for an Approval of their digest, by track.',
+      obj('One track.', { name: dnsLabel('Name of the track.'), held: heldPrune() }),
       { keys: ['name'], max: MAX_TRACKS },
     ),
   ),

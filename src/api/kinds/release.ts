@@ -44,6 +44,15 @@ const stage = obj('One stage.', {
   waitingFor: optional(waitingFor()),
 })
 
+/** Also part of the status of a FleetSource, for the hub itself. */
+export const heldPrune = () =>
+  obj('Deletions that wait for an Approval of their digest.', {
+    digest: sha256('What an Approval has to name: these deletions and no others.'),
+    count: count('Objects that would be deleted.'),
+    allowed: count('How many may be deleted without an Approval.'),
+    first: sentence('The first of them.'),
+  })
+
 const clusterStatus = obj('One cluster.', {
   name: objectName('The cluster.'),
   stage: dnsLabel('Its stage.'),
@@ -55,6 +64,7 @@ const clusterStatus = obj('One cluster.', {
   ),
   attempts: optional(count('How often it was applied.', 10_000)),
   message: optional(sentence('Why, for people.')),
+  prune: optional(heldPrune()),
   waitingFor: optional(waitingFor()),
 })
 

@@ -2,19 +2,18 @@
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { Release } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { approvalDigest } from '#defender/approvals.ts'
-import { targetsDigest } from '#sync/hub/release.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { Person } from '../who-am-i.ts'
 
 export interface ApproveWish {
   readonly reason: string | undefined
   readonly for: string
 }
+
+type ApprovableKind = NonNullable<Approval['spec']['of']>['kind']
 
 const LONGEST_MS = 7 * 86_400_000
 /** An object name has room for it and a digest. */
@@ -27,7 +26,7 @@ const nameOf = (of: string, ...rest: readonly string[]): string =>
   `${of.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 
 export function approvalOf(
-  object: OperationPermit | Release,
+  { object, digest }: { readonly object: KubeObject; readonly digest: string },
   { name, groups }: Person,
   { reason, for: length }: ApproveWish,
   now: number,
@@ -38,9 +37,8 @@ export function approvalOf(
       'KN1333',
       `cannot approve for ${JSON.stringify(length)}: write a duration such as 1h, at most 7d`,
     )
-  const of = { kind: object.kind, name: object.metadata.name ?? '' }
+  const of = { kind: object.kind as ApprovableKind, name: object.metadata.name ?? '' }
   const { namespace } = object.metadata
-  const digest = object.kind === 'OperationPermit' ? approvalDigest(object.spec) : targetsDigest(object)
   const until = timestamp(now + ms)
   return {
     apiVersion: API_GROUP_VERSION,

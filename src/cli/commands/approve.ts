@@ -1,6 +1,7 @@
-// `kubenode approve operationpermit/NAME | release/NAME`: says yes to exactly what the object asks for now.
+// `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: says yes to exactly what the object asks for now.
 import type { Command } from 'commander'
 import { approval } from '#api/kinds/approval.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -18,34 +19,45 @@ interface Options extends ServerOptions {
 export function register(program: Command, io: Io): void {
   const command = program
     .command('approve')
-    .description('approve what operationpermit/NAME or release/NAME asks for, as it is now')
-    .argument('<what>', 'operationpermit/NAME, or release/NAME on the hub')
+    .description('approve what operationpermit/NAME, release/NAME or source/NAME asks for, as it is now')
+    .argument('<what>', 'operationpermit/NAME, or release/NAME and source/NAME on the hub')
     .option('--reason <text>', 'why, for those who look at it later')
     .option('--for <duration>', 'how long it counts', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf }, { whoAmI }, { kindCalled }] = await Promise.all([
+    const [{ approvalOf }, { requestsOf }, { whoAmI }, { kindCalled }] = await Promise.all([
       import('../approve/approval.ts'),
+      import('../approve/requests.ts'),
       import('../who-am-i.ts'),
       import('../inspect/target.ts'),
     ])
     const [word = '', name = '', ...rest] = what.split('/')
     const { kind } = kindCalled(word)
-    if ((kind !== operationPermit.kind && kind !== release.kind) || name === '' || rest.length > 0)
+    const approvable: readonly string[] = [operationPermit.kind, release.kind, fleetSource.kind]
+    if (!approvable.includes(kind) || name === '' || rest.length > 0)
       throw new KubeNodeError(
         'KN1334',
-        `cannot approve ${JSON.stringify(what)}: name it as operationpermit/NAME or release/NAME`,
+        `cannot approve ${JSON.stringify(what)}: name it as operationpermit/NAME, release/NAME or source/NAME`,
       )
     const client = await connect(options, io)
     const object =
       kind === operationPermit.kind
         ? await client.get(operationPermit, { name })
-        : await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
+        : kind === release.kind
+          ? await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
+          : await client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name })
     if (object === undefined) throw new KubeNodeError('KN1313', `there is no ${what} on this server`)
     const who = await whoAmI(client)
     if (who === undefined)
       throw new KubeNodeError('KN1335', `cannot approve ${what}: the server does not say who you are; log in first`)
-    const wanted = approvalOf(object, who, { reason: options.reason, for: options.for }, systemClock.now())
-    const made = await client.create(approval, wanted)
-    io.out(printable(`approved ${what} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})\n`))
+    const requests = requestsOf(object)
+    if (requests.length === 0) io.out(printable(`${what} waits for no approval\n`))
+    for (const { digest, text } of requests) {
+      const wish = { reason: options.reason, for: options.for }
+      const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))
+      const subject = text === undefined ? what : `${what}, ${text}, digest ${digest}`
+      io.out(
+        printable(`approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})\n`),
+      )
+    }
   })
 }

@@ -79,9 +79,11 @@ function partLines(object: KubeObject, now: number): string[] {
     ...failedSlice(w),
   ])
   const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
-  const clusters = list(status['clusters']).flatMap((c) =>
-    waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),
-  )
+  const clusters = list(status['clusters']).flatMap((c) => [
+    ...waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),
+    ...approveLines(object, c['prune']),
+  ])
+  const prunes = list(status['prunes']).flatMap((p) => approveLines(object, p['held']))
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
     .map(
@@ -100,7 +102,16 @@ function partLines(object: KubeObject, now: number): string[] {
       (s) =>
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `being done${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
-  return [...waves, ...stages, ...clusters, ...verdicts, ...components, ...steps]
+  return [...waves, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
+}
+
+/** Deletions that the guard holds back: what an Approval has to name, and the command that makes it. */
+function approveLines({ kind, metadata }: KubeObject, prune: unknown): string[] {
+  const digest = text(fields(prune)['digest'])
+  const noun = kind === 'FleetSource' ? 'source' : kind.toLowerCase()
+  return digest === ''
+    ? []
+    : [`  digest to approve: ${digest}`, `  kubenode approve ${noun}/${metadata.name ?? ''} --reason WHY`]
 }
 
 export interface Related {

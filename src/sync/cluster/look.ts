@@ -68,7 +68,8 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const health = worstHealth(healthOfAll(target, seen))
   const readings = await readingsOf(connection, needs, signal)
-  const answered: ClusterLook = { kind: 'Seen', isApplied: failures.length === 0, failures, health, readings }
+  const prune = plan.blocked
+  const answered: ClusterLook = { kind: 'Seen', isApplied: failures.length === 0, failures, health, readings, prune }
   return { look: isLost ? { kind: 'Unreachable', message: failures[0] ?? 'no answer' } : answered, plan, result }
 }
 

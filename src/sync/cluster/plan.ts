@@ -83,12 +83,21 @@ export interface Skip {
   readonly detail?: string
 }
 
+/** Deletions that the guard holds back until somebody approves their digest. */
+export interface HeldPrune {
+  readonly digest: string
+  readonly count: number
+  readonly allowed: number
+  /** The first of them, for people. */
+  readonly first: string
+}
+
 export interface ClusterPlan {
   readonly actions: readonly ClusterAction[]
   readonly skips: readonly Skip[]
   readonly unchanged: number
   /** Set when the guard holds back deletions: what an Approval has to name. */
-  readonly blocked?: { readonly digest: string; readonly count: number; readonly allowed: number }
+  readonly blocked?: HeldPrune
 }
 
 /** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
@@ -161,10 +170,15 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
   const allowed = allowedPrunes(config.prune.guard, seen.inventory.length)
   if (actions.length <= allowed) return { actions, skips }
+  const [first] = actions
   const digest = pruneDigest(actions)
-  if (seen.approved.has(digest)) return { actions, skips }
+  if (first === undefined || seen.approved.has(digest)) return { actions, skips }
   const held = actions.map(({ ref }): Skip => ({ ref, reason: 'PruneBlocked' }))
-  return { actions: [], skips: [...skips, ...held], blocked: { digest, count: actions.length, allowed } }
+  return {
+    actions: [],
+    skips: [...skips, ...held],
+    blocked: { digest, count: actions.length, allowed, first: refText(first.ref) },
+  }
 }
 
 function judgePrune(

@@ -14,7 +14,7 @@ import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.
 import { lookAtCluster, type LookReport } from '../cluster/look.ts'
 import { refText } from '../object-ref.ts'
 import { chainOf, previousOf } from '../release/chain.ts'
-import type { SeenCluster } from '../release/cluster-phase.ts'
+import { pruneText, type SeenCluster } from '../release/cluster-phase.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import type { Targets } from '../render/rendered.ts'
@@ -250,7 +250,7 @@ function tell({ context }: HubParts, release: Release, cluster: string, { plan, 
     say(
       'Warning',
       'PruneGuard',
-      `${blocked.count} deletions wait, ${blocked.allowed} are allowed; approve digest ${blocked.digest}`,
+      `${pruneText(blocked)}; to allow it: kubenode approve release/${release.metadata.name ?? ''} (digest ${blocked.digest})`,
     )
   const deferred = plan?.skips.find((s) => s.reason === 'PruneDeferred')
   if (deferred !== undefined)
@@ -277,10 +277,11 @@ function conditionsOf({ status }: ReleasePlan, newer: string | undefined): reado
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
       : 'NewerRelease'
   const isGate = waitingFor?.predicate === 'GateClosed'
+  const needsPerson = phase === 'Paused' || waitingFor?.predicate === 'PruneGuard'
   return [
     is('Ready', phase === 'Succeeded', reason, phase === 'Succeeded' ? 'every stage is done' : `waits for ${waits}`),
     is('Reconciling', phase === 'Progressing', reason, `waits for ${waits}`),
-    is('Stalled', phase === 'Paused', reason, phase === 'Paused' ? waits : 'it goes on by itself'),
+    is('Stalled', needsPerson, reason, needsPerson ? waits : 'it goes on by itself'),
     is('GatesPassed', !isGate, isGate ? 'GateClosed' : 'AsDeclared', isGate ? waits : 'no gate is closed'),
     is(
       'Superseded',

@@ -14,8 +14,10 @@ import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { lookAtCluster, type LookReport } from '../cluster/look.ts'
 import { revertedCommit } from '../git/revision.ts'
+import type { HeldPrune } from '../cluster/plan.ts'
 import { refText } from '../object-ref.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/chain.ts'
+import { pruneText } from '../release/cluster-phase.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import type { Targets } from '../render/rendered.ts'
 import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
@@ -35,6 +37,8 @@ interface Pass {
   fetched?: Fetched
   rendered?: { readonly tracks: ReadonlyMap<string, Targets>; readonly problems: readonly string[] }
   stopped?: true
+  /** By track, deletions on the hub that the guard holds back. */
+  readonly prunes: Map<string, HeldPrune>
 }
 
 /** The hub is compared with its commit again after this long, for what others changed there. */
@@ -50,7 +54,7 @@ export async function reconcileSource(
   const source = parts.sources.get(keyParts(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
   const { clock } = parts.context
-  const pass: Pass = { source, conditions: [] }
+  const pass: Pass = { source, conditions: [], prunes: new Map() }
   const paused = pausedBy(parts, source, clock.now())
   if (paused !== undefined) pass.conditions.push(good('Paused', 'HoldPause', paused))
   else {
@@ -165,20 +169,22 @@ async function applyHub(
     signal,
   }
   const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub, order))
-  const conditions = hubConditions(report)
+  const held = report.plan?.blocked
+  if (held !== undefined) pass.prunes.set(track, held)
+  const conditions = hubConditions(report, source.metadata.name ?? '')
   // What is not yet as declared is looked at each time.
   if (conditions.length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
   else parts.hubDone.delete(done)
   return conditions
 }
 
-function hubConditions({ look, plan }: LookReport): readonly Condition[] {
+function hubConditions({ look, plan }: LookReport, source: string): readonly Condition[] {
   const out: Condition[] = []
   if (look.kind === 'Unreachable') out.push(bad('Applied', 'ApplyFailed', `hub: ${look.message}`))
   else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
   const blocked = plan?.blocked
   if (blocked !== undefined) {
-    const text = `hub: ${blocked.count} deletions, ${blocked.allowed} are allowed; approve digest ${blocked.digest}`
+    const text = `hub: ${pruneText(blocked)}; to allow it: kubenode approve source/${source} (digest ${blocked.digest})`
     out.push(good('PruneBlocked', 'PruneGuard', text))
   }
   return out
@@ -269,6 +275,7 @@ async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Pr
     ...(commit === undefined ? {} : { commit }),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     tracks: tracksOf(parts, pass),
+    ...(pass.prunes.size === 0 ? {} : { prunes: [...pass.prunes].map(([track, held]) => ({ name: track, held })) }),
     ...(errors === undefined || errors.length === 0
       ? {}
       : { renderErrors: errors.map((e) => e.slice(0, MAX_ERROR_CHARS)) }),

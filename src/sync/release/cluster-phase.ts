@@ -2,9 +2,11 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { Health } from '../cluster/health.ts'
+import type { HeldPrune } from '../cluster/plan.ts'
 import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
@@ -31,6 +33,8 @@ export type ClusterLook =
       readonly failures: readonly string[]
       readonly health: Health
       readonly readings: ClusterReadings
+      /** Deletions that wait for an Approval. */
+      readonly prune?: HeldPrune | undefined
     }
 
 export interface AdvanceInput {
@@ -55,7 +59,7 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
   const { stage, member, before, now } = input
   const at = before ?? { name: member.name, stage: stage.name, phase: 'Waiting' as const, since: timestamp(now) }
-  const { waitingFor: _, message: __, ...plain } = at
+  const { waitingFor: _, message: __, prune: ___, ...plain } = at
   switch (at.phase) {
     case 'Waiting':
       return fromWaiting(input, { ...plain, stage: stage.name }, at.waitingFor)
@@ -76,7 +80,7 @@ export function advanceCluster(input: AdvanceInput): ClusterStatus {
   }
 }
 
-type Plain = Omit<ClusterStatus, 'waitingFor' | 'message'>
+type Plain = Omit<ClusterStatus, 'waitingFor' | 'message' | 'prune'>
 
 const moved = (
   plain: Plain,
@@ -114,6 +118,9 @@ function fromWork(
   old: WaitingFor | undefined,
 ): ClusterStatus {
   const { look, digest } = member
+  // The time that people took to decide is not held against the cluster.
+  if (old?.predicate === 'PruneGuard' && look?.kind === 'Seen' && look.prune === undefined)
+    return { ...plain, phase: 'Applying', since: timestamp(now) }
   const forMs = now - Date.parse(plain.since)
   const waits = (predicate: Reason, seen: string, unblock: string) => wait(old, now, predicate, seen, unblock)
   if (look === undefined)
@@ -144,6 +151,9 @@ function fromWork(
   const trouble = isWell({ stage, member, now, ...input })
   if (trouble === undefined) return healthy(plain, now, digest)
   if (trouble.isFinal) return moved(plain, 'Failed', now, { digest, message: cut(trouble.seen) })
+  const { prune } = look
+  if (trouble.predicate === 'PruneGuard' && prune !== undefined)
+    return { ...plain, prune, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (isLate || forMs >= trouble.timeoutMs)
     return moved(plain, 'Failed', now, {
       digest,
@@ -174,6 +184,14 @@ interface Trouble {
 function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | undefined {
   const { look } = member
   if (look?.kind !== 'Seen') return undefined
+  if (look.prune !== undefined && look.health.state !== 'Failed')
+    return {
+      predicate: 'PruneGuard',
+      seen: pruneText(look.prune),
+      unblock: `a person approves digest ${look.prune.digest}`,
+      isFinal: false,
+      timeoutMs: Number.POSITIVE_INFINITY,
+    }
   if (look.health.state !== 'Current')
     return {
       predicate: 'Progressing',
@@ -195,5 +213,8 @@ function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | und
   }
   return undefined
 }
+
+export const pruneText = ({ count, allowed, first }: HeldPrune): string =>
+  `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}`
 
 const cut = (text: string): string => text.slice(0, 200)

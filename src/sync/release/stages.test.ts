@@ -226,6 +226,24 @@ describe('a Release', () => {
     expect(story.status?.clusters?.some((c) => c.waitingFor !== undefined)).toBe(false)
   })
 
+  test('waits for people to approve deletions for as long as they need, and says which digest', () => {
+    const prune = { digest: 'd'.repeat(64), count: 12, allowed: 1, first: 'MachineSet.kubenode.io/workers' }
+    const story = new Story(two())
+    story.steps(200, { a: { ...well, prune }, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    const text = '12 objects would be deleted (limit 1), the first is MachineSet.kubenode.io/workers'
+    const [a] = story.status?.clusters ?? []
+    expect(a).toMatchObject({ prune, waitingFor: { predicate: 'PruneGuard', seen: text } })
+    expect(a?.waitingFor?.unblock).toContain(prune.digest)
+    expect(story.status?.waitingFor).toMatchObject({ predicate: 'PruneGuard', seen: `a: ${text}` })
+    // What takes its time after the approval is not late because of the wait.
+    story.steps(5, { a: working, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    expect(story.status?.clusters?.[0]?.prune).toBeUndefined()
+    story.steps(60, { a: well, b: well })
+    expect(story.status?.phase).toBe('Succeeded')
+  })
+
   test('begins nothing while a hold pauses it', () => {
     const story = new Story(two())
     story.steps(20, { a: well, b: well }, { paused: 'ada holds it' })

@@ -119,7 +119,9 @@ function superseded({ status = {} }: Release, now: number): ReleasePlan {
   const over: ReleaseStatus = {
     ...before,
     ...(stages === undefined ? {} : { stages: stages.map(({ waitingFor: __, ...stage }) => stage) }),
-    ...(clusters === undefined ? {} : { clusters: clusters.map(({ waitingFor: __, ...cluster }) => cluster) }),
+    ...(clusters === undefined
+      ? {}
+      : { clusters: clusters.map(({ waitingFor: __, prune: ___, ...cluster }) => cluster) }),
     phase: 'Superseded',
     finishedAt: before.finishedAt ?? timestamp(now),
   }

@@ -1,0 +1,35 @@
+// What an object asks people to approve at this moment: a permit its operations, a Release its deletions or, without any, all that it applies. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { assertNever } from '#lib/errors.ts'
+import { approvalDigest } from '#defender/approvals.ts'
+import { targetsDigest } from '#sync/hub/release.ts'
+import { pruneText } from '#sync/release/cluster-phase.ts'
+
+export interface ApprovalRequest {
+  readonly digest: string
+  /** What the digest stands for, for people; absent when it is the object as a whole. */
+  readonly text?: string
+}
+
+/** Deletions come first: nobody approves a whole release when asked about what it deletes. */
+export function requestsOf(object: OperationPermit | Release | FleetSource): readonly ApprovalRequest[] {
+  switch (object.kind) {
+    case 'OperationPermit':
+      return [{ digest: approvalDigest(object.spec) }]
+    case 'FleetSource':
+      return (object.status?.prunes ?? []).map(({ name, held }) => ({
+        digest: held.digest,
+        text: `hub, track ${name}: ${pruneText(held)}`,
+      }))
+    case 'Release': {
+      const deletions = (object.status?.clusters ?? []).flatMap(({ name, prune }) =>
+        prune === undefined ? [] : [{ digest: prune.digest, text: `cluster ${name}: ${pruneText(prune)}` }],
+      )
+      return deletions.length > 0 ? deletions : [{ digest: targetsDigest(object) }]
+    }
+    default:
+      return assertNever(object)
+  }
+}
