@@ -273,14 +273,14 @@ export const PHASES = {
     Lost: 'Neither agent nor node has been heard of for too long.',
   },
   Component: {
-    Fetching: 'The artifact is being fetched and verified.',
+    Fetching: 'The artifact is being fetched and verified; what keeps it from being accepted is in the message.',
     Staged: 'Everything is on the node; the switch waits for an order.',
     Switching: 'The version is being switched right now.',
     Probing: 'The new version runs and is watched for its settle time.',
     Healthy: 'The version runs and passes its probes.',
     Degraded: 'The version runs but fails a probe.',
     RolledBack: 'The new version failed; the one before runs again.',
-    Failed: 'Neither the new nor the old version works, or staging failed for good.',
+    Failed: 'Neither the new nor the old version works.',
   },
   Wave: {
     Planned: 'The slice is chosen; its step is not open yet or a hold waits.',

@@ -354,6 +354,47 @@ describe('one request', () => {
     expect(outcome(ask(wish))).toEqual({ [`a/${wish.permits?.[0]?.spec.targets[0]?.name}`]: says })
   })
 
+  /** Its first version of beacon left nothing that runs. */
+  const failedInstall = (name: string) => {
+    const m = aMachine({ name, zone: 'z', rack: 'r', pool: 'p', runs: { beacon: '1.0.0' } })
+    const components = [{ name: 'beacon', desired: '1.0.0', state: 'Failed' as const, since: '2026-01-05T00:00:00Z' }]
+    return { ...m, status: { ...m.status, components } }
+  }
+  const sound = (n: number) => machines(n, { zone: 'z', rack: 'r', pool: 'p' })
+
+  test.each(['cluster', 'zone', 'rack', 'pool', 'component'] as const)(
+    'F44 the cure of what a failed install broke costs nothing in a budget per %s, and nothing beside it passes',
+    (per) => {
+      for (const max of [0, 1, 2, '10%'] as const) {
+        const list = [failedInstall('bad-0'), failedInstall('bad-1'), ...sound(4)]
+        const component = { name: 'beacon', version: '1.1.0' }
+        const decision = ask({
+          machines: list,
+          permits: [
+            aPermit({ name: 'a', targets: ['bad-0', 'bad-1'], component }),
+            aPermit({ name: 'b', targets: ['m-0'], component }),
+          ],
+          ...policy({ budgets: [{ max, of: 'unavailable', per }], healthFloor: '100%' }),
+        })
+        expect(outcome(decision)).toMatchObject({
+          'a/bad-0': 'Granted',
+          'a/bad-1': 'Granted',
+          'b/m-0': expect.stringMatching(/^Waiting/),
+        })
+      }
+    },
+  )
+
+  test('F44 a machine that refuses a version still serves: what disrupts it costs as much as ever', () => {
+    const m = aMachine({ name: 'm-0', runs: { beacon: '1.0.0' } })
+    const components = [
+      { name: 'beacon', version: '1.0.0', desired: '1.1.0', state: 'Fetching' as const, since: '2026-01-05T00:00:00Z' },
+    ]
+    const refusing = { ...m, status: { ...m.status, components } }
+    const wish = { machines: [refusing], permits: [one()], ...policy({ healthFloor: '100%' }) }
+    expect(outcome(ask(wish))).toEqual({ 'a/m-0': 'Waiting HealthFloor HealthFloor' })
+  })
+
   test('every gate that has something to say is kept, also behind the one that binds', () => {
     const decision = ask({
       permits: [one()],

@@ -148,7 +148,14 @@ export function machineControllerTurn(
   }
 }
 
-export type Quality = (component: string, version: string, machine: string) => 'good' | 'probe fails' | 'breaks'
+export type Quality = (
+  component: string,
+  version: string,
+  machine: string,
+) => 'good' | 'probe fails' | 'breaks' | 'refused'
+
+/** What an agent says of a version that it does not accept. */
+export const REFUSAL = 'KN8013: cannot install it: it has 0 of 1 needed signatures'
 
 /** One move of the agent with each component, by the shared table: stage, switch under a granted permit, probe, commit or go back. */
 export function agentTurn(
@@ -176,6 +183,8 @@ export function agentTurn(
     }
     const isInPlace = report?.version === told.version && report.drifted === undefined
     if (!isKnown) return { ...base, ...running, state: isInPlace ? 'Healthy' : 'Fetching' }
+    if (report.state === 'Fetching' && quality(told.name, told.version, machine.metadata.name ?? '') === 'refused')
+      return { ...report, message: REFUSAL }
     if (report.state === 'Fetching') return { ...report, since: timestamp(now), state: 'Staged' }
     const isOrdered = told.switch?.attempt === told.attempt && isGranted(told.switch.permit)
     if (report.state === 'Staged' && (isOrdered || machine.status?.phase === 'Installing'))

@@ -33,32 +33,24 @@ test('what is signed and whole is installed', async () => {
 const stranger = release(newPublisher(), { version: '1.0.0' })
 const bytes = good.artifact
 
-const ATTACKS: readonly [
-  what: string,
-  releases: readonly Release[],
-  more: Partial<FakeNodeOptions>,
-  state: string,
-  says: RegExp,
-][] = [
+const ATTACKS: readonly [what: string, releases: readonly Release[], more: Partial<FakeNodeOptions>, says: RegExp][] = [
   [
     'a statement that was changed after it was signed',
     [changed({ disruption: 'None' })],
     {},
-    'Failed',
     /0 of 1 needed signatures/,
   ],
-  ['a statement by a key that is not trusted', [stranger], {}, 'Failed', /0 of 1 needed signatures/],
-  ['a statement without signatures', [changed({ signatures: [] })], {}, 'Failed', /0 of 1 needed signatures/],
-  ['another version under the name', [changed({ version: '9.9.9' })], {}, 'Failed', /is beacon 9\.9\.9/],
-  ['an artifact with other bytes', [good], { serve: () => Buffer.alloc(bytes.length, 1) }, 'Failed', /came instead of/],
-  ['an artifact that breaks off', [good], { serve: () => bytes.subarray(0, 600) }, 'Fetching', /600 bytes/],
-  ['an empty artifact', [good], { serve: () => Buffer.alloc(0) }, 'Fetching', /0 bytes/],
-  ['no MachineComponent at all', [], {}, 'Fetching', /there is no MachineComponent/],
+  ['a statement by a key that is not trusted', [stranger], {}, /0 of 1 needed signatures/],
+  ['a statement without signatures', [changed({ signatures: [] })], {}, /0 of 1 needed signatures/],
+  ['another version under the name', [changed({ version: '9.9.9' })], {}, /is beacon 9\.9\.9/],
+  ['an artifact with other bytes', [good], { serve: () => Buffer.alloc(bytes.length, 1) }, /came instead of/],
+  ['an artifact that breaks off', [good], { serve: () => bytes.subarray(0, 600) }, /600 bytes/],
+  ['an empty artifact', [good], { serve: () => Buffer.alloc(0) }, /0 bytes/],
+  ['no MachineComponent at all', [], {}, /there is no MachineComponent/],
   [
     'an archive that climbs out',
     [release(publisher, { version: '1.0.0', entries: [{ name: '../../evil', content: 'x' }] })],
     {},
-    'Failed',
     /no plain relative path/,
   ],
   [
@@ -70,7 +62,6 @@ const ATTACKS: readonly [
       }),
     ],
     {},
-    'Failed',
     /no value at "a\.b"/,
   ],
   [
@@ -82,15 +73,56 @@ const ATTACKS: readonly [
       }),
     ),
     {},
-    'Failed',
     /no artifact for linux\/amd64/,
   ],
 ]
 
-test.each(ATTACKS)('S5 F32 %s is not installed', async (_what, releases, more, state, says) => {
+test.each(ATTACKS)('S5 F32 %s is not installed', async (_what, releases, more, says) => {
   const found = await outcome(releases, more)
-  expect([found.state, found.content]).toEqual([state, undefined])
+  expect([found.state, found.content]).toEqual(['Fetching', undefined])
   expect(found.message).toMatch(says)
+})
+
+describe('F44 a version that is not accepted', () => {
+  const next = release(publisher, { version: '1.1.0' })
+  const untrusted = release(newPublisher(), { version: '1.1.0' })
+
+  const upgrading = async () => {
+    const clock = new VirtualClock()
+    const releases = [good, untrusted]
+    const node = new FakeNode({ publisher, releases, clock })
+    await node.start()
+    node.worker.setOrder({ version: '1.0.0', attempt: 1 })
+    await clock.advance(20_000)
+    node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
+    await clock.advance(600_000)
+    return { clock, releases, node }
+  }
+
+  test('leaves the one before running, says why, and asks for nothing', async () => {
+    const { node } = await upgrading()
+    expect([node.worker.record?.state, await node.contentInUse(), node.permitsRead]).toEqual([
+      'Fetching',
+      'beacon 1.0.0',
+      [],
+    ])
+    expect(node.worker.record?.message).toMatch(/^KN8013: cannot install beacon 1\.1\.0/)
+  })
+
+  test('is installed as soon as it is accepted', async () => {
+    const { clock, releases, node } = await upgrading()
+    releases[1] = next
+    await clock.advance(400_000)
+    expect([node.worker.record?.state, await node.contentInUse()]).toEqual(['Healthy', 'beacon 1.1.0'])
+  })
+
+  test('holds up no other version', async () => {
+    const { clock, releases, node } = await upgrading()
+    releases.push(release(publisher, { version: '1.2.0' }))
+    node.worker.setOrder({ version: '1.2.0', attempt: 3, switch: { attempt: 3, permit: 'p' } })
+    await clock.advance(5_000)
+    expect([node.worker.record?.state, await node.contentInUse()]).toEqual(['Healthy', 'beacon 1.2.0'])
+  })
 })
 
 describe('the trust document', () => {

@@ -1,7 +1,7 @@
 // Brings a version into a slot beside the loop of its component, so that a crashed process never waits for a download: one at a time, tried again with backoff,
 // written down when it is there.
 import type { Clock } from '#lib/clock.ts'
-import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { Journal } from './journal.ts'
@@ -29,6 +29,8 @@ export class Staging {
   #open: { readonly target: Target; readonly stop: AbortController } | undefined
   #failures = 0
   #againAt = 0
+  /** What could not be staged the last time. */
+  #failed: Target | undefined
 
   constructor(deps: StagingDeps) {
     this.#deps = deps
@@ -39,8 +41,9 @@ export class Staging {
     return this.#open?.target
   }
 
-  /** Until it may be tried again. */
-  get backoffMs(): number {
+  /** Until it may be tried again; another target is tried at once. */
+  backoffMs(target: Target | undefined): number {
+    if (target === undefined || this.#failed === undefined || !isSameTarget(target, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
   }
 
@@ -93,7 +96,7 @@ export class Staging {
       if (record.state === 'Fetching') await journal.step('stage', { verified: true }, { staged: slot })
       else await journal.write({ staged: slot })
     } catch (e) {
-      if (!signal.aborted) await this.#failed(e)
+      if (!signal.aborted) await this.#refused(target, e)
     }
   }
 
@@ -103,16 +106,14 @@ export class Staging {
     return this.#deps.isDrifted() && isSlotOf(current, target) ? { generation: generationAfter(current) } : {}
   }
 
-  async #failed(error: unknown): Promise<void> {
+  /** Nothing was disturbed, and the cause may be mended elsewhere: a key that is trusted now, a mirror, room on the disk. So it is tried again. */
+  async #refused(target: Target, error: unknown): Promise<void> {
     const { clock, random, log, journal } = this.#deps
-    const message = messageOf(error)
     log.warn('component not staged', { error })
-    const isFinal = isKubeNodeError(error) && error.retry === 'never'
     const waitMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.#failures, 20))
     this.#failures++
+    this.#failed = target
     this.#againAt = clock.monotonic() + random.jitter(waitMs, 0.3)
-    if (journal.record?.state !== 'Fetching') return
-    if (isFinal) await journal.step('giveUp', { fetchGaveUp: true }, { message })
-    else await journal.write({ message })
+    if (journal.record?.state === 'Fetching') await journal.write({ message: messageOf(error) })
   }
 }

@@ -259,7 +259,7 @@ export class ComponentWorker {
       permit: this.#permit,
       isNodePending: this.#isNodePending,
       missingRequirement: await this.#missing(record),
-      stageBackoffMs: this.#staging.backoffMs,
+      stageBackoffMs: this.#staging.backoffMs(this.#order.order),
       staging: this.#staging.target,
       asked: this.#asks.next,
       isDrifted: this.#drift !== undefined,

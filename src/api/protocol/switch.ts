@@ -12,7 +12,6 @@ export const switchTable = defineTable({
   terminal: [],
   preconditions: {
     verified: 'digest, signature and trust document were checked, and files are rendered',
-    fetchGaveUp: 'every place was tried as often as allowed',
     desiredChanged: 'version, configuration or attempt differ from what was tried last',
     notTriedInAttempt: 'this digest and configuration did not fail before in this attempt',
     orderForAttempt: 'the order to switch names the attempt that is staged',
@@ -32,7 +31,6 @@ export const switchTable = defineTable({
   },
   rows: [
     { from: 'Fetching', event: 'stage', to: 'Staged', when: ['verified'] },
-    { from: 'Fetching', event: 'giveUp', to: 'Failed', when: ['fetchGaveUp'] },
     { from: 'Staged', event: 'switch', to: 'Switching', when: ['orderForAttempt', 'permitGrantedNow'] },
     { from: 'Staged', event: 'firstInstall', to: 'Switching', when: ['neverInstalled', 'nodePendingTaint'] },
     { from: 'Staged', event: 'useInPlace', to: 'Healthy', when: ['sameAsInUse'] },

@@ -167,6 +167,24 @@ describe('a canary', () => {
     })
   })
 
+  test('F44 that an agent does not accept has not failed: it waits and says why', () => {
+    const [first = old('m-0'), ...rest] = NAMES.slice(0, 2).map((n) => told(n, 'Staged'))
+    const reports = (first.status?.components ?? []).map((c) => ({
+      ...c,
+      state: 'Fetching' as const,
+      message: 'KN8012: cannot fetch a.tar: other bytes came',
+    }))
+    const machines = [{ ...first, status: { ...first.status, components: reports } }, ...rest]
+    const status = { phase: 'Rolling' as const, machines: ['m-0', 'm-1'] }
+    const asked = permit(['m-0'], 'Granted')
+    const made = plan(seen({ canary: canary({}, status), machines, permits: [asked] }), START)
+    expect(made.status).toMatchObject({
+      phase: 'Rolling',
+      counts: { failed: 0 },
+      waitingFor: { predicate: 'DigestMismatch', seen: 'm-0: KN8012: cannot fetch a.tar: other bytes came' },
+    })
+  })
+
   test('that tries a component with what that needs brings the latter first', () => {
     const components = [
       { name: 'beacon', version: '1.1.0' },

@@ -14,6 +14,7 @@ import { componentObjectName } from '#lib/names.ts'
 import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { selects } from '#nodeops/selecting.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
+import { stagingRefusal } from '#nodeops/staging-refusal.ts'
 import { permitWait } from '#nodeops/permit-wait.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#nodeops/permits.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
@@ -321,6 +322,21 @@ function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
   }
 }
 
+/** What a machine does not accept was never switched, so it has not failed either. */
+function refusedWait(trials: readonly Trial[]): Wait | undefined {
+  for (const { machine, wanted, standing } of trials) {
+    const report = machine.status?.components?.find((c) => c.name === wanted.name)
+    const refusal = standing === 'Waiting' && report?.desired === wanted.version ? stagingRefusal(report) : undefined
+    if (refusal !== undefined)
+      return {
+        predicate: refusal.reason,
+        seen: `${machine.metadata.name}: ${refusal.message}`.slice(0, 200),
+        unblock: 'the cause is removed, or the canary tries another version',
+      }
+  }
+  return undefined
+}
+
 function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, problem, fit }: Look): Wait | undefined {
   const pause = holdOf(holds, 'Pause', 'Freeze')
   switch (phase) {
@@ -346,7 +362,8 @@ function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, pr
         }
       return (
         batchWait(seen, now) ??
-        unmetWait(trials, fit) ?? {
+        unmetWait(trials, fit) ??
+        refusedWait(trials) ?? {
           predicate: 'Progressing',
           seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${counted(trials.length, 'trial is', 'trials are')} healthy`,
           unblock: 'the Defender grants the permits, and the machines switch',

@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { isNodeFrozen } from '#nodeops/holds.ts'
 import { permitWait } from '#nodeops/permit-wait.ts'
+import { STAGING_REASONS, stagingRefusal } from '#nodeops/staging-refusal.ts'
 import { isRenewalDue } from '#nodeops/permits.ts'
 import type { MachineResult, SetAction } from './actions.ts'
 import { reportOf } from './blocks.ts'
@@ -166,7 +167,8 @@ function whileSwitching(
     return waits({ ...counts, phase: replanned }, ended(permit), around)
   if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
-  const wait = permit !== undefined && isHeldUp(machines) ? permitWait(permit) : progress(view)
+  const wait =
+    permit !== undefined && isHeldUp(machines) ? permitWait(permit) : (refused(view, around) ?? progress(view))
   return waits(counts, isAbove ? tooMany(tally) : wait, around, more)
 }
 
@@ -235,6 +237,22 @@ const PERMIT_GONE: Wait = {
   predicate: 'PermitRequested',
   seen: 'the permit was deleted',
   unblock: 'another one is asked for',
+}
+
+/** A machine that was told the version and does not accept it: its words, and no progress, so that the deadline ends the wait. */
+function refused({ wave, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
+  for (const { reading, standing, name, end } of machines) {
+    if (end !== undefined || standing !== 'Pending') continue
+    const refusal = stagingRefusal(reading?.reported[indexOf(wave.component)])
+    if (refusal !== undefined)
+      return {
+        predicate: refusal.reason,
+        seen: `${name}: ${refusal.message}`,
+        unblock: 'the cause is removed, or another version is declared; the progress deadline ends the wait',
+        sameAs: STAGING_REASONS,
+      }
+  }
+  return undefined
 }
 
 function progress({ machines }: SliceView): Wait {

@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { type Reading, type Standing, isThere, reportsFailure, standingOf } from './reading.ts'
-import { type Target, isSameTarget } from './revisions.ts'
+import { type Target, isSameTarget, targetIn } from './revisions.ts'
 import type { Rules } from './rules.ts'
 import { type Revisions, type Track, newerTargets } from './tracks.ts'
 
@@ -10,8 +10,10 @@ export interface Survey {
   readonly track: Track
   /** May be disturbed: each costs one of the budget. */
   readonly sound: readonly Reading[]
-  /** Down because of this very component: disturbing them costs nothing. */
+  /** Unavailable because of this very component: disturbing them costs nothing. */
   readonly broken: readonly Reading[]
+  /** Those of them that a version broke which never worked on the whole set: the next version is for them first. */
+  readonly brokenByRollout: ReadonlySet<Reading>
   /** Told a version that came after the last healthy one, and so going back; a part of the above. */
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
@@ -69,6 +71,7 @@ export interface Surveyor {
 export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const sound: Reading[] = []
   const broken: Reading[] = []
+  const brokenByRollout = new Set<Reading>()
   const goingBack = new Set<Reading>()
   const skipped = new Map<string, string>()
   const triedByClass = new Map<string, number>()
@@ -76,6 +79,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
+  const healthy = targetIn(input.revisions.current, track.component)
   // Going to what nobody has tried yet is no way back, whatever a machine had before.
   const newer = track.isProven ? newerTargets(track.component, input.revisions) : []
   const isBack = newer.some((t) => !isSameTarget(t, goal))
@@ -93,6 +97,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     if (verdict === 'Others') marks[at] = MARKS.othersDecide
     else if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
+      if (verdict === 'Broken' && !isOfHealthy(reading, track.index, healthy)) brokenByRollout.add(reading)
       if (isBack && isAhead(reading, track.index, newer, goal)) goingBack.add(reading)
     } else if ('unmet' in verdict) {
       counts.unmet++
@@ -101,7 +106,19 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   }
   const survey = (): Survey => {
     const tried = counts.updated + counts.failed
-    return { track, sound, broken, goingBack, skipped, ...counts, firstUnmet, tried, marks, triedByClass }
+    return {
+      track,
+      sound,
+      broken,
+      brokenByRollout,
+      goingBack,
+      skipped,
+      ...counts,
+      firstUnmet,
+      tried,
+      marks,
+      triedByClass,
+    }
   }
   return { add, survey }
 }
@@ -130,6 +147,13 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
   return standing === 'Unhealthy' ? MARKS.updated : MARKS.behind
 }
 
+/** It has, or was told, what works on the whole set: what is wrong with it is its own. */
+function isOfHealthy({ told, reported }: Reading, index: number, healthy: Target | undefined): boolean {
+  const [order, report] = [told[index], reported[index]]
+  if (healthy === undefined || order === undefined || report?.version === undefined) return false
+  return order.version === healthy.version && order.config === healthy.config
+}
+
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
 /** Told what came after the goal; a component that a later revision dropped is a target too. */
@@ -150,8 +174,8 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }
-  if (input.rules.isSound(reading)) return judgeSound(reading, input)
-  if (reading.brokenBy === track.component && !reading.isBusy) return 'Broken'
+  const isBroken = reading.brokenBy === track.component && !reading.isBusy
+  if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
 }
 
@@ -163,12 +187,15 @@ function unmendable({ told, reported }: Reading, { index }: Track, { now }: Surv
 
 const NO_KEY = 'its agent has published no key to which secret values could be sealed'
 
-function judgeSound({ name, runs, machine }: Reading, { refused, incompatible, needsKey }: SurveyInput): Verdict {
+function hindrance(
+  { name, runs, machine }: Reading,
+  { refused, incompatible, needsKey }: SurveyInput,
+): Verdict | undefined {
   const no = refused.get(name)
   if (no !== undefined) return { skipped: no }
   if (needsKey === true && machine.status?.agent?.publicKey === undefined) return { skipped: NO_KEY }
   const unmet = incompatible(runs)
-  return unmet === undefined ? 'Sound' : { unmet }
+  return unmet === undefined ? undefined : { unmet }
 }
 
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {

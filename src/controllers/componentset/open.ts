@@ -110,7 +110,8 @@ export function openSlice({ seen, survey, waves, room, spec, now, nameOfStep, ta
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
   const most = Math.min(place.left, MAX_TARGETS)
-  const picked = pick(survey, { most, free: room.free, spread: rollout.spread, isRecovery, taken })
+  const isIdle = room.slices.atWork === 0
+  const picked = pick(survey, { most, free: room.free, isIdle, spread: rollout.spread, isRecovery, taken })
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = waves.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
@@ -139,8 +140,8 @@ export function openSlice({ seen, survey, waves, room, spec, now, nameOfStep, ta
   return { waves: [asked.wave], actions: asked.actions, costs, machines, wait: undefined }
 }
 
-/** Those that failed first when going back; machines that are down anyway cost nothing; then evenly over the domains. */
-function pick(survey: Survey, { most, free, spread, isRecovery, taken }: PickWish): readonly Reading[] {
+/** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
+function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickWish): readonly Reading[] {
   const { track, sound, broken, goingBack, triedByClass: tried } = survey
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
   const isTaken = ({ name }: Reading) => taken.has(name)
@@ -148,8 +149,9 @@ function pick(survey: Survey, { most, free, spread, isRecovery, taken }: PickWis
     const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
     return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
   }
-  // An unproven version is tried on sound machines first: a broken one would prove nothing.
-  const first = track.isProven || sound.length === 0 ? take(mine(broken), most) : []
+  // One on which the version that works elsewhere is unwell proves little: it is tried when no sound one may be.
+  const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
+  const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
   const room = Math.max(0, Math.min(most - first.length, free))
   const sounds = mine(sound)
   const hurt = isRecovery ? sounds.filter((r) => r.reported[track.index]?.state === 'RolledBack') : []
@@ -161,6 +163,8 @@ interface PickWish {
   readonly most: number
   /** Sound machines that may go down. */
   readonly free: number
+  /** No slice of the set is at work. */
+  readonly isIdle: boolean
   readonly spread: readonly Domain[]
   readonly isRecovery: boolean
   readonly taken: ReadonlySet<string>

@@ -9,6 +9,8 @@ export interface Wait {
   readonly unblock: string
   /** The value seen is a measure of progress: when it changes, the waiting begins anew. */
   readonly isProgress?: boolean
+  /** Waiting for one of these was waiting for the same: what nobody mends must not begin anew with each of its names. */
+  readonly sameAs?: ReadonlySet<string>
 }
 
 /** Sentences of the kind are at most this long. */
@@ -22,7 +24,8 @@ export const withAdvice = (what: string, advice: string): string =>
 
 export function waitingSince(before: WaitingFor | undefined, wait: Wait, now: number): WaitingFor {
   const seen = fit(wait.seen)
-  const isSame = before?.predicate === wait.predicate && (wait.isProgress !== true || before.seen === seen)
+  const isKnown = before !== undefined && (before.predicate === wait.predicate || wait.sameAs?.has(before.predicate))
+  const isSame = isKnown === true && (wait.isProgress !== true || before.seen === seen)
   // A clock that went back must not leave a beginning in the future: nothing would ever be overdue.
   const since = isSame && Date.parse(before.since) <= now ? before.since : timestamp(now)
   return { predicate: wait.predicate, seen, since, unblock: fit(wait.unblock) }
