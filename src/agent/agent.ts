@@ -12,6 +12,7 @@ import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
 import { awaitNodeLock } from './join/lock.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
+import { watchConfig } from './config-watch.ts'
 import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
@@ -41,8 +42,8 @@ export interface AgentOptions {
   readonly signal: AbortSignal
 }
 
-/** Reboot: the provider shall start the node again; the request lies in its folder. */
-export type AgentEnd = 'Stopped' | 'Reboot'
+/** Reboot: the provider restarts the node; the request lies in its folder. Reload: the configuration changed, and the agent is to be started again. */
+export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload'
 
 const NODE_LEASES = 'kube-node-lease'
 /** An agent without its supervisor ends within a second, wherever it is. */
@@ -59,7 +60,8 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const files = realFiles
     const stop = new AbortController()
     const signal = AbortSignal.any([options.signal, stop.signal])
-    const { config: said, problems } = parseConfig((await files.read(configFile(dir)))?.toString('utf8'))
+    const configText = (await files.read(configFile(dir)))?.toString('utf8')
+    const { config: said, problems } = parseConfig(configText)
     for (const problem of problems) log.warn('configuration not used', { problem })
     const facts = await readHostFacts(files, dir)
     const session = await openSession({ ...options, files, dir, signal })
@@ -70,6 +72,10 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
       end = 'Reboot'
       stop.abort(new Error('the node reboots'))
     }
+    const configWatch = watchConfig({ files, dir, clock: options.clock, log, text: configText }, () => {
+      end = 'Reload'
+      stop.abort(new Error('the configuration changed'))
+    })
     const parts = buildParts({
       ...options,
       isHost: options.host ?? false,
@@ -95,6 +101,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     log.info('agent started', { machine: session.identity.machine, version, bootId: facts.bootId })
     const forever = runForever(options, parts, session, signal)
     await aborted(signal)
+    configWatch.close()
     log.info('agent ends', { end })
     await closeParts(parts, end)
     session.client.close()

@@ -19,6 +19,8 @@ export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
 
 export const joinFile = (d: NodeDir): string => join(d.path, 'join.json')
 export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
+/** A trust document that root on this host puts in place of the one in force, as when the keys of that one were lost. */
+export const trustFromHostFile = (d: NodeDir): string => join(d.path, 'trust-from-host.json')
 export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
 /** A provider that finds this file restarts the node with another boot id. */
 export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-requested')

@@ -4,15 +4,17 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { createEventRecorder } from '#kube/events.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { AllComponents } from './components/all-components.ts'
 import { createFetcher } from './components/fetch.ts'
 import { look } from './components/probe.ts'
 import { stage } from './components/stage.ts'
 import { newestTrust } from './components/trust-source.ts'
-import { TrustStore } from './components/trust-store.ts'
+import { trustCondition, TrustStore } from './components/trust-store.ts'
 import type { AgentConfig } from './config.ts'
 import { problemOf, type ComponentProblem } from './detect/component-problems.ts'
 import { Detection } from './detect/detection.ts'
@@ -24,7 +26,7 @@ import { watchFolder } from './files/folder-watch.ts'
 import type { Files } from './files/port.ts'
 import { runHook } from './hook.ts'
 import { frozenCondition, FrozenWatch, isNodeFrozen } from './frozen.ts'
-import { frozenFile, rebootRequestFile, trustFile, type NodeDir } from './node-dir.ts'
+import { frozenFile, rebootRequestFile, trustFile, trustFromHostFile, type NodeDir } from './node-dir.ts'
 import { KnownFields } from './known-fields.ts'
 import { AgentMetrics } from './metrics/agent-metrics.ts'
 import { MetricsServer } from './metrics/server.ts'
@@ -93,6 +95,8 @@ const cannotEnd = (): never => {
   throw new KubeNodeError('KN8050', 'cannot switch the agent: it was not started by its supervisor')
 }
 
+const MACHINE_OF_EVENTS = { apiVersion: API_GROUP_VERSION, kind: 'Machine' } as const
+
 /** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
 const STATUS_HEARTBEAT_MS = 300_000
 
@@ -122,11 +126,28 @@ export function buildParts(o: PartsOptions): Parts {
   )
   const supervisor = new WithSelf(chosen, { files, dir, slot: o.slot, end: o.endForSwitch ?? cannotEnd })
   const fetcher = createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins })
-  const trust = new TrustStore({
+  const machineEvents = createEventRecorder({ client, clock, controller: 'kubenode.io/agent', instance: node })
+  const trust: TrustStore = new TrustStore({
     ...base,
     path: trustFile(dir),
+    fromHost: trustFromHostFile(dir),
     anchor: identity.trust,
     fetchNewest: () => newestTrust({ files, dir, fetcher, url: config.trustUrl, log, signal }),
+    onRefusal: (refusal) => {
+      machineWriter.touch()
+      if (refusal === undefined) return
+      log.warn('trust document refused', { reason: refusal.message })
+      const regarding = {
+        ...MACHINE_OF_EVENTS,
+        metadata: { name: machine, ...(target.machineUid && { uid: target.machineUid }) },
+      }
+      machineEvents.record(regarding, {
+        type: 'Warning',
+        reason: 'TrustRefused',
+        action: 'CheckTrust',
+        note: refusal.message,
+      })
+    },
   })
   const platform = { os: facts.os, arch: facts.arch }
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
@@ -208,7 +229,9 @@ export function buildParts(o: PartsOptions): Parts {
         version,
         publicKey: session.sealing.publicKey,
         components: components.reports(),
-        conditions: [frozenCondition(frozen.frozen, frozenFile(dir))].flatMap((c) => c ?? []),
+        conditions: [frozenCondition(frozen.frozen, frozenFile(dir)), trustCondition(trust.refusal)].flatMap(
+          (c) => c ?? [],
+        ),
       }),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     write: async (object) => {

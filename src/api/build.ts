@@ -217,6 +217,30 @@ export function union<F extends Field<object>>(f: F, names: readonly (keyof Out<
   })
 }
 
+/** An object that never changes once written, but for the properties that are named. */
+export function immutableBut<F extends Field<object>>(
+  f: F,
+  mutable: readonly (keyof Out<F> & string)[],
+  message: string,
+): F {
+  const fixed = Object.keys(f.schema.properties ?? {}).filter((name) => !mutable.some((m) => m === name))
+  const rules = fixed.map((n) =>
+    f.schema.required?.includes(n) === true || f.schema.properties?.[n]?.default !== undefined
+      ? `self.${n} == oldSelf.${n}`
+      : `(has(self.${n}) ? has(oldSelf.${n}) && self.${n} == oldSelf.${n} : !has(oldSelf.${n}))`,
+  )
+  return refine(
+    f,
+    {
+      'x-kubernetes-validations': [
+        ...(f.schema['x-kubernetes-validations'] ?? []),
+        { rule: rules.join(' && '), message },
+      ],
+    },
+    { immutable: message, mutable },
+  )
+}
+
 /** Never changes once written. */
 export const immutable = <F extends Field<unknown>>(f: F, message: string): F =>
   refine(

@@ -46,6 +46,11 @@ export const CONDITIONS = {
     'True',
     'components',
   ),
+  TrustRefused: entry(
+    'The newest trust document is refused by the agent, which keeps obeying the one before it.',
+    'False',
+    'components',
+  ),
   InfrastructureReady: entry('The provider says that the machine exists and runs.', 'True', 'infrastructure'),
   Joined: entry('The agent has its certificate and reports.', 'True', 'join'),
   Cordoned: entry('At least one owner keeps new pods off the node.', 'False', 'waiting'),
@@ -162,6 +167,10 @@ export const REASONS = {
   ComponentMissing: because('components', 'A MachineComponent that is referenced does not exist.'),
   DigestMismatch: because('components', 'Bytes differ from the declared SHA-256.'),
   SignatureInvalid: because('components', 'No trusted key signed this, or the trust document forbids it.'),
+  TrustRefused: because(
+    'components',
+    'The newest trust document is not signed by the keys of the one in force, or expired.',
+  ),
   FetchFailed: because('components', 'The artifact could not be fetched from any of its places.'),
   InstallFailed: because('components', 'Installing or a hook failed; the message has the last line.'),
   ProbeFailed: because('components', 'A probe of the component does not pass.'),

@@ -75,8 +75,11 @@ export function changedImmutables(schema: ApiSchema, before: unknown, after: unk
   return found
 }
 
-/** The order of a set or a list map says nothing, as on the server. */
+/** The order of a set or a list map means nothing, as on the server. */
 function comparable(schema: ApiSchema, value: unknown): unknown {
+  const { mutable } = extrasOf(schema)
+  if (mutable !== undefined && isObject(value))
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !mutable.includes(name)))
   const type = schema['x-kubernetes-list-type']
   if (!Array.isArray(value) || (type !== 'set' && type !== 'map')) return value
   return value.map((v) => canonicalJson(v)).toSorted()

@@ -22,6 +22,8 @@ export interface Extras {
   readonly maxBytes?: number
   /** Set when the value may never change; the message says why. */
   readonly immutable?: string
+  /** Properties of an immutable object that may change all the same. */
+  readonly mutable?: readonly string[]
 }
 
 export const EXTRAS: unique symbol = Symbol('kubenode.extras')

@@ -81,9 +81,13 @@ export async function main(argv: readonly string[]): Promise<number> {
       return 0
     }
     const own = given.slot === undefined ? {} : supervised(given.slot)
-    return (await runAgent({ ...common, ...own, host: given.host, version: VERSION, signal: stop.signal })) === 'Reboot'
-      ? EXIT_REBOOT
-      : 0
+    const options = { ...common, ...own, host: given.host, version: VERSION, signal: stop.signal }
+    for (;;) {
+      const end = await runAgent(options)
+      // Components run on; only the agent's own parts are made again.
+      if (end === 'Reload') continue
+      return end === 'Reboot' ? EXIT_REBOOT : 0
+    }
   } catch (e) {
     if (stop.signal.aborted) return 0
     process.stderr.write(`${messageOf(e)}\n`)

@@ -1,5 +1,5 @@
-// Packs the components that the fleet brings into the artifact folder of the local fleet, and holds them to their signed statements.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+// Packs the components of one commit into the artifact folder of the local fleet, and holds them to their signed statements.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
@@ -8,9 +8,11 @@ import { KubeNodeError } from '#lib/errors.ts'
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
 
 export const TRUST_FILE = 'trust.json'
+export const AGENT_CONFIG_FILE = 'agent.json'
 
-/** `components` is fleet/components of the commit at hand. Packing is reproducible, so the digests must be those that were signed. */
-export async function provideArtifacts(components: string, artifacts: string, pack: Pack): Promise<number> {
+/** `root` holds the files of the commit. Packing is reproducible, so the digests must be those that were signed. */
+export async function provideArtifacts(root: string, artifacts: string, pack: Pack): Promise<number> {
+  const components = join(root, 'fleet/components')
   const validator = createValidator()
   const statements = readdirSync(components)
     .filter((f) => f.endsWith('.json'))
@@ -33,6 +35,14 @@ export async function provideArtifacts(components: string, artifacts: string, pa
       }
     }
   }
-  copyFileSync(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  replaceFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  const agentConfig = join(root, 'fleet/machines', AGENT_CONFIG_FILE)
+  if (existsSync(agentConfig)) replaceFile(agentConfig, join(artifacts, AGENT_CONFIG_FILE))
   return statements.length
+}
+
+/** Agents and controllers read these files at any moment: they see the old one or the new one, whole. */
+function replaceFile(from: string, to: string): void {
+  copyFileSync(from, `${to}.partial`)
+  renameSync(`${to}.partial`, to)
 }

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { TRUST_FILE } from './artifacts.ts'
+import { AGENT_CONFIG_FILE, TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
 import type { Keeper } from './keeper.ts'
 import { HUB } from './layout.ts'
@@ -37,14 +37,14 @@ export class Programs {
   }
 
   startBusiness(name: string): void {
-    const { artifacts, repository, cluster } = this.#layout
+    const { artifacts, cluster } = this.#layout
     this.#start(name, 'controllers', [
       '--nodes',
       cluster(name).nodes,
       '--artifact-base',
       `file://${artifacts}/`,
       '--agent-config',
-      join(repository, 'fleet/machines/agent.json'),
+      join(artifacts, AGENT_CONFIG_FILE),
       '--trust',
       join(artifacts, TRUST_FILE),
     ])

@@ -1,6 +1,6 @@
 // The git repository that the local fleet follows: a clone of the commit that is checked out here, in which a newcomer may commit freely.
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -115,6 +115,17 @@ function loose(target: string): string | undefined {
 
 /** The commit that the fleet should be at. */
 export const newestCommit = async (target: string): Promise<string> => loose(target) ?? head(target)
+
+/** The files below fleet/ of one commit, whatever the working tree holds. `target` is replaced. */
+export async function exportCommit(repository: string, commit: string, target: string): Promise<void> {
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  const archive = join(target, 'commit.tar')
+  await git(repository, ['archive', '--format=tar', `--output=${archive}`, commit, 'fleet'])
+  const { extract } = await import('tar')
+  await extract({ file: archive, cwd: target, strict: true })
+  rmSync(archive)
+}
 
 /** Commits in the clone must not fail for want of a name. */
 async function nameForCommits(target: string): Promise<void> {

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { provideArtifacts } from './artifacts.ts'
 import type { Pack } from './artifacts.ts'
 import { build, builtOf, entryIn, manifestsBy, type Entries } from './build.ts'
 import { programEnv } from './environment.ts'
+import { DeclaredFiles } from './declared.ts'
 import { declareHub } from './hub.ts'
 import { PROGRAM_IDENTITIES, provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
@@ -138,7 +138,8 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     })
   }
   // What is declared is made ready while the servers come up.
-  const declared = provideFleet(layout, options)
+  const files = new DeclaredFiles({ layout, pack: options.pack, say: (line) => screen.say(line) })
+  const declared = provideFleet(layout, files, options)
   declared.catch(() => undefined)
 
   const manifests = manifestsBy(entries, options.root)
@@ -176,7 +177,11 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   }
   programs.startHubDefender()
   screen.say(`${since()}  sync, controllers and defenders are started`)
-  return await watch({ hub, business, layout, options, began, beganAt, signal })
+  try {
+    return await watch({ hub, business, layout, files, options, began, beganAt, signal })
+  } finally {
+    await files.idle()
+  }
 }
 
 /** Built on the first start of a checkout and after each edit. */
@@ -194,12 +199,16 @@ interface Declared {
 }
 
 /** The repository that the fleet follows, and the components it names. */
-async function provideFleet(layout: Layout, { root, nodes, pack, screen }: UpOptions): Promise<Declared> {
-  const { commit, notice } = await provideRepository(root, layout.repository)
+async function provideFleet(
+  { repository }: Layout,
+  files: DeclaredFiles,
+  { root, nodes, screen }: UpOptions,
+): Promise<Declared> {
+  const { notice } = await provideRepository(root, repository)
   if (notice !== undefined) screen.say(`note: ${notice}`)
-  if (nodes !== undefined) await commitSize(layout.repository, nodes)
-  const components = await provideArtifacts(join(layout.repository, 'fleet/components'), layout.artifacts, pack)
-  return { commit: nodes === undefined ? commit : await newestCommit(layout.repository), components }
+  if (nodes !== undefined) await commitSize(repository, nodes)
+  const commit = await newestCommit(repository)
+  return { commit, components: await files.serve(commit) }
 }
 
 /** An agent's own folder must not be deleted under it. */
@@ -236,19 +245,22 @@ interface Watching {
   readonly hub: KubeClient
   readonly business: ReadonlyMap<string, KubeClient>
   readonly layout: Layout
+  readonly files: DeclaredFiles
   readonly options: UpOptions
   readonly began: number
   readonly beganAt: number
   readonly signal: AbortSignal
 }
 
-async function watch({ hub, business, layout, options, began, beganAt, signal }: Watching): Promise<UpResult> {
+async function watch({ hub, business, layout, files, options, began, beganAt, signal }: Watching): Promise<UpResult> {
   const { screen, check } = options
   let readyMs: number | undefined
   let missing: readonly string[] = ['nothing was seen yet']
   while (!signal.aborted) {
     const seen = await observeFleet(hub, business)
-    missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, beganAt)]
+    const commit = await newestCommit(layout.repository)
+    files.follow(commit)
+    missing = [...unmet(seen, commit), ...unheard(seen, beganAt)]
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen))

@@ -89,7 +89,7 @@ beforeAll(async () => {
   provider = (await createProcessProvider({
     dir: join(folder, 'nodes'),
     agent: ({ dir }) => [execPath, join(ROOT, 'src/cli/agent-main.ts'), '--root', dir],
-    agentConfig: JSON.stringify({ lease: '2s' }),
+    agentConfig: async () => JSON.stringify({ lease: '2s' }),
     ...own,
   })) as typeof provider
   await admin.create(defenderPolicy, {

@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { MemoryFiles } from '../files/memory.ts'
-import { nodeDir, trustFile } from '../node-dir.ts'
+import { writeDurably } from '../files/durable.ts'
+import { nodeDir, trustFile, trustFromHostFile } from '../node-dir.ts'
 import { FakeNode, type FakeNodeOptions } from '../testing/fake-node.ts'
 import { newPublisher, release, type Release } from '../testing/release.ts'
-import { TrustStore } from './trust-store.ts'
+import { trustCondition, TrustStore } from './trust-store.ts'
 
 const publisher = newPublisher()
 const good = release(publisher, { version: '1.0.0' })
@@ -33,15 +34,18 @@ test('what is signed and whole is installed', async () => {
 const stranger = release(newPublisher(), { version: '1.0.0' })
 const bytes = good.artifact
 
+const SIGNED_BY_NONE =
+  /signed by 0 of 1 required keys of trust sequence 1: trusted keys [0-9a-f]{16}; signatures by (none|[0-9a-f]{16})/
+
 const ATTACKS: readonly [what: string, releases: readonly Release[], more: Partial<FakeNodeOptions>, says: RegExp][] = [
   [
     'a statement that was changed after it was signed',
     [changed({ disruption: 'None' })],
     {},
-    /0 of 1 needed signatures/,
+    SIGNED_BY_NONE,
   ],
-  ['a statement by a key that is not trusted', [stranger], {}, /0 of 1 needed signatures/],
-  ['a statement without signatures', [changed({ signatures: [] })], {}, /0 of 1 needed signatures/],
+  ['a statement by a key that is not trusted', [stranger], {}, SIGNED_BY_NONE],
+  ['a statement without signatures', [changed({ signatures: [] })], {}, SIGNED_BY_NONE],
   ['another version under the name', [changed({ version: '9.9.9' })], {}, /is beacon 9\.9\.9/],
   ['an artifact with other bytes', [good], { serve: () => Buffer.alloc(bytes.length, 1) }, /came instead of/],
   ['an artifact that breaks off', [good], { serve: () => bytes.subarray(0, 600) }, /600 bytes/],
@@ -130,6 +134,7 @@ describe('the trust document', () => {
     new TrustStore({
       files,
       path: trustFile(nodeDir('/n')),
+      fromHost: trustFromHostFile(nodeDir('/n')),
       clock: { now: () => now },
       anchor: publisher.anchor,
       fetchNewest: async () => newest,
@@ -155,7 +160,53 @@ describe('the trust document', () => {
   })
 
   test('S5 of a stranger is refused', async () => {
-    expect(await sequenceOf(store(new MemoryFiles(), newPublisher().trust()))).toMatch(/0 of 1 needed signatures/)
+    expect(await sequenceOf(store(new MemoryFiles(), newPublisher().trust()))).toMatch(
+      /trust sequence 1 refused: signed by 0 of 1 required keys of sequence 1: trusted keys [0-9a-f]{16}; signatures by [0-9a-f]{16}$/,
+    )
+  })
+
+  test('S5 one that is refused leaves the old one in force, and is reported with its keys until a good one comes', async () => {
+    const files = new MemoryFiles()
+    await sequenceOf(store(files, publisher.trust({ sequence: 1 })))
+    const offers = [newPublisher().trust({ sequence: 2 }), undefined, publisher.trust({ sequence: 2 })]
+    const reported: (string | undefined)[] = []
+    const s = new TrustStore({
+      files,
+      path: trustFile(nodeDir('/n')),
+      fromHost: trustFromHostFile(nodeDir('/n')),
+      clock: { now: () => 0 },
+      anchor: publisher.anchor,
+      fetchNewest: async () => offers.shift(),
+      onRefusal: (refusal) => void reported.push(refusal?.message),
+    })
+    const refusal = /^trust sequence 2 refused: signed by 0 of 1 required keys of sequence 1: trusted keys/
+    expect(await s.current()).toMatchObject({
+      document: { sequence: 1 },
+      refused: expect.stringMatching(refusal) as string,
+    })
+    expect(trustCondition(s.refusal)).toMatchObject({ type: 'TrustRefused', status: 'True', reason: 'TrustRefused' })
+    // Nothing can be fetched: the refusal still holds, and is not reported again.
+    expect(await s.current()).toMatchObject({ refused: expect.stringMatching(refusal) as string })
+    expect(await s.current()).toMatchObject({ document: { sequence: 2 } })
+    expect(trustCondition(s.refusal)).toBeUndefined()
+    expect(reported).toEqual([expect.stringMatching(refusal), undefined])
+  })
+
+  test('S5 root on the host replaces keys that were lost, but never goes back', async () => {
+    const files = new MemoryFiles()
+    const path = trustFromHostFile(nodeDir('/n'))
+    await files.makeFolder('/n')
+    await sequenceOf(store(files, publisher.trust({ sequence: 3 })))
+    const successor = newPublisher()
+    await writeDurably(files, path, JSON.stringify(successor.trust({ sequence: 2 })))
+    expect(await sequenceOf(store(files, undefined))).toBe(3)
+    await writeDurably(files, path, JSON.stringify({ ...successor.trust({ sequence: 4 }), signatures: [] }))
+    expect(await sequenceOf(store(files, undefined))).toBe(3)
+    await writeDurably(files, path, JSON.stringify(successor.trust({ sequence: 4 })))
+    expect(await sequenceOf(store(files, undefined))).toBe(4)
+    expect(await files.read(path)).toBeUndefined()
+    // From now on the old keys sign nothing.
+    expect(await sequenceOf(store(files, publisher.trust({ sequence: 5 })))).toBe(4)
   })
 
   test('S5 that expired is refused', async () => {

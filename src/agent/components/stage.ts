@@ -50,7 +50,8 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   const trust = await deps.trust.current()
   if (trust.kind === 'None') throw refused(component, target, trust.reason, 'later')
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
-  if (verdict.kind === 'Refused') throw refused(component, target, verdict.reason, 'never')
+  // A newer document that was refused is the likelier cause, and the one to act on.
+  if (verdict.kind === 'Refused') throw refused(component, target, trust.refused ?? verdict.reason, 'never')
   signal.throwIfAborted()
   const size = artifactFor(spec, deps.platform)?.size ?? 0
   await deps.preflight?.before(spec, size)

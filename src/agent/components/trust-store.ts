@@ -1,24 +1,54 @@
 // The trust document that this node obeys. It only moves forward; the highest sequence is remembered over restarts and reinstalls of anything.
-import type { Clock } from '#lib/clock.ts'
+import { timestamp, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import type { SignedTrust, TrustAnchor, TrustDocument } from '#api/trust/trust-document.ts'
-import { readState, writeDurably } from '../files/durable.ts'
+import type { Condition } from '#schema/object.ts'
+import { readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 
 export interface TrustStoreDeps {
   readonly files: Files
   readonly path: string
+  /** Where a person on the host puts a document that replaces the keys; see `#adoptFromHost`. */
+  readonly fromHost: string
   readonly clock: Pick<Clock, 'now'>
   /** What the node was given when it joined. */
   readonly anchor: TrustAnchor
-  /** The newest signed document that can be had; undefined when none can be reached. */
+  /** The newest signed document that can be fetched; undefined when none can. */
   readonly fetchNewest: () => Promise<unknown>
+  /** A newer document was offered and refused, or the refusal ended. */
+  readonly onRefusal?: (refusal: TrustRefusal | undefined) => void
 }
 
 export type TrustReading =
-  | { readonly kind: 'Trusted'; readonly document: TrustDocument }
+  | {
+      readonly kind: 'Trusted'
+      readonly document: TrustDocument
+      /** Why the newest document that was offered is not this one. */
+      readonly refused?: string
+    }
   | { readonly kind: 'None'; readonly reason: string }
+
+/** The document that was offered last is not the one in use. */
+export interface TrustRefusal {
+  readonly message: string
+  readonly sinceMs: number
+}
+
+const MOST_MESSAGE = 200
+
+/** For the Machine; undefined while the newest document is the one in use. */
+export const trustCondition = (refusal: TrustRefusal | undefined): Condition | undefined =>
+  refusal === undefined
+    ? undefined
+    : {
+        type: 'TrustRefused',
+        status: 'True',
+        reason: 'TrustRefused',
+        message: refusal.message.slice(0, MOST_MESSAGE),
+        lastTransitionTime: timestamp(refusal.sinceMs),
+      }
 
 export const isTrustAnchor = (v: unknown): v is TrustAnchor =>
   isObject(v) &&
@@ -32,29 +62,45 @@ export class TrustStore {
   readonly #deps: TrustStoreDeps
   #held: SignedTrust | undefined
   #isLoaded = false
-  #look: Promise<TrustReading> | undefined
+  #check: Promise<TrustReading> | undefined
+  #refusal: TrustRefusal | undefined
 
   constructor(deps: TrustStoreDeps) {
     this.#deps = deps
   }
 
-  /**
-   * Looks for a newer document first; what was accepted before goes on to count when none is there. Components ask at the same moment:
-   * they share one look, since two would write over each other's document.
-   */
-  current(): Promise<TrustReading> {
-    this.#look ??= this.#lookForNewer().finally(() => {
-      this.#look = undefined
-    })
-    return this.#look
+  /** Why the newest document that was offered is not used; undefined when it is. */
+  get refusal(): TrustRefusal | undefined {
+    return this.#refusal
   }
 
-  async #lookForNewer(): Promise<TrustReading> {
+  /**
+   * Checks for a newer document first; the one accepted before stays in force when there is none. Components ask at the same moment:
+   * they share one check, since two would overwrite each other's document.
+   */
+  current(): Promise<TrustReading> {
+    this.#check ??= this.#checkForNewer().finally(() => {
+      this.#check = undefined
+    })
+    return this.#check
+  }
+
+  async #checkForNewer(): Promise<TrustReading> {
     await this.#load()
+    await this.#adoptFromHost()
     const candidate = await this.#deps.fetchNewest()
-    const refusal = candidate === undefined ? 'no trust document can be fetched' : await this.#consider(candidate)
-    if (this.#held !== undefined) return { kind: 'Trusted', document: this.#held.document }
-    return { kind: 'None', reason: refusal ?? 'there is none' }
+    const refusal = candidate === undefined ? undefined : await this.#consider(candidate)
+    // Nothing was fetched: what is known of the last offer still holds.
+    if (candidate !== undefined) this.#note(refusal)
+    const refused = this.#refusal === undefined ? {} : { refused: this.#refusal.message }
+    if (this.#held !== undefined) return { kind: 'Trusted', document: this.#held.document, ...refused }
+    return { kind: 'None', reason: refusal ?? 'no trust document can be fetched' }
+  }
+
+  #note(message: string | undefined): void {
+    if (message === this.#refusal?.message) return
+    this.#refusal = message === undefined ? undefined : { message, sinceMs: this.#deps.clock.now() }
+    this.#deps.onRefusal?.(this.#refusal)
   }
 
   async #load(): Promise<void> {
@@ -64,15 +110,34 @@ export class TrustStore {
     this.#isLoaded = true
   }
 
+  /**
+   * Keys that were lost cannot sign their successors. Root on this host, which could replace the agent as well, puts a document in place instead: it must
+   * hold by its own keys and may not be older than the one in force. One that does not hold is left where it is, and reported.
+   */
+  async #adoptFromHost(): Promise<void> {
+    const { files, path, fromHost, clock } = this.#deps
+    const candidate = await readState(files, fromHost, parseSignedTrust)
+    if (candidate === undefined) return
+    const own = { ...anchorOf(candidate.document), sequence: this.#held?.document.sequence ?? 0 }
+    const verdict = judgeTrust(own, candidate, clock.now())
+    if (verdict.kind === 'Refused') return this.#note(`${nameOf(candidate)} in ${fromHost} refused: ${verdict.reason}`)
+    await writeDurably(files, path, JSON.stringify(candidate))
+    this.#held = candidate
+    await removeDurably(files, fromHost)
+  }
+
   async #consider(candidate: unknown): Promise<string | undefined> {
     const { files, path, anchor, clock } = this.#deps
     const against = this.#held === undefined ? anchor : anchorOf(this.#held.document)
     const verdict = judgeTrust(against, candidate, clock.now())
-    if (verdict.kind === 'Refused') return `the trust document is refused: ${verdict.reason}`
     const signed = parseSignedTrust(candidate)
+    if (verdict.kind === 'Refused') return `${nameOf(signed)} refused: ${verdict.reason}`
     if (signed === undefined || signed.document.sequence === this.#held?.document.sequence) return undefined
     await writeDurably(files, path, JSON.stringify(signed))
     this.#held = signed
     return undefined
   }
 }
+
+const nameOf = (signed: SignedTrust | undefined): string =>
+  signed === undefined ? 'trust document' : `trust sequence ${signed.document.sequence}`

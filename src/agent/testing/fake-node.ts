@@ -11,7 +11,7 @@ import { TrustStore } from '../components/trust-store.ts'
 import type { ProbeAnswer } from '../components/probe.ts'
 import { MemoryFiles } from '../files/memory.ts'
 import { isNodeFrozen } from '../frozen.ts'
-import { nodeDir, currentLink, trustFile, type NodeDir } from '../node-dir.ts'
+import { nodeDir, currentLink, trustFile, trustFromHostFile, type NodeDir } from '../node-dir.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -128,6 +128,7 @@ export class FakeNode {
     const trust = new TrustStore({
       files,
       path: trustFile(dir),
+      fromHost: trustFromHostFile(dir),
       clock: o.clock,
       anchor: o.publisher.anchor,
       fetchNewest: async () => o.publisher.trust(),

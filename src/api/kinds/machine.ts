@@ -228,6 +228,7 @@ export const machine = defineKind({
     'Drained',
     'Paused',
     'Frozen',
+    'TrustRefused',
   ],
   example: {
     metadata: { name: 'prod-1-worker-0007', labels: { 'kubenode.io/pool': 'workers' } },

@@ -6,7 +6,7 @@ import { machineComponent } from '../kinds/machine-component.ts'
 import type { MachineComponent, MachineComponentSpec } from '../kinds/machine-component.ts'
 import { signersOf } from './keys.ts'
 import type { Signature, Signer } from './keys.ts'
-import { floorProblem } from './trust-document.ts'
+import { floorProblem, signersInWords } from './trust-document.ts'
 import type { TrustDocument } from './trust-document.ts'
 
 export type StatementVerdict = { readonly kind: 'Trusted' } | { readonly kind: 'Refused'; readonly reason: string }
@@ -60,7 +60,10 @@ export function judgeStatement(spec: MachineComponentSpec, trust: TrustDocument,
   if (Date.parse(trust.expires) <= now) return refused(`the trust document expired at ${trust.expires}`)
   const signers = signersOf(statementBytes(spec), spec.signatures ?? [], trust.keys)
   if (signers.size < trust.threshold) {
-    return refused(`${signers.size} of ${trust.threshold} needed signatures by trusted keys are good`)
+    const by = signersInWords(trust.keys, spec.signatures ?? [])
+    return refused(
+      `signed by ${signers.size} of ${trust.threshold} required keys of trust sequence ${trust.sequence}: ${by}`,
+    )
   }
   const revoked = (spec.artifacts ?? []).find((a) => trust.revoked.includes(a.sha256))
   if (revoked !== undefined) return refused(`the digest ${revoked.sha256.slice(0, 12)}… of ${revoked.url} is revoked`)

@@ -41,6 +41,21 @@ export const trustBytes = (document: TrustDocument): Buffer => Buffer.from(canon
 
 const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
 
+/** Who would have to sign and who did, by key id; a few of each, since the text goes into a status. */
+export function signersInWords(trusted: readonly PublicKey[], signatures: readonly Signature[]): string {
+  const ids = (all: readonly { readonly keyId: string }[]): string =>
+    all.length === 0
+      ? 'none'
+      : [
+          ...all.slice(0, MOST_NAMED).map((k) => k.keyId.slice(0, MOST_ID_CHARS)),
+          ...(all.length > MOST_NAMED ? ['…'] : []),
+        ].join(', ')
+  return `trusted keys ${ids(trusted)}; signatures by ${ids(signatures)}`
+}
+
+const MOST_NAMED = 3
+const MOST_ID_CHARS = 16
+
 const isKey = (k: unknown): k is PublicKey =>
   isObject(k) && typeof k['keyId'] === 'string' && typeof k['publicKey'] === 'string'
 const isTextList = (v: unknown, max: number): v is readonly string[] =>
@@ -81,7 +96,8 @@ export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number)
   }
   const signers = signersOf(trustBytes(document), signatures, anchor.keys)
   if (signers.size < anchor.threshold) {
-    return refused(`${signers.size} of ${anchor.threshold} needed signatures by trusted keys are good`)
+    const required = `${anchor.threshold} required keys of sequence ${anchor.sequence}`
+    return refused(`signed by ${signers.size} of ${required}: ${signersInWords(anchor.keys, signatures)}`)
   }
   return { kind: 'Accepted', trust: document }
 }

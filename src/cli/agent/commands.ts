@@ -34,6 +34,16 @@ export function register(program: Command, io: Io): void {
       if (status !== 0) throw new Exit(status ?? 1)
     })
   agent
+    .command('trust')
+    .description('replace the trusted keys of this host by those of a trust document, as when the old keys were lost')
+    .argument('<document>', 'trust document (JSON), at least as new as the one in force')
+    .option('--root <dir>', "the agent's own folder", '/var/lib/kubenode')
+    .action(async (document: string, { root }: { root: string }) => {
+      const { putTrustOnHost } = await import('../artifact/trust-on-host.ts')
+      const sequence = putTrustOnHost(document, root, Date.now())
+      io.out(`${root}: the agent trusts the keys of sequence ${sequence} from its next installation on\n`)
+    })
+  agent
     .command('run')
     .description('run the agent of a node folder until it is told to end')
     .requiredOption('--root <dir>', "the agent's own folder")

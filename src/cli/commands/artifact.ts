@@ -125,6 +125,40 @@ async function makeTrust(options: TrustOptions, io: Io): Promise<void> {
   io.out(`${options.output}: sequence ${document.sequence}, ${document.keys.length} keys, until ${document.expires}\n`)
 }
 
+interface RotateCliOptions {
+  readonly components: string
+  readonly newKey: string
+  readonly oldKey: readonly string[]
+  readonly keep: readonly string[]
+  readonly expires?: string
+  readonly localFleet?: string
+}
+
+const YEAR_MS = 365 * 24 * 3_600_000
+
+async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
+  const [{ rotateKeys }, { nodesOfLocalFleet, putTrustOnHost }] = await Promise.all([
+    import('../artifact/rotate.ts'),
+    import('../artifact/trust-on-host.ts'),
+  ])
+  const now = Date.now()
+  const { components, newKey, oldKey, keep, localFleet } = options
+  const expires = options.expires ?? new Date(now + YEAR_MS).toISOString()
+  // Before anything is written: a folder that is no local fleet is a mistake.
+  const nodes = localFleet === undefined ? [] : nodesOfLocalFleet(localFleet)
+  const done = rotateKeys({ components, newKey, oldKeys: oldKey, keep, expires, now })
+  io.out(`${done.trustPath}: sequence ${done.sequence}, signed with key ${done.key.keyId}, expires ${expires}\n`)
+  for (const path of done.statements) io.out(`${path}: signed with key ${done.key.keyId}\n`)
+  io.err(`the private key is in ${newKey}: keep it out of git\n`)
+  for (const root of nodes) putTrustOnHost(done.trustPath, root, now)
+  if (nodes.length > 0) io.out(`${nodes.length} nodes of the local fleet in ${localFleet} trust the new key\n`)
+  if (!done.isAccepted && nodes.length === 0)
+    io.err(
+      `no key of sequence ${done.sequence - 1} signed the new document, so agents that have joined refuse it; run again with --old-key, or on each host: kubenode agent trust ${done.trustPath}\n`,
+    )
+  io.err(`next: git add ${components} && git commit -m 'trust: rotate the signing keys'\n`)
+}
+
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
 
 export function register(program: Command, io: Io): void {
@@ -158,6 +192,21 @@ export function register(program: Command, io: Io): void {
     .description('make an ed25519 key; prints its public half')
     .requiredOption('-f, --output <file>', 'where the private key goes')
     .action((options: { output: string }) => newKey(options, io))
+  keys
+    .command('rotate')
+    .description('replace the signing keys of a fleet: new key, next trust document, statements signed again')
+    .option('--components <dir>', 'folder with the statements and trust/trust.json', 'fleet/components')
+    .requiredOption('--new-key <file>', 'where the new private key (PEM) goes; a key that is there is used')
+    .option(
+      '--old-key <file>',
+      'private key (PEM) of the document in force, so that agents accept the new one',
+      collect,
+      [],
+    )
+    .option('--keep <keyId>', 'a key that stays trusted', collect, [])
+    .option('--expires <time>', 'RFC 3339; nothing new is installed after it (default: in a year)')
+    .option('--local-fleet <dir>', 'data folder of a local fleet whose nodes are told to trust the new key')
+    .action((options: RotateCliOptions) => rotate(options, io))
   keys
     .command('trust')
     .description('write a signed trust document')

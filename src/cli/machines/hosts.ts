@@ -1,8 +1,8 @@
 // Providers whose hosts are machines of their own: existing ones, always, and systemd machines of this host, where a folder for them is given.
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
+import type { AgentConfigText } from '#providers/config-file.ts'
 import type { Provider } from '#providers/port.ts'
 
 export interface MachineHostsConfig {
@@ -10,7 +10,7 @@ export interface MachineHostsConfig {
   readonly staticNotes?: string
   /** Folders of systemd machines, and of the trees that they are made from. */
   readonly nspawn?: { readonly dir: string; readonly trees: string }
-  readonly agentConfig?: string
+  readonly agentConfig?: AgentConfigText
   /** Node program and entry file of the agent. */
   readonly agent: readonly [node: string, entry: string]
 }
@@ -47,7 +47,7 @@ export async function machineHosts(
         { from: checkout, to: inside },
       ],
     },
-    ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
+    ...(config.agentConfig === undefined ? {} : { agentConfig: config.agentConfig }),
   })
   return [existing, systemd]
 }

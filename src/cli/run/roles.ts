@@ -4,6 +4,7 @@ import { join, parse } from 'node:path'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import type { AgentConfigText } from '#providers/config-file.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
@@ -90,7 +91,11 @@ function hosts(provider: Provider): Hosts {
   return { provider, part }
 }
 
-async function processHosts(config: RolesConfig, { clock, log }: RoleContext): Promise<readonly Hosts[]> {
+async function processHosts(
+  config: RolesConfig,
+  { clock, log }: RoleContext,
+  agentConfig: AgentConfigText | undefined,
+): Promise<readonly Hosts[]> {
   if (config.nodes === undefined) return []
   const { createProcessProvider } = await import('#providers/process/provider.ts')
   const [node, entry] = config.agent
@@ -100,7 +105,7 @@ async function processHosts(config: RolesConfig, { clock, log }: RoleContext): P
     clock,
     log,
     compileCache: COMPILE_CACHE,
-    ...(config.agentConfig === undefined ? {} : { agentConfig: readFileSync(config.agentConfig, 'utf8') }),
+    ...(agentConfig === undefined ? {} : { agentConfig }),
   })
   return [hosts(provider)]
 }
@@ -123,10 +128,19 @@ const controllersRole = (config: RolesConfig): Role => ({
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { machineHosts } = await import('../machines/hosts.ts')
-    const machines = (await machineHosts(config, context)).map(hosts)
-    const all = [...(await processHosts(config, context)), ...(await hollowHosts(config, context)), ...machines]
+    const { configTextOf } = await import('#providers/config-file.ts')
+    const path = config.agentConfig
+    const agentConfig = path === undefined ? undefined : await configTextOf(path, context.log)
+    const { agentConfig: _path, ...own } = config
+    const machines = (await machineHosts({ ...own, ...(agentConfig && { agentConfig }) }, context)).map(hosts)
+    const all = [
+      ...(await processHosts(config, context, agentConfig)),
+      ...(await hollowHosts(config, context)),
+      ...machines,
+    ]
     const { informers, clock, random, log, metrics, supervision } = context
-    const trust = trustOf(config.trust)
+    // A document that is not good stops the start; later ones are read as machines join.
+    trustOf(config.trust)
     const running = CONTROLLERS.map((module) =>
       module.setup({
         client: context.client,
@@ -145,7 +159,9 @@ const controllersRole = (config: RolesConfig): Role => ({
             server: config.server,
             caData: Buffer.from(config.ca).toString('base64'),
             artifactBase: config.artifactBase,
-            trust,
+            get trust() {
+              return trustOf(config.trust)
+            },
           },
         },
       }),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
 import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, HostState, Provider } from '../port.ts'
@@ -34,8 +35,8 @@ export interface NspawnProviderOptions {
   readonly log: Logger
   /** What runs as the agent inside, and what of this host it needs there. Without it machines only boot. */
   readonly agent?: { readonly exec: readonly string[]; readonly readOnly: readonly Mounted[] }
-  /** The text of agent.json for new machines. */
-  readonly agentConfig?: string
+  /** The text of agent.json as it should be now. */
+  readonly agentConfig?: AgentConfigText
   /** Called each time a machine is switched off: whoever makes something hang inside lets it go here, as a power cycle would. */
   readonly onPowerOff?: (machine: string) => Promise<void>
 }
@@ -69,8 +70,11 @@ class Nspawn implements NspawnProvider {
   /** Boot ids that were told of, to notice reboots from inside. */
   readonly #boots = new Map<string, string>()
 
+  readonly #configs: ConfigFiles
+
   constructor(options: NspawnProviderOptions) {
     this.#options = options
+    this.#configs = new ConfigFiles(options.agentConfig)
   }
 
   async create(request: HostRequest): Promise<CreateResult> {
@@ -156,6 +160,8 @@ class Nspawn implements NspawnProvider {
       if (record?.state === 'Rebooting') return this.#restart(at, record)
       const boot = record && (await this.#bootOf(at, record))
       if (boot === undefined) return
+      // The machine is up: its overlay is written through its own root.
+      await this.#configs.keep(join(at.root, AGENT_DIR, 'agent.json'))
       const before = this.#boots.get(machine)
       this.#boots.set(machine, boot)
       if (before !== undefined && before !== boot) this.#tell(machine, 'Rebooted', 'the machine rebooted')
@@ -167,9 +173,8 @@ class Nspawn implements NspawnProvider {
   async #make(at: MachineLayout, { machine, clientToken, params }: HostRequest): Promise<NodeRecord> {
     for (const folder of [at.dir, at.upper, at.work, at.root, at.containerd, at.kubelet])
       await mkdir(folder, { recursive: true, mode: folder === at.dir ? 0o700 : 0o755 })
-    const { agent, agentConfig } = this.#options
-    await furnish(at, agent)
-    if (agentConfig !== undefined) await writeWhole(join(at.upper, AGENT_DIR, 'agent.json'), agentConfig)
+    await furnish(at, this.#options.agent)
+    await this.#configs.keep(join(at.upper, AGENT_DIR, 'agent.json'))
     if (isPrivileged(params)) await writeWhole(join(at.dir, PRIVILEGED), '')
     const record: NodeRecord = {
       clientToken,

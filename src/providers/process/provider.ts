@@ -4,6 +4,7 @@ import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
 import { HostEvents } from '../host-events.ts'
 import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import type { CreateResult, DeleteResult, Host, HostEvent, HostRequest, Provider } from '../port.ts'
@@ -22,8 +23,8 @@ export interface ProcessProviderOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly newBootId?: () => string
-  /** The text of agent.json for new nodes; agents go by their defaults without it. */
-  readonly agentConfig?: string
+  /** The text of agent.json as it should be now; agents use their defaults without it. */
+  readonly agentConfig?: AgentConfigText
   /** Folder in which Node keeps what it compiled; from their environment it also serves the entry file of agents, which saves a third of their start. */
   readonly compileCache?: string
 }
@@ -44,9 +45,11 @@ class ProcessProvider implements Provider {
   readonly #crashes = new Map<string, Crashes>()
   readonly #turns = new Turns()
   readonly #events = new HostEvents(PROCESS_SCHEME)
+  readonly #configs: ConfigFiles
 
   constructor(options: ProcessProviderOptions) {
     this.#options = options
+    this.#configs = new ConfigFiles(options.agentConfig)
   }
 
   async create(request: HostRequest): Promise<CreateResult> {
@@ -110,6 +113,7 @@ class ProcessProvider implements Provider {
     const { clock, agent } = this.#options
     const record = await readRecord(node)
     if (record === undefined) return
+    if (record.state === 'Running') await this.#configs.keep(node.agentConfig)
     const alive = await findAgent(node, agent, record.agent)
     const need = needOf(
       {
@@ -145,8 +149,8 @@ class ProcessProvider implements Provider {
     for (const folder of [node.dir, node.root, node.state, node.logs])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
-    const { agentConfig } = this.#options
-    if (agentConfig !== undefined) await writeWhole(node.agentConfig, agentConfig)
+    this.#configs.forget(node.agentConfig)
+    await this.#configs.keep(node.agentConfig)
     await writeWhole(node.join, `${JSON.stringify(join)}\n`)
     const createdAt = timestamp(this.#options.clock.now())
     const record: NodeRecord = { clientToken, machine, createdAt, state: 'Running' }
@@ -200,6 +204,7 @@ class ProcessProvider implements Provider {
     if ((await endAll(node, record?.agent?.pid, this.#options.clock)) === 'Left') return 'Deleting'
     await rm(node.dir, { recursive: true, force: true })
     this.#crashes.delete(machine)
+    this.#configs.forget(node.agentConfig)
     if (!isThere) return 'Gone'
     this.#tell(machine, 'Deleted', 'the node is gone')
     return 'Deleted'

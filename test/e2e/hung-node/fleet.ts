@@ -141,7 +141,7 @@ export class HungNodeFleet {
           { from: ROOT, to: '/opt/kubenode/checkout' },
         ],
       },
-      agentConfig: JSON.stringify(agentConfig),
+      agentConfig: async () => JSON.stringify(agentConfig),
       onPowerOff,
     })
     this.#provider = provider

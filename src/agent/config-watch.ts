@@ -1,0 +1,86 @@
+// Notices that agent.json changed, so that the agent starts again with it. A file that is no JSON object is half written or a mistake: it changes nothing.
+import { isDeepStrictEqual } from 'node:util'
+import { basename, dirname } from 'node:path'
+import type { Clock, Timer } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import { watchFolder } from './files/folder-watch.ts'
+import type { Files } from './files/port.ts'
+import { configFile, type NodeDir } from './node-dir.ts'
+
+export interface ConfigWatchDeps {
+  readonly files: Pick<Files, 'read'>
+  readonly dir: NodeDir
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** What the agent started with; undefined: there was no file. */
+  readonly text: string | undefined
+}
+
+/** Events of the kernel can be lost; editors write a file in several steps. */
+const CHECK_EVERY_MS = 30_000
+const SETTLE_MS = 200
+
+type Read =
+  | { readonly kind: 'Config'; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'None' | 'Broken' }
+
+function readingOf(text: string | undefined): Read {
+  if (text === undefined) return { kind: 'None' }
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? { kind: 'Config', value } : { kind: 'Broken' }
+  } catch {
+    return { kind: 'Broken' }
+  }
+}
+
+/** Whether a running agent must start again to use this file instead of that one. */
+export function isAnotherConfig(before: string | undefined, after: string | undefined): boolean {
+  const now = readingOf(after)
+  return now.kind !== 'Broken' && !isDeepStrictEqual(readingOf(before), now)
+}
+
+export function watchConfig(
+  { files, dir, clock, log, text }: ConfigWatchDeps,
+  onChange: () => void,
+): { close(): void } {
+  const path = configFile(dir)
+  let timer: Timer | undefined
+  let isClosed = false
+  let broken: string | undefined
+  const check = async (): Promise<void> => {
+    const now = (await files.read(path))?.toString('utf8')
+    if (isClosed) return
+    if (isAnotherConfig(text, now)) {
+      log.info('configuration changed, starting again', { path })
+      return onChange()
+    }
+    if (readingOf(now).kind === 'Broken' && now !== broken) {
+      broken = now
+      log.warn('agent.json is not a JSON object; the agent keeps the configuration it has', { path })
+    }
+  }
+  const checkIn = (ms: number): void => {
+    timer?.cancel()
+    timer = clock.after(ms, () => {
+      check()
+        .catch((cause: unknown) => log.warn('agent.json cannot be read', { path, error: messageOf(cause) }))
+        .finally(() => {
+          if (!isClosed) checkIn(CHECK_EVERY_MS)
+        })
+    })
+  }
+  const watcher = watchFolder(dirname(path), (name) => {
+    if (!isClosed && (name === undefined || name === basename(path))) checkIn(SETTLE_MS)
+  })
+  checkIn(CHECK_EVERY_MS)
+  return {
+    close: () => {
+      isClosed = true
+      timer?.cancel()
+      watcher?.close()
+    },
+  }
+}

@@ -1,0 +1,111 @@
+// Replaces the signing keys of a fleet: a new key, the next trust document, and every statement that the old keys vouched for signed by the new one.
+// Nothing is written until all of it is known to hold.
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MachineComponentInput, MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { Signer, generateKey, type PublicKey } from '#api/trust/keys.ts'
+import { judgeStatement, signStatement } from '#api/trust/statement.ts'
+import { anchorOf, judgeTrust, parseSignedTrust, trustBytes } from '#api/trust/trust-document.ts'
+import type { SignedTrust, TrustDocument } from '#api/trust/trust-document.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { readJson, readStatement, readText, writeJson } from './statement-file.ts'
+
+export interface RotateOptions {
+  /** Folder with the statements and, below `trust/`, the document. */
+  readonly components: string
+  /** Where the new private key goes; one that is there is used. */
+  readonly newKey: string
+  /** Private keys of the document in force, as far as they are at hand. */
+  readonly oldKeys: readonly string[]
+  /** Key ids that stay trusted. */
+  readonly keep: readonly string[]
+  readonly expires: string
+  readonly now: number
+}
+
+export interface Rotated {
+  readonly trustPath: string
+  readonly sequence: number
+  readonly key: PublicKey
+  readonly statements: readonly string[]
+  /** Agents that obey the old document accept the new one by themselves. */
+  readonly isAccepted: boolean
+}
+
+interface Resigned {
+  readonly path: string
+  readonly statement: MachineComponentInput
+}
+
+export function rotateKeys(options: RotateOptions): Rotated {
+  const { components, newKey, oldKeys, now } = options
+  const trustPath = join(components, 'trust', 'trust.json')
+  const before = documentAt(trustPath)
+  const isNew = !existsSync(newKey)
+  const pem = isNew ? generateKey().pem : readText(newKey, 'signing key')
+  const signer = new Signer(pem)
+  const document = nextDocument(before.document, signer.publicKey, options)
+  const signers = [...oldKeys.map((path) => new Signer(readText(path, 'signing key'))), signer]
+  const signed: SignedTrust = { document, signatures: signers.map((s) => s.sign(trustBytes(document))) }
+  requireGood(judgeTrust({ ...anchorOf(document), sequence: 0 }, signed, now), trustPath)
+  const resigned = statementsIn(components).flatMap((path) => resignedAt(path, before.document, document, signer, now))
+  if (isNew) writeFileSync(newKey, pem, { mode: 0o600, flag: 'wx' })
+  // Statements first: with the old document they still hold by their old signatures.
+  for (const { path, statement } of resigned) writeJson(path, statement)
+  writeJson(trustPath, signed)
+  const isAccepted = judgeTrust(anchorOf(before.document), signed, now).kind === 'Accepted'
+  const { sequence } = document
+  return { trustPath, sequence, key: signer.publicKey, statements: resigned.map((r) => r.path), isAccepted }
+}
+
+function documentAt(path: string): SignedTrust {
+  const signed = parseSignedTrust(readJson(path, 'trust document'))
+  if (signed === undefined)
+    throw new KubeNodeError('KN1106', `cannot rotate the keys of ${path}: it is not a trust document`)
+  return signed
+}
+
+function requireGood(verdict: ReturnType<typeof judgeTrust>, path: string): void {
+  if (verdict.kind === 'Refused')
+    throw new KubeNodeError('KN1107', `cannot write ${path}: the new document does not hold: ${verdict.reason}`)
+}
+
+function nextDocument(before: TrustDocument, key: PublicKey, { keep, expires }: RotateOptions): TrustDocument {
+  const unknown = keep.find((id) => !before.keys.some((k) => k.keyId === id))
+  if (unknown !== undefined)
+    throw new KubeNodeError(
+      'KN1110',
+      `cannot keep key ${unknown}: sequence ${before.sequence} trusts ${before.keys.map((k) => k.keyId).join(', ')}`,
+    )
+  const kept = before.keys.filter((k) => keep.includes(k.keyId) && k.keyId !== key.keyId)
+  return { ...before, sequence: before.sequence + 1, expires, keys: [...kept, key] }
+}
+
+const statementsIn = (components: string): readonly string[] =>
+  readdirSync(components)
+    .filter((f) => f.endsWith('.json'))
+    .toSorted()
+    .map((f) => join(components, f))
+
+/** Nothing is signed that was not trusted before: rotating keys must not vouch for what somebody slipped in. */
+function resignedAt(
+  path: string,
+  before: TrustDocument,
+  after: TrustDocument,
+  signer: Signer,
+  now: number,
+): readonly Resigned[] {
+  const statement = readStatement(path)
+  const spec = statement.spec as MachineComponentSpec
+  if ((spec.signatures ?? []).length === 0) return []
+  // An expired document, or one that revokes this version, takes nothing from what its keys once signed.
+  const verdict = judgeStatement(spec, { ...before, expires: after.expires, revoked: [], floors: {} }, now)
+  if (verdict.kind === 'Refused')
+    throw new KubeNodeError(
+      'KN1111',
+      `cannot sign ${path} with the new key: ${verdict.reason}; check its content, then sign it by hand with kubenode artifact sign, or remove it`,
+    )
+  const signed = signStatement(spec, signer)
+  const signatures = (signed.signatures ?? []).filter((s) => after.keys.some((k) => k.keyId === s.keyId))
+  return [{ path, statement: { ...statement, spec: { ...signed, signatures } } }]
+}

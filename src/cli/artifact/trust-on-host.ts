@@ -1,0 +1,38 @@
+// Puts a trust document into the folder of a node on this host. Its agent takes it in place of the one in force before it installs anything else.
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
+import { nodeDir, trustFromHostFile } from '#agent/node-dir.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { readJson } from './statement-file.ts'
+
+/** Answers with the sequence of the document. */
+export function putTrustOnHost(trustPath: string, root: string, now: number): number {
+  const signed = parseSignedTrust(readJson(trustPath, 'trust document'))
+  const verdict = judgeTrust({ ...anchorOf(signed?.document ?? NONE), sequence: 0 }, signed, now)
+  if (signed === undefined || verdict.kind === 'Refused') {
+    const reason = verdict.kind === 'Refused' ? verdict.reason : 'it is not a trust document'
+    throw new KubeNodeError('KN1107', `cannot use ${trustPath}: ${reason}`)
+  }
+  if (!existsSync(join(root, 'state')))
+    throw new KubeNodeError(
+      'KN1112',
+      `cannot change the trust of ${root}: there is no agent in this folder; name the folder of its agent with --root`,
+    )
+  const path = trustFromHostFile(nodeDir(root))
+  writeFileSync(`${path}.partial`, JSON.stringify(signed), { mode: 0o600 })
+  renameSync(`${path}.partial`, path)
+  return signed.document.sequence
+}
+
+const NONE = { sequence: 0, threshold: 1, keys: [], expires: '', revoked: [], floors: {} }
+
+/** Folders of the process nodes of a local fleet. */
+export function nodesOfLocalFleet(data: string): readonly string[] {
+  return readdirSync(data, { withFileTypes: true })
+    .filter((e) => e.isDirectory())
+    .map((e) => join(data, e.name, 'nodes'))
+    .filter((path) => existsSync(path))
+    .flatMap((path) => readdirSync(path).map((name) => join(path, name)))
+    .filter((path) => existsSync(join(path, 'state')))
+}
