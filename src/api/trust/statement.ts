@@ -60,7 +60,7 @@ export function judgeStatement(spec: MachineComponentSpec, trust: TrustDocument,
   if (Date.parse(trust.expires) <= now) return refused(`the trust document expired at ${trust.expires}`)
   const signers = signersOf(statementBytes(spec), spec.signatures ?? [], trust.keys)
   if (signers.size < trust.threshold) {
-    const by = signersInWords(trust.keys, spec.signatures ?? [])
+    const by = signersInWords(trust.keys, spec.signatures ?? [], signers)
     return refused(
       `signed by ${signers.size} of ${trust.threshold} required keys of trust sequence ${trust.sequence}: ${by}`,
     )

@@ -41,17 +41,24 @@ export const trustBytes = (document: TrustDocument): Buffer => Buffer.from(canon
 
 const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
 
-/** Who would have to sign and who did, by key id; a few of each, since the text goes into a status. */
-export function signersInWords(trusted: readonly PublicKey[], signatures: readonly Signature[]): string {
-  const ids = (all: readonly { readonly keyId: string }[]): string =>
-    all.length === 0
-      ? 'none'
-      : [
-          ...all.slice(0, MOST_NAMED).map((k) => k.keyId.slice(0, MOST_ID_CHARS)),
-          ...(all.length > MOST_NAMED ? ['…'] : []),
-        ].join(', ')
-  return `trusted keys ${ids(trusted)}; signatures by ${ids(signatures)}`
+/**
+ * Who would have to sign and who did, by key id; a few of each, since the text goes into a status. Asked only where too few signatures are good: a trusted
+ * key among them that is not one of the `signers` did not sign these bytes.
+ */
+export function signersInWords(
+  trusted: readonly PublicKey[],
+  signatures: readonly Signature[],
+  signers: ReadonlySet<string>,
+): string {
+  const isWrong = ({ keyId }: Signature) => trusted.some((k) => k.keyId === keyId && !signers.has(k.publicKey))
+  const ids = signatures.map(
+    (s) => `${s.keyId.slice(0, MOST_ID_CHARS)}${isWrong(s) ? ' (does not match the content)' : ''}`,
+  )
+  return `trusted keys ${few(trusted.map((k) => k.keyId.slice(0, MOST_ID_CHARS)))}; signatures by ${few(ids)}`
 }
+
+const few = (all: readonly string[]): string =>
+  all.length === 0 ? 'none' : [...all.slice(0, MOST_NAMED), ...(all.length > MOST_NAMED ? ['…'] : [])].join(', ')
 
 const MOST_NAMED = 3
 const MOST_ID_CHARS = 16
@@ -97,7 +104,7 @@ export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number)
   const signers = signersOf(trustBytes(document), signatures, anchor.keys)
   if (signers.size < anchor.threshold) {
     const required = `${anchor.threshold} required keys of sequence ${anchor.sequence}`
-    return refused(`signed by ${signers.size} of ${required}: ${signersInWords(anchor.keys, signatures)}`)
+    return refused(`signed by ${signers.size} of ${required}: ${signersInWords(anchor.keys, signatures, signers)}`)
   }
   return { kind: 'Accepted', trust: document }
 }
