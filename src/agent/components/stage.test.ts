@@ -38,12 +38,7 @@ const SIGNED_BY_NONE =
   /signed by 0 of 1 required keys of trust sequence 1: trusted keys [0-9a-f]{16}; signatures by (none|[0-9a-f]{16})/
 
 const ATTACKS: readonly [what: string, releases: readonly Release[], more: Partial<FakeNodeOptions>, says: RegExp][] = [
-  [
-    'a statement that was changed after it was signed',
-    [changed({ disruption: 'None' })],
-    {},
-    SIGNED_BY_NONE,
-  ],
+  ['a statement that was changed after it was signed', [changed({ disruption: 'None' })], {}, SIGNED_BY_NONE],
   ['a statement by a key that is not trusted', [stranger], {}, SIGNED_BY_NONE],
   ['a statement without signatures', [changed({ signatures: [] })], {}, SIGNED_BY_NONE],
   ['another version under the name', [changed({ version: '9.9.9' })], {}, /is beacon 9\.9\.9/],
