@@ -70,6 +70,8 @@ export const ANNOTATIONS = {
   imported: 'kubenode.io/imported',
   /** On the system namespace, with the value `true`: KubeNode is being uninstalled, and the Defender puts its webhook registration back no more. */
   uninstalling: 'kubenode.io/uninstalling',
+  /** On a MachineSet that is being deleted, with the value `true`: its machines stay, without an owner, for the next set that selects them. */
+  keepMachines: 'kubenode.io/keep-machines',
 } as const
 
 export const TAINTS = {
@@ -83,6 +85,7 @@ export const TAINTS = {
 
 export const FINALIZERS = {
   machine: 'kubenode.io/machine',
+  machineSet: 'kubenode.io/machineset',
   job: 'kubenode.io/incident-record',
 } as const
 

@@ -6,16 +6,18 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
-import { ApiError } from '#kube/errors.ts'
-import type { KubeClient, ListPage } from '#kube/client.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { type PermitRequest, permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import { type MachineSetAction, removable } from './plan.ts'
-import { type Seen, aliveOf, isInService, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
+import { handOver, leave, removeLeaving, withFinalizer } from './act-going.ts'
+import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { listAll, owned, ownerReference, released } from './ownership.ts'
+import { removable } from './removal.ts'
+import { type Seen, aliveOf, isGoing, isInService, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -41,6 +43,12 @@ export async function act(
         const { set } = fresh
         return updateExactly(client, machineType, owned(action.machine, set), { fieldManager })
       })
+    case 'AddFinalizer':
+      return updateExactly(client, machineSet, withFinalizer(seen.set), { fieldManager })
+    case 'RemoveFinalizer':
+      return leave(tools, seen, signal)
+    case 'HandOver':
+      return handOver(tools, action, seen, signal)
     case 'Release':
       return updateExactly(client, machineType, released(action.machine, seen.set), { fieldManager })
     case 'Create':
@@ -54,7 +62,9 @@ export async function act(
     case 'ReportPermit':
       return reportResults(permits, action.permit, { [action.target]: action.result })
     case 'Delete':
-      return withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
+      return isGoing(seen.set)
+        ? removeLeaving(tools, action, seen, signal)
+        : withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
     case 'Bury':
       return withFresh(tools, seen, signal, (fresh) => bury(tools, fresh, action.machine))
     default:
@@ -89,26 +99,14 @@ async function withFresh(
   if (read.object === undefined) return outdated('the set is gone')
   const { set, machines } = read.object
   const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
-  if (!isSame || set.metadata.deletionTimestamp !== undefined) return outdated('the set changed')
+  if (!isSame || isGoing(set)) return outdated('the set changed')
   return then({ ...seen, set, machines })
 }
 
 async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
   const read = understood(set)
   if (read.kind === 'Invalid') return []
-  const labelSelector = formatSelector(read.selector)
-  const machines: Machine[] = []
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const page: ListPage<Machine> = await client.list(machineType, {
-      labelSelector,
-      limit: 500,
-      signal,
-      ...(next !== '' && { continue: next }),
-    })
-    machines.push(...page.items)
-    next = page.continue
-  }
-  return machines
+  return listAll(client, signal, formatSelector(read.selector))
 }
 
 /** As many as the server really lacks, and never more than were planned. */
@@ -148,30 +146,6 @@ async function remove(
   }
   return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
 }
-
-const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
-  outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
-    ? { kind: 'Applied', object: undefined }
-    : outcome
-
-const ownerReference = (set: MachineSet) => ({
-  apiVersion: API_GROUP_VERSION,
-  kind: machineSet.kind,
-  name: nameOf(set),
-  uid: uidOf(set),
-  controller: true,
-  blockOwnerDeletion: true,
-})
-
-const owned = (m: Machine, set: MachineSet): Machine => ({
-  ...m,
-  metadata: { ...m.metadata, ownerReferences: [...(m.metadata.ownerReferences ?? []), ownerReference(set)] },
-})
-
-const released = (m: Machine, set: MachineSet): Machine => ({
-  ...m,
-  metadata: { ...m.metadata, ownerReferences: (m.metadata.ownerReferences ?? []).filter((o) => o.uid !== uidOf(set)) },
-})
 
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX = 5

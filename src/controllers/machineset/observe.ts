@@ -7,7 +7,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { matchesSelector } from '#kube/selector.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import { type Seen, ownerOf, uidOf, understood } from './seen.ts'
+import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
 
 export interface MachineSetCaches {
   readonly sets: SharedInformer<MachineSet>
@@ -44,16 +44,27 @@ export function observe(caches: MachineSetCaches, name: string, now: number): Se
   if (set === undefined) return undefined
   const read = understood(set)
   const free = machines.byIndex(BY_OWNER, NOBODY)
+  const owned = machines.byIndex(BY_OWNER, uidOf(set))
   return {
     set,
     machines: [
-      ...machines.byIndex(BY_OWNER, uidOf(set)),
+      ...owned,
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
     permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
     hold: holdOver(holds.list(), ['Pause', 'Freeze'], [[machineSet.kind, set]], now),
+    others:
+      isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],
   }
 }
+
+/** In the order of names: nothing may depend on the order in which a cache holds them. */
+const othersThan = ({ sets, machines }: MachineSetCaches, set: MachineSet): readonly OtherSet[] =>
+  sets
+    .list()
+    .filter((other) => uidOf(other) !== uidOf(set))
+    .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    .map((other) => ({ set: other, machines: machines.byIndex(BY_OWNER, uidOf(other)) }))
 
 /** The sets that a change of this machine concerns: its owner, or whoever may take it in. */
 export function setsOf({ sets }: MachineSetCaches, m: Machine): readonly string[] {

@@ -7,7 +7,9 @@ import { timestamp } from '#lib/clock.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { describe, expect, test } from 'vitest'
-import { type MachineSetAction, plan } from './plan.ts'
+import { FINALIZERS } from '#api/names.ts'
+import type { MachineSetAction } from './actions.ts'
+import { plan } from './plan.ts'
 import { type Seen, isInService, isReady, isZombie } from './seen.ts'
 import { statusOf } from './status.ts'
 
@@ -17,7 +19,7 @@ const LABELS = { pool: 'w' }
 const set = (replicas: number, spec: object = {}): MachineSet => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'MachineSet',
-  metadata: { name: 'w', uid: 'set', generation: 3 },
+  metadata: { name: 'w', uid: 'set', generation: 3, finalizers: [FINALIZERS.machineSet] },
   spec: {
     replicas,
     selector: { matchLabels: LABELS },
@@ -90,6 +92,11 @@ const say = (a: MachineSetAction): string => {
       return `RenewPermit ${a.permit.metadata.name}`
     case 'ReportPermit':
       return `ReportPermit ${a.permit.metadata.name} ${a.result}`
+    case 'HandOver':
+      return `HandOver ${a.machine.metadata.name} to ${a.to.metadata.name}`
+    case 'AddFinalizer':
+    case 'RemoveFinalizer':
+      return a.kind
     case 'Adopt':
     case 'Release':
     case 'Delete':
@@ -105,6 +112,7 @@ const seen = (s: MachineSet, machines: readonly Machine[], permits: readonly Ope
   machines,
   permits,
   hold: undefined,
+  others: [],
 })
 const pause = {
   apiVersion: 'kubenode.io/v1alpha1',

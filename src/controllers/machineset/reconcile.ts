@@ -8,7 +8,8 @@ import { reconcileWith } from '#runtime/reconcile-with.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { act } from './act.ts'
 import { cachesOf, observe, requestingSet, setsOf } from './observe.ts'
-import { type MachineSetAction, plan } from './plan.ts'
+import type { MachineSetAction } from './actions.ts'
+import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { type MachineSetStatus, statusOf } from './status.ts'
 
@@ -36,7 +37,9 @@ function setup(context: ControllerContext): RunningModule {
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
       status: (seen, planned, results) =>
-        seen.set.metadata.deletionTimestamp === undefined ? statusOf(seen, planned, results, clock.now()) : undefined,
+        results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'RemoveFinalizer')
+          ? undefined
+          : statusOf(seen, planned, results, clock.now()),
       writeStatus: async (status, { set }) =>
         jsonEqual(set.status, status)
           ? undefined
@@ -49,7 +52,12 @@ function setup(context: ControllerContext): RunningModule {
     }),
   })
   const wake = (name: string | undefined) => name !== undefined && controller.enqueue(name)
-  caches.sets.onChange((before, now) => void wake((now ?? before)?.metadata.name))
+  caches.sets.onChange((before, now) => {
+    wake((now ?? before)?.metadata.name)
+    // Who takes over whose machines depends on all sets.
+    if (before?.metadata.generation !== now?.metadata.generation || before?.metadata.uid !== now?.metadata.uid)
+      for (const set of caches.sets.list()) wake(set.metadata.name)
+  })
   caches.machines.onChange((before, now) => {
     for (const m of [before, now])
       if (m !== undefined) for (const name of setsOf(caches, m)) controller.enqueueAfter(name, GATHER_MS)

@@ -3,6 +3,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { FINALIZERS } from '#api/names.ts'
 import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -17,12 +18,22 @@ export interface Seen {
   readonly permits: readonly OperationPermit[]
   /** Nothing is made or removed while it is in force. */
   readonly hold: OperationalHold | undefined
+  /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */
+  readonly others: readonly OtherSet[]
+}
+
+export interface OtherSet {
+  readonly set: MachineSet
+  readonly machines: readonly Machine[]
 }
 
 export const uidOf = (o: { readonly metadata: { readonly uid?: string } }): string => o.metadata.uid ?? ''
 export const nameOf = (o: { readonly metadata: { readonly name?: string } }): string => o.metadata.name ?? ''
 
 export const ownerOf = (machine: Machine) => machine.metadata.ownerReferences?.find((o) => o.controller === true)
+export const isGoing = ({ metadata }: MachineSet): boolean => metadata.deletionTimestamp !== undefined
+export const hasFinalizer = ({ metadata }: MachineSet): boolean =>
+  metadata.finalizers?.includes(FINALIZERS.machineSet) === true
 export const isOwned = (machine: Machine, set: MachineSet): boolean => ownerOf(machine)?.uid === uidOf(set)
 export const isDeleting = (machine: Machine): boolean => machine.metadata.deletionTimestamp !== undefined
 

@@ -6,8 +6,19 @@ import { formatSelector } from '#kube/selector.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
-import { AVAILABLE_AFTER_MS, type MachineSetAction, type MachineSetPlan } from './plan.ts'
-import { type Seen, aliveOf, isDeleting, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
+import type { MachineSetAction, MachineSetPlan } from './actions.ts'
+import {
+  type Seen,
+  aliveOf,
+  isDeleting,
+  isGoing,
+  isOutdated,
+  isOwned,
+  isReady,
+  readySinceMs,
+  understood,
+} from './seen.ts'
+import { AVAILABLE_AFTER_MS } from './upkeep.ts'
 
 export type MachineSetStatus = NonNullable<MachineSet['status']>
 
@@ -76,7 +87,7 @@ function countsOf(seen: Seen, now: number): Counts {
     available: alive.filter((m) => isAvailable(readySinceMs(m))).length,
     deleting: seen.machines.filter((m) => isOwned(m, seen.set) && isDeleting(m)).length,
     outdated: alive.filter((m) => isOutdated(seen.set, m)).length,
-    wanted: seen.set.spec.replicas,
+    wanted: isGoing(seen.set) ? 0 : seen.set.spec.replicas,
   }
 }
 
@@ -102,12 +113,15 @@ interface Trouble {
 }
 
 function conditionsOf(
-  { hold }: Seen,
+  seen: Seen,
   counts: Counts,
-  { waiting, freeze }: MachineSetPlan,
+  plan: MachineSetPlan,
   { problem, refusal }: Trouble,
 ): WantedCondition[] {
   const { replicas, ready, wanted, deleting } = counts
+  if (isGoing(seen.set)) return goingConditions(counts, plan)
+  const { hold } = seen
+  const { waiting, freeze } = plan
   const isReached = ready >= wanted && replicas === wanted
   const reached: readonly [Reason, string] = isReached
     ? ['ReplicasReached', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready`]
@@ -146,6 +160,22 @@ function conditionsOf(
   ]
 }
 
+/** Of a set that is being deleted: how much of it is left, and what that waits for. */
+function goingConditions({ replicas, deleting }: Counts, { waiting, freeze }: MachineSetPlan): WantedCondition[] {
+  const left = `the set is being deleted; ${counted(replicas + deleting, 'machine is', 'machines are')} left, ${deleting} of them being removed`
+  return [
+    condition('Ready', false, 'Deleting', left),
+    condition(
+      'Reconciling',
+      true,
+      waiting === undefined ? 'Deleting' : waitingReason(waiting, freeze?.reason),
+      waiting?.seen ?? left,
+    ),
+    condition('Stalled', false, 'Deleting', 'nothing needs a person'),
+    ...(freeze === undefined ? [] : [condition('ScalingFrozen', true, freeze.reason, freeze.message)]),
+  ]
+}
+
 function waitingReason(
   { predicate, because }: NonNullable<MachineSetPlan['waiting']>,
   freeze: Reason | undefined,
@@ -159,6 +189,10 @@ function waitingReason(
       return 'BudgetExhausted'
     case 'NotHeld':
       return freeze ?? 'HoldPause'
+    case 'Succession':
+      return 'WaitingForOther'
+    case 'MachinesGone':
+      return 'Deleting'
     default:
       return predicate satisfies never
   }

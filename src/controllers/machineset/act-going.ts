@@ -1,0 +1,97 @@
+// Carries out what was planned for a set that is being deleted. The cache decided; its ground is looked at again on the server.
+import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
+import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { isOrphaning, keepsMachines } from './going.ts'
+import { listAll, owned, released } from './ownership.ts'
+import { type Seen, isDeleting, isGoing, isInService, isOwned, isReady, nameOf, uidOf } from './seen.ts'
+import { replacementsOf, spareOf } from './succession.ts'
+
+const fieldManager = FIELD_MANAGERS.machineSet
+
+interface Tools {
+  readonly client: KubeClient
+}
+
+/** Under a grant, and only while the set still is on its way out and the machines that replace this one are Ready enough. */
+export async function removeLeaving(
+  { client }: Tools,
+  { machine, permit }: Extract<MachineSetAction, { readonly kind: 'Delete' }>,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const read = await outcomeOf(async () => ({
+    set: await client.get(machineSet, { name: nameOf(seen.set) }, { signal }),
+    machine: await client.get(machineType, { name: nameOf(machine) }, { signal }),
+    all: replacementsOf(seen, [machine]).length === 0 ? undefined : await listAll(client, signal),
+  }))
+  if (read.kind !== 'Applied') return read
+  const { set, machine: now, all } = read.object
+  if (set === undefined || uidOf(set) !== uidOf(seen.set) || !isGoing(set) || keepsMachines(set))
+    return outdated('the set changed')
+  if (now === undefined || uidOf(now) !== uidOf(machine) || !isOwned(now, set) || isDeleting(now))
+    return outdated('the machine changed')
+  if (all !== undefined && isReady(now)) {
+    const ownedBy = (by: MachineSet) => all.filter((m) => isOwned(m, by))
+    const others = seen.others.map((other) => ({ ...other, machines: ownedBy(other.set) }))
+    const alive = ownedBy(set).filter((m) => !isDeleting(m))
+    if (spareOf({ ...seen, others }, alive) <= 0) return outdated('too many machines are unavailable')
+  }
+  if (isInService(now)) {
+    if (permit === undefined) return outdated('the machine is in service now')
+    const granted = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
+    if (granted.kind !== 'Applied') return granted
+    if (permitAnswer(granted.object, uidOf(now)).kind !== 'Granted')
+      return outdated('the permit is not Granted any more')
+  }
+  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+}
+
+/** Only to a set that is there to stay: the owner of a machine that does not exist is what garbage collection acts on. */
+export async function handOver(
+  { client }: Tools,
+  { machine, to }: Extract<MachineSetAction, { readonly kind: 'HandOver' }>,
+  { set }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const read = await outcomeOf(() => client.get(machineSet, { name: nameOf(to) }, { signal }))
+  if (read.kind !== 'Applied') return read
+  if (read.object === undefined || uidOf(read.object) !== uidOf(to) || isGoing(read.object))
+    return outdated('the set that takes it over changed')
+  return updateExactly(client, machineType, owned(released(machine, set), to), { fieldManager })
+}
+
+/** A machine that the cache did not show yet would be garbage-collected: the server is asked for all of them. */
+export async function leave({ client }: Tools, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const read = await outcomeOf(async () => ({
+    set: await client.get(machineSet, { name: nameOf(set) }, { signal }),
+    machines: await listAll(client, signal),
+  }))
+  if (read.kind !== 'Applied') return read
+  const { set: now, machines } = read.object
+  if (now === undefined || uidOf(now) !== uidOf(set)) return { kind: 'Applied', object: undefined }
+  const isKept = keepsMachines(now)
+  const isLeft = machines.some((m) => isOwned(m, set) && !(isKept && isDeleting(m)))
+  if (isLeft && !isOrphaning(now)) return outdated('it still owns machines')
+  return updateExactly(client, machineSet, withoutFinalizer(now), { fieldManager }).then(goneIsDone)
+}
+
+export const withFinalizer = (set: MachineSet): MachineSet => ({
+  ...set,
+  metadata: { ...set.metadata, finalizers: [...(set.metadata.finalizers ?? []), FINALIZERS.machineSet] },
+})
+
+const withoutFinalizer = (set: MachineSet): MachineSet => ({
+  ...set,
+  metadata: {
+    ...set.metadata,
+    finalizers: (set.metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.machineSet),
+  },
+})

@@ -1,0 +1,89 @@
+// What may be done about a set and its machines, as one closed union, and what a plan says beside it. Pure.
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Reason } from '#api/catalogue.ts'
+import { counted } from '#lib/counted.ts'
+import { ApiError } from '#kube/errors.ts'
+import type { WriteOutcome } from '#kube/outcome.ts'
+import type { ActionOutcome, Notice, Plan } from '#runtime/reconcile-with.ts'
+import { nameOf } from './seen.ts'
+
+export type MachineSetAction =
+  | { readonly kind: 'Adopt'; readonly machine: Machine; readonly reason: string }
+  /** Before it makes any machine: without it, garbage collection would take all of them once the set is deleted. */
+  | { readonly kind: 'AddFinalizer'; readonly reason: string }
+  | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
+  /** From a set that is being deleted to another one, in one write: no moment without an owner. */
+  | { readonly kind: 'HandOver'; readonly machine: Machine; readonly to: MachineSet; readonly reason: string }
+  | { readonly kind: 'Release'; readonly machine: Machine; readonly reason: string }
+  | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
+  | { readonly kind: 'RequestPermit'; readonly machine: Machine; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'RenewPermit'; readonly permit: OperationPermit; readonly reason: string }
+  | {
+      readonly kind: 'ReportPermit'
+      readonly permit: OperationPermit
+      readonly target: string
+      readonly result: 'Succeeded' | 'Released'
+      readonly reason: string
+    }
+  | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
+  /** Its host is gone: the record goes too, so that another machine is made. */
+  | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
+
+export interface MachineSetPlan extends Plan<MachineSetAction> {
+  /** What keeps the set from its replicas; the status tells. */
+  readonly waiting?: Waiting
+  readonly freeze?: Freeze
+}
+
+export type Extra = Pick<MachineSetPlan, 'waiting' | 'freeze'>
+
+export interface Waiting {
+  readonly predicate: 'PermitGranted' | 'PermitDenied' | 'WithinUnavailable' | 'NotHeld' | 'Succession' | 'MachinesGone'
+  readonly seen: string
+  readonly unblock: string
+  /** What the Defender's gate says, where that is more than that it was asked. */
+  readonly because?: Reason
+  /** After so many milliseconds it is looked at again, although nothing changed. */
+  readonly lookMs?: number
+}
+
+export interface Freeze {
+  readonly reason: 'OvershootFreeze' | 'ZoneOutage' | 'HostsGone' | 'HoldPause' | 'HoldFreeze'
+  readonly message: string
+}
+
+export function noticeOf(action: MachineSetAction): Notice[] {
+  switch (action.kind) {
+    case 'Create':
+      return [{ reason: 'Creating', message: `makes ${counted(action.count, 'machine')}: ${action.reason}` }]
+    case 'Delete':
+      return [{ reason: 'Removing', message: `removes machine ${nameOf(action.machine)}: ${action.reason}` }]
+    case 'Bury':
+      return [{ reason: 'Replacing', message: `replaces machine ${nameOf(action.machine)}: ${action.reason}` }]
+    case 'HandOver':
+      return [
+        {
+          reason: 'HandingOver',
+          message: `hands machine ${nameOf(action.machine)} over to set ${nameOf(action.to)}: ${action.reason}`,
+        },
+      ]
+    case 'AddFinalizer':
+    case 'RemoveFinalizer':
+    case 'Adopt':
+    case 'Release':
+    case 'RequestPermit':
+    case 'RenewPermit':
+    case 'ReportPermit':
+      return []
+    default:
+      return action satisfies never
+  }
+}
+
+/** What was to be taken away is gone already. */
+export const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+  outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
+    ? { kind: 'Applied', object: undefined }
+    : outcome

@@ -1,0 +1,88 @@
+// Decides what becomes of the machines of a set that is being deleted: another set takes them over, they stay without an owner, or they leave under permits. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { MachineSetAction, MachineSetPlan } from './actions.ts'
+import { deleteOrder } from './delete-order.ts'
+import { held, removals, silenceFreeze } from './removal.ts'
+import { type Seen, hasFinalizer, isDeleting, isObserved, isOwned, isZombie, nameOf, uidOf } from './seen.ts'
+import { graceLeftMs, spareOf, successorsOf } from './succession.ts'
+import { withPermits } from './upkeep.ts'
+
+/** Machines handed over or released in one reconcile. */
+const MOST_MOVES = 50
+/** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
+const GOING_LOOK_MS = 5_000
+
+/** `kubectl delete --cascade=orphan`: garbage collection takes the owner off the machines by itself. */
+export const isOrphaning = ({ metadata }: MachineSet): boolean => metadata.finalizers?.includes('orphan') === true
+
+export const keepsMachines = ({ metadata }: MachineSet): boolean =>
+  metadata.annotations?.[ANNOTATIONS.keepMachines] === 'true'
+
+export function planGoing(seen: Seen, now: number): MachineSetPlan {
+  const { set, hold } = seen
+  if (!hasFinalizer(set)) return withPermits(seen, [], {}, now)
+  const owned = seen.machines.filter((m) => isOwned(m, set))
+  const alive = owned.filter((m) => !isDeleting(m))
+  const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine depends on it' }
+  if (isOrphaning(set)) return withPermits(seen, [finish], {}, now, uidsOf(alive))
+  if (keepsMachines(set)) {
+    const left = alive.map((m) => release(m, `annotation ${ANNOTATIONS.keepMachines}`)).slice(0, MOST_MOVES)
+    return withPermits(seen, left.length === 0 ? [finish] : left, {}, now, uidsOf(alive))
+  }
+  if (owned.length === 0) return withPermits(seen, [finish], {}, now)
+  if (hold !== undefined) return withPermits(seen, [], held(hold), now)
+  const moves = movesOf(seen, alive)
+  if (moves.length > 0) return withPermits(seen, moves, {}, now, uidsOf(moves.map((a) => a.machine)))
+  return leaving(seen, alive, now)
+}
+
+const uidsOf = (machines: readonly Machine[]): ReadonlySet<string> => new Set(machines.map(uidOf))
+
+type Move = Extract<MachineSetAction, { readonly kind: 'HandOver' | 'Release' }>
+
+const release = (machine: Machine, reason: string): Move => ({ kind: 'Release', machine, reason })
+
+function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
+  const successors = successorsOf(seen, alive)
+  const moves = alive.flatMap((machine): Move[] => {
+    const to = successors.get(machine)
+    if (to !== undefined) return [{ kind: 'HandOver', machine, to, reason: `set ${nameOf(seen.set)} is being deleted` }]
+    // An observed machine is nobody's to remove.
+    return isObserved(machine) ? [release(machine, 'it is only observed')] : []
+  })
+  return moves.slice(0, MOST_MOVES)
+}
+
+function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {
+  const { set } = seen
+  const left = graceLeftMs(set, now)
+  if (alive.length > 0 && left > 0) {
+    const waiting = {
+      predicate: 'Succession',
+      seen: 'no other set takes over its machines yet',
+      unblock: `a MachineSet that selects them; without one they leave under permits`,
+      lookMs: left,
+    } as const
+    return withPermits(seen, [], { waiting }, now)
+  }
+  // A host that its provider does not know is no sign of a network that is down.
+  const frozen = silenceFreeze(alive.filter((m) => !isZombie(m)))
+  const removing = {
+    spare: spareOf(seen, alive),
+    reason: `set ${nameOf(set)} is being deleted`,
+    unblock: 'machines of the sets that replace them becoming Ready',
+  }
+  const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), removing) : [[], frozen]
+  const { waiting } = extra
+  const looking = { ...extra, waiting: { ...(waiting ?? gone(alive.length)), lookMs: GOING_LOOK_MS } }
+  return withPermits(seen, actions, looking, now)
+}
+
+const gone = (count: number) =>
+  ({
+    predicate: 'MachinesGone',
+    seen: count === 0 ? 'its last machines are being removed' : `${count} of its machines are still there`,
+    unblock: 'the end of the removals under way',
+  }) as const

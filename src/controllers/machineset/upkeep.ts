@@ -1,0 +1,61 @@
+// Decides what becomes of the permits that a set asked for, and when the set is looked at again. Pure.
+import { isRenewalDue, permitAnswer } from '#nodeops/permits.ts'
+import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
+import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
+
+/** A machine counts as available after it has been Ready for so long. */
+export const AVAILABLE_AFTER_MS = 10_000
+/** While a permit is open it has to be renewed although nothing changes. */
+const RENEWAL_LOOK_MS = 10_000
+
+/** Open permits are renewed while their machine goes, ended when it is gone, and given back when it may stay. */
+export function withPermits(
+  seen: Seen,
+  actions: readonly MachineSetAction[],
+  extra: Extra,
+  now: number,
+  staying: ReadonlySet<string> = new Set(),
+): MachineSetPlan {
+  const mine = new Map(seen.machines.map((m) => [uidOf(m), m]))
+  const wanted = new Set(
+    actions.map((a) => (a.kind === 'Delete' || a.kind === 'RequestPermit' ? uidOf(a.machine) : '')),
+  )
+  const isShrinking = isGoing(seen.set) || aliveOf(seen).length > seen.set.spec.replicas
+  const upkeep = seen.permits.flatMap((permit): MachineSetAction[] => {
+    const [target] = permit.spec.targets
+    if (target === undefined) return []
+    const answer = permitAnswer(permit, target.uid)
+    if (answer.kind !== 'Granted' && answer.kind !== 'Waiting') return []
+    const machine = mine.get(target.uid)
+    if (machine === undefined)
+      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Succeeded', reason: 'the machine is gone' }]
+    const mayStay = staying.has(target.uid) || (!isDeleting(machine) && !wanted.has(target.uid) && !isShrinking)
+    if (mayStay)
+      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Released', reason: 'the machine may stay' }]
+    return isRenewalDue(permit, now) ? [{ kind: 'RenewPermit', permit, reason: 'its machine is still going' }] : []
+  })
+  // A set that is being deleted no longer knows a machine, or itself, after its last action.
+  const all = isGoing(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]
+  const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
+  const { hold } = seen
+  const looks = [
+    ...(hold === undefined ? [] : [Math.max(1_000, Date.parse(hold.spec.until) - now)]),
+    ...(hasOpen ? [RENEWAL_LOOK_MS] : []),
+    ...untilAvailable(seen, now),
+    ...(extra.waiting?.lookMs === undefined ? [] : [extra.waiting.lookMs]),
+  ]
+  return {
+    actions: all,
+    notices: all.flatMap(noticeOf),
+    ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
+    ...extra,
+  }
+}
+
+/** Nothing tells when a Ready machine has been so for long enough. */
+function untilAvailable(seen: Seen, now: number): number[] {
+  return aliveOf(seen).flatMap((m) => {
+    const left = (readySinceMs(m) ?? -Infinity) + AVAILABLE_AFTER_MS - now
+    return left > 0 && Number.isFinite(left) ? [left] : []
+  })
+}
