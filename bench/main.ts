@@ -1,7 +1,8 @@
 // Runs one benchmark: `npm run -s bench -- NAME [name=number …]` (or `--name number`). A table for people, then one line of JSON, the last of stdout. `--list` names all.
 import { readdirSync, readFileSync } from 'node:fs'
-import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import type { Bench, BenchOptions, BenchResult, Figures } from './result.ts'
+import { benchErrors } from './bench-errors.ts'
 
 /** Files beside the benchmarks that are none. */
 const OTHER_FILES = ['main.ts', 'result.ts']
@@ -22,7 +23,9 @@ async function main(args: readonly string[]): Promise<number> {
   const [name = '', ...rest] = args
   if (!names.includes(name)) {
     console.error(
-      `KN9001: cannot run ${name === '' ? 'no benchmark' : JSON.stringify(name)}; name one of: ${names.join(', ')}`,
+      numbered(
+        benchErrors.KN9001({ name: name === '' ? 'no benchmark' : JSON.stringify(name), names: names.join(', ') }),
+      ),
     )
     return 2
   }
@@ -41,7 +44,7 @@ function parseOptions(args: readonly string[]): BenchOptions {
     const [key = '', text = ''] = arg.split('=', 2)
     const value = Number(text)
     if (!/^[a-z][a-z0-9_]*$/.test(key) || text === '' || !Number.isFinite(value))
-      throw new KubeNodeError('KN9002', `cannot read the argument ${JSON.stringify(arg)}; write name=number`)
+      throw new KubeNodeError(benchErrors.KN9002({ arg: JSON.stringify(arg) }))
     numbers[key] = value
   }
   return { numbers }
@@ -61,11 +64,7 @@ function joined(args: readonly string[]): readonly string[] {
 /** A figure that is no number would read as null in the line of JSON. */
 function checkResult(name: string, { figures, peer, ratio }: BenchResult): void {
   for (const [key, value] of [figures, peer?.figures ?? {}, ratio].flatMap((f) => Object.entries(f)))
-    if (!Number.isFinite(value))
-      throw new KubeNodeError(
-        'KN9003',
-        `cannot report ${key} of benchmark ${name}: it is ${value}; repair bench/${name}.ts`,
-      )
+    if (!Number.isFinite(value)) throw new KubeNodeError(benchErrors.KN9003({ key, name, value }))
 }
 
 function lineOf(bench: string, { figures, peer, ratio, versions }: BenchResult) {
@@ -91,7 +90,9 @@ try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (e) {
   console.error(
-    isKubeNodeError(e) ? e.message : `KN9004: the benchmark failed: ${e instanceof Error ? e.stack : messageOf(e)}`,
+    isKubeNodeError(e)
+      ? e.message
+      : numbered(benchErrors.KN9004({ why: e instanceof Error ? (e.stack ?? e.message) : messageOf(e) })),
   )
-  process.exitCode = isKubeNodeError(e) && e.code === 'KN9002' ? 2 : 1
+  process.exitCode = isKubeNodeError(e) && e.code === benchErrors.KN9002.code ? 2 : 1
 }

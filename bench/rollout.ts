@@ -12,6 +12,7 @@ import { rounded } from './result.ts'
 import { KeptRole } from './rollout/kept-role.ts'
 import { cpuSecondsWith } from './rollout/process-use.ts'
 import type { BenchOptions, BenchResult } from './result.ts'
+import { apiRefusals } from '#kube/api-refusals.ts'
 
 const MACHINES = 10_000
 const LIMIT = 100
@@ -20,7 +21,7 @@ const SETTLE_MS = 1_000
 /** One, five, ten and fifty machines come before the first full batch. */
 const FIRST_STEPS = [1, 5, 10, 50]
 /** A write that was decided on an older copy. */
-const CONFLICT = 'KN2409'
+const CONFLICT = apiRefusals.KN2409.code
 /** Of the agents. All that is measured shares two cores with what it is measured by: half of what agents do at rest. */
 const LEASE = '20s'
 const REST_WITHIN_MS = 900_000

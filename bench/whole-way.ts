@@ -12,6 +12,7 @@ import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
 import { livingOf, memoryMbOf, treeOf } from './whole-way/process-tree.ts'
 import type { ProcessSeen } from './whole-way/process-tree.ts'
+import { benchErrors } from './bench-errors.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const NODES = 5
@@ -61,7 +62,7 @@ function untilReady(child: ChildProcess): Promise<void> {
 }
 
 const broken = (how: string, said: readonly string[]): KubeNodeError =>
-  new KubeNodeError('KN9020', `the local fleet ${how}; it said last: ${said.slice(-5).join(' | ')}`)
+  new KubeNodeError(benchErrors.KN9020({ how, said: said.slice(-5).join(' | ') }))
 
 async function converge(data: string, kubenode: string): Promise<number> {
   const repository = join(data, 'fleet')

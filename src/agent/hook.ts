@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
 import { onNode, type NodeDir } from './node-dir.ts'
+import { agentErrors } from './agent-errors.ts'
 import { programOutput } from './program-output.ts'
 
 const KEPT_BYTES = 4_096
@@ -25,7 +26,7 @@ export const runHook =
     })
     if (problem === undefined) return
     const last = `${stdout.text}${stderr.text}`.trim().slice(-SHOWN)
-    throw new KubeNodeError('KN8033', `cannot run the hook ${program}: ${problem}: ${last}`, {
+    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, said: last }), {
       data: { reason: 'InstallFailed' },
     })
   }

@@ -52,6 +52,7 @@ import { machineStatus } from './status/machine-status.ts'
 import type { Systemctl } from './supervise/systemd/systemctl.ts'
 import { chooseProcesses, systemctlOf } from './supervise/choose.ts'
 import type { Processes } from './supervise/port.ts'
+import { agentErrors } from './agent-errors.ts'
 
 export interface PartsOptions {
   readonly files: Files
@@ -92,7 +93,7 @@ export interface Parts {
 }
 
 const cannotEnd = (): never => {
-  throw new KubeNodeError('KN8050', 'cannot switch the agent: it was not started by its supervisor')
+  throw new KubeNodeError(agentErrors.KN8050())
 }
 
 const MACHINE_OF_EVENTS = { apiVersion: API_GROUP_VERSION, kind: 'Machine' } as const

@@ -1,5 +1,6 @@
 // What is wrong with an object: one entry a mistake, each with the place, what was seen and what would be right.
 import type { ErrorCode } from '#lib/errors.ts'
+import type { apiErrors } from './api-errors.ts'
 
 export interface Problem {
   readonly code: ErrorCode
@@ -26,7 +27,7 @@ export const PROBLEM_CODES = {
   rule: 'KN5007',
   immutable: 'KN5008',
   notThisKind: 'KN5009',
-} as const satisfies Readonly<Record<string, ErrorCode>>
+} as const satisfies Readonly<Record<string, keyof typeof apiErrors>>
 
 /** Longer values are cut: a message is read by people. */
 const MAX_SEEN_CHARS = 80

@@ -12,6 +12,7 @@ import type { ApiSchema } from './extras.ts'
 import { API_GROUP_VERSION, type ApiKind, type InputOf, type ObjectOf } from './kind.ts'
 import { metadataSchema } from './metadata.ts'
 import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
+import { apiErrors } from './api-errors.ts'
 
 /** An object of ours nests a dozen levels; rule trees a few more. */
 const MAX_DEPTH = 64
@@ -86,7 +87,7 @@ export function invalidObject(
   const name = isObject(value) && isObject(value['metadata']) ? String(value['metadata']['name'] ?? '') : ''
   const where = `${kind.kind} ${JSON.stringify(name)}${place === '' ? '' : ` at ${place}`}`
   const lines = found.map((p) => `\n  ${formatProblem(p)}`).join('')
-  return new KubeNodeError('KN5000', `cannot accept ${where}: correct this and try again:${lines}`, {
+  return new KubeNodeError(apiErrors.KN5000({ where, lines }), {
     data: { kind: kind.kind, name, problems: found },
   })
 }

@@ -37,6 +37,7 @@ import { Registry } from './registry/registry.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { StorageBackend } from './storage/port.ts'
 import { Store } from './storage/store.ts'
+import { apiserverErrors } from './apiserver-errors.ts'
 
 export interface ApiServerOptions {
   /** Where objects are kept; memory when absent. */
@@ -148,7 +149,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       await new Promise<void>((resolve, reject) => {
         http.once('error', (e) =>
           reject(
-            new KubeNodeError('KN6001', `cannot listen on ${host}:${port}: ${messageOf(e)}; choose another port`, {
+            new KubeNodeError(apiserverErrors.KN6001({ host, port, why: messageOf(e) }), {
               cause: e,
             }),
           ),

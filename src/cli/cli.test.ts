@@ -212,7 +212,7 @@ ${extra}`
       expect(await kubenode('lint', name)).toMatchObject({
         code: 2,
         err: expect.stringMatching(
-          /^KN1011: cannot read .*: it is no regular file; copy what it holds into one\n$/,
+          /^KN1016: cannot read .*: it is not a regular file; copy its contents into one\n$/,
         ) as string,
       })
   })

@@ -1,5 +1,6 @@
 // Exit codes, and the one place that turns a thrown error into what a person reads.
-import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { cliErrors } from './cli-errors.ts'
 import type { Io } from './io.ts'
 
 export const EXIT_OK = 0
@@ -27,11 +28,12 @@ export function reportError(io: Io, error: unknown): number {
     return EXIT_ERROR
   }
   if (isSystemError(error)) {
-    io.err(`KN1003: cannot ${error.syscall} ${printable(error.path ?? '')}: ${error.code}; mend that and try again\n`)
+    const { syscall, path = '', code } = error
+    io.err(`${printable(numbered(cliErrors.KN1003({ syscall, path, code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
-  io.err(`KN1000: kubenode met a bug of its own; please report it with the lines below\n${printable(stack)}\n`)
+  io.err(`${printable(numbered(cliErrors.KN1000({ stack })))}\n`)
   return EXIT_ERROR
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { releaseRoot } from '#lib/release-root.ts'
+import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 
 const root = releaseRoot()
 
@@ -14,7 +15,11 @@ interface InstallCharts {
 }
 const charts = join(root, 'deploy/charts/install.ts')
 const { INSTALL_DIRECTORY, installFiles } = (await import(pathToFileURL(charts).href)) as InstallCharts
-const files = new Map([...generatedFiles(), ...installFiles()])
+const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
+  readonly benchErrors: ErrorPart['tables'][number]
+}
+const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
+const files = new Map([...generatedFiles(), ...installFiles(), [ERROR_PAGE, errors]])
 
 for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY]) {
   await mkdir(join(root, directory), { recursive: true })

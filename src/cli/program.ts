@@ -19,6 +19,7 @@ import * as version from './commands/version.ts'
 import * as whyNot from './commands/why-not.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
+import { cliErrors } from './cli-errors.ts'
 
 const COMMANDS = [
   agent,
@@ -72,7 +73,7 @@ function prepare(command: Command, io: Io): void {
 }
 
 /** commander's own complaints, in our form. */
-const numbered = (text: string): string => text.replace(/^error: /, 'KN1002: ')
+const numbered = (text: string): string => text.replace(/^error: /, `${cliErrors.KN1002.code}: `)
 
 /** Runs one command line and says with which code the process should end. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {

@@ -7,6 +7,7 @@ import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 import { EVERYTHING } from './tally.ts'
 import type { Unit } from './unit.ts'
+import { defenderErrors } from './defender-errors.ts'
 
 export type Budget = NonNullable<DefenderPolicySpec['budgets']>[number]
 export type Per = Budget['per']
@@ -37,7 +38,7 @@ export const floorLimit = (floor: Budget['max'], total: number): number =>
 function percentOf(text: string): number {
   const share = Number(/^(\d{1,3})%$/.exec(text)?.[1])
   if (share >= 0 && share <= 100) return share
-  throw new KubeNodeError('KN4100', `cannot read the limit ${JSON.stringify(text)}; write a number or a percentage`)
+  throw new KubeNodeError(defenderErrors.KN10010({ text: JSON.stringify(text) }))
 }
 
 export interface Silence {

@@ -9,6 +9,7 @@ import {
   mayHaveApplied,
   statusFrom,
 } from './errors.ts'
+import { kubeErrors } from './kube-errors.ts'
 import { outcomeOf } from './outcome.ts'
 
 const error = (code: number, message = 'said', reason?: string) =>
@@ -32,7 +33,7 @@ describe('refusals', () => {
 
   it('say what could not be done, to which object, what was seen and what to do', () => {
     expect(error(409).message).toBe(
-      'KN2409: cannot update machines.kubenode.io/m-1: Conflict: said; read the object again and decide anew',
+      'KN2409: cannot update machines.kubenode.io/m-1: Conflict: said; read the object again and decide with its current state',
     )
   })
 
@@ -78,7 +79,7 @@ describe('outcomes', () => {
     ['Denied', error(429)],
     ['Unknown', error(500)],
     ['Unknown', error(504)],
-    ['Unknown', new ConnectionError('KN2001', 'x', 'unknown')],
+    ['Unknown', new ConnectionError(kubeErrors.KN2001({ action: 'get', why: 'x' }), 'unknown')],
   ])('%s', async (kind, thrown) => {
     expect((await outcomeOf(() => Promise.reject(thrown))).kind).toBe(kind)
   })
@@ -88,15 +89,15 @@ describe('outcomes', () => {
   })
 
   it('says which failures may hide an applied write', () => {
-    expect([error(500), error(504), new ConnectionError('KN2001', 'x', 'unknown')].map(mayHaveApplied)).toEqual([
-      true,
-      true,
-      true,
-    ])
-    expect([error(409), error(429), new ConnectionError('KN2001', 'x', 'no')].map(mayHaveApplied)).toEqual([
-      false,
-      false,
-      false,
-    ])
+    expect(
+      [error(500), error(504), new ConnectionError(kubeErrors.KN2001({ action: 'get', why: 'x' }), 'unknown')].map(
+        mayHaveApplied,
+      ),
+    ).toEqual([true, true, true])
+    expect(
+      [error(409), error(429), new ConnectionError(kubeErrors.KN2001({ action: 'get', why: 'x' }), 'no')].map(
+        mayHaveApplied,
+      ),
+    ).toEqual([false, false, false])
   })
 })

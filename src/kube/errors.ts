@@ -1,7 +1,8 @@
 // What an API server's refusal is as an error, what a lost connection is, and whether trying again can help. No message holds a secret.
-import { KubeNodeError, type ErrorCode, type Retry } from '#lib/errors.ts'
+import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
+import { apiRefusals } from './api-refusals.ts'
 
 /** What was being done when the refusal came; all of it may be shown to people. */
 export interface CallContext {
@@ -33,19 +34,15 @@ export class ApiError extends KubeNodeError {
     const reason = status.reason ?? reasonOf(status.code)
     const said = context.sensitive ? '(the server’s words are withheld: they may quote a secret)' : status.message
     const text = cut(said ?? 'no message', MAX_MESSAGE)
-    super(
-      codeOf(status.code),
-      `cannot ${context.action} ${context.target}: ${reason}: ${text}; ${advice(status.code)}`,
-      {
-        retry: retryOf(status.code),
-        data: {
-          status: status.code,
-          reason,
-          ...(context.requestId === undefined ? {} : { requestId: context.requestId }),
-        },
-        cause,
+    super(messageFor(status.code)({ action: context.action, target: context.target, reason, text }), {
+      retry: retryOf(status.code),
+      data: {
+        status: status.code,
+        reason,
+        ...(context.requestId === undefined ? {} : { requestId: context.requestId }),
       },
-    )
+      cause,
+    })
     this.status = status.code
     this.reason = reason
     this.serverMessage = text
@@ -61,8 +58,8 @@ export class ApiError extends KubeNodeError {
 export class ConnectionError extends KubeNodeError {
   readonly applied: 'no' | 'unknown'
 
-  constructor(code: ErrorCode, message: string, applied: 'no' | 'unknown', cause?: unknown) {
-    super(code, message, { retry: 'later', data: { applied }, cause })
+  constructor(message: ErrorMessage, applied: 'no' | 'unknown', cause?: unknown) {
+    super(message, { retry: 'later', data: { applied }, cause })
     this.applied = applied
   }
 }
@@ -87,8 +84,12 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 const reasonOf = (code: number): string => REASONS[code] ?? 'Unknown'
-/** KN2404 is HTTP 404, and so on. */
-const codeOf = (code: number): ErrorCode => `KN${2_000 + (code >= 400 && code <= 599 ? code : 599)}`
+/** KN2404 is HTTP 404, and so on; rare ones share a number for each class. */
+function messageFor(code: number) {
+  const own = `KN${2_000 + code}`
+  if (Object.hasOwn(apiRefusals, own)) return apiRefusals[own as keyof typeof apiRefusals]
+  return code >= 400 && code < 500 ? apiRefusals.KN2499 : apiRefusals.KN2599
+}
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
 
 /** Refusals that only a change of the request can heal. Forbidden is not one: RBAC is healed without touching the object. */
@@ -97,16 +98,6 @@ const FINAL: ReadonlySet<number> = new Set([400, 405, 406, 413, 415, 422])
 function retryOf(code: number): Retry {
   if (FINAL.has(code)) return 'never'
   return code === 409 || code === 410 ? 'now' : 'later'
-}
-
-function advice(code: number): string {
-  if (code === 401) return 'check that the token or client certificate is valid and not expired'
-  if (code === 403) return 'ask for the missing permission (kubectl auth can-i)'
-  if (code === 404) return 'check the name, and that the kind is installed'
-  if (code === 409) return 'read the object again and decide anew'
-  if (code === 410) return 'list again'
-  if (FINAL.has(code)) return 'correct the request'
-  return 'it will be tried again'
 }
 
 function withoutCauses(details: Status['details']): Status['details'] {

@@ -1,11 +1,14 @@
 // Reads a kubeconfig that somebody put into a Secret. It may hold data and nothing that makes this process run, read or trust anything else.
 import { parseDocuments } from '#lib/documents.ts'
-import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { ConnectionConfig } from './http/connection.ts'
+import { kubeconfigErrors } from './kubeconfig-errors.ts'
+
+type KubeconfigCode = keyof typeof kubeconfigErrors
 
 export interface KubeconfigProblem {
-  readonly code: ErrorCode
+  readonly code: KubeconfigCode
   /** JSON pointer into the kubeconfig. */
   readonly pointer: string
   readonly message: string
@@ -22,7 +25,7 @@ export interface SafeKubeconfig {
 const MAX_BYTES = 256 * 1024
 const MAX_TOKEN = 64 * 1024
 
-type Report = (code: ErrorCode, pointer: string, message: string) => void
+type Report = (code: KubeconfigCode, pointer: string, message: string) => void
 type Fields = Readonly<Record<string, unknown>>
 
 /** Throws a KubeNodeError that lists every problem; `origin` names the object ("secret kubenode-system/edge-1, key value"). */
@@ -33,7 +36,7 @@ export function parseSafeKubeconfig(text: string, origin: string, context?: stri
   const listed = problems
     .map((p) => `${p.line}:${p.column} ${p.pointer === '' ? '/' : p.pointer}: ${p.message}`)
     .join('; ')
-  throw new KubeNodeError(first?.code ?? 'KN2100', `cannot use the kubeconfig of ${origin}: ${listed}`, {
+  throw new KubeNodeError(kubeconfigErrors[first?.code ?? 'KN2100']({ origin, problems: listed }), {
     data: { problems: problems.map(({ code, pointer }) => ({ code, pointer })) },
   })
 }

@@ -7,6 +7,7 @@ import { parseDocuments } from '#lib/documents.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { ConnectionConfig, Identity, Source } from './http/connection.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 export interface LoadedKubeconfig {
   readonly config: ConnectionConfig
@@ -45,8 +46,11 @@ export async function loadKubeconfig({ files, context }: KubeconfigChoice): Prom
   if (all.getContextObject(name) === null) {
     const known = all.contexts.map((c) => c.name).join(', ')
     throw new KubeNodeError(
-      'KN2015',
-      `cannot use context ${JSON.stringify(name)}: it is not in ${files.join(', ')}; there are: ${known === '' ? 'none' : known}`,
+      kubeErrors.KN2015({
+        context: JSON.stringify(name),
+        files: files.join(', '),
+        known: known === '' ? 'none' : known,
+      }),
     )
   }
   all.setCurrentContext(name)
@@ -59,18 +63,14 @@ export async function loadInCluster(): Promise<LoadedKubeconfig> {
   const kc = new KubeConfig()
   kc.loadFromCluster()
   const loaded = connectionOf(kc, new Map())
-  if (/undefined/.test(loaded.config.server))
-    throw new KubeNodeError(
-      'KN2017',
-      'cannot use the service account of this pod: the address of the API server is not in the environment; run inside a pod or give a kubeconfig',
-    )
+  if (/undefined/.test(loaded.config.server)) throw new KubeNodeError(kubeErrors.KN2017())
   return loaded
 }
 
 /** The parser's words may quote the file, and the file holds credentials. */
 function unreadable(file: string, e: unknown): KubeNodeError {
   const code = e instanceof Error && 'code' in e ? String(e.code) : 'it is no well-formed kubeconfig'
-  return new KubeNodeError('KN2016', `cannot read the kubeconfig ${file}: ${code}; check it with kubenode lint`)
+  return new KubeNodeError(kubeErrors.KN2016({ file, code }))
 }
 
 /** The first definition of a name wins, as kubectl has it. */
@@ -103,15 +103,8 @@ function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): 
   const cluster = kc.getCurrentCluster()
   const user = kc.getCurrentUser()
   if (context === null || cluster === null)
-    throw new KubeNodeError(
-      'KN2015',
-      `cannot use context ${JSON.stringify(kc.currentContext)}: its cluster is missing in the kubeconfig`,
-    )
-  if (cluster.proxyUrl)
-    throw new KubeNodeError(
-      'KN2018',
-      `cannot connect to cluster ${cluster.name}: it asks for a proxy, which is not supported; remove proxy-url or reach the server directly`,
-    )
+    throw new KubeNodeError(kubeErrors.KN2024({ context: JSON.stringify(kc.currentContext) }))
+  if (cluster.proxyUrl) throw new KubeNodeError(kubeErrors.KN2018({ cluster: cluster.name }))
   const ca = sourceOf(cluster.caData, cluster.caFile)
   const warnings = cluster.skipTLSVerify
     ? [
@@ -130,11 +123,7 @@ function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): 
 }
 
 function userPart(kc: KubeConfig, user: User, tokenFile: string | undefined): Partial<ConnectionConfig> {
-  if (user.username || user.password)
-    throw new KubeNodeError(
-      'KN2019',
-      `cannot log in as user ${user.name}: API servers do not understand passwords any more; use a token or a client certificate`,
-    )
+  if (user.username || user.password) throw new KubeNodeError(kubeErrors.KN2019({ user: user.name }))
   const provider: unknown = user.authProvider
   const mounted = isObject(provider) && isObject(provider['config']) ? provider['config']['tokenFile'] : undefined
   const path = tokenFile ?? (typeof mounted === 'string' ? mounted : undefined)
@@ -159,11 +148,9 @@ async function identityOf(kc: KubeConfig, user: string): Promise<Identity> {
   try {
     await kc.applyToHTTPSOptions(options)
   } catch (e) {
-    throw new KubeNodeError(
-      'KN2025',
-      `cannot log in as user ${user}: its credential plugin failed: ${messageOf(e).split('\n')[0]?.slice(0, 300)}; run the plugin by hand`,
-      { retry: 'later' },
-    )
+    throw new KubeNodeError(kubeErrors.KN2025({ user, why: (messageOf(e).split('\n')[0] ?? '').slice(0, 300) }), {
+      retry: 'later',
+    })
   }
   const headers = options.headers
   const header = isObject(headers) ? headers['Authorization'] : undefined

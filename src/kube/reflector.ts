@@ -11,6 +11,7 @@ import { FIRST_PAGE, nextPageSize } from './page-size.ts'
 import { Replica, type Change } from './replica.ts'
 import type { Store } from './store.ts'
 import { withoutManagedFields } from './trim.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 export interface Selection {
   readonly namespace?: string
@@ -246,11 +247,7 @@ export class Reflector<T extends KubeObject> {
     const accepted = this.#mayGoBack()
     this.#notice({ kind: 'WentBack', seen, now, accepted })
     if (accepted) return
-    throw new KubeNodeError(
-      'KN2040',
-      `cannot take the list of ${qualifiedPlural(this.#o.type)} as the truth: it is of revision ${now}, and ${seen} was seen already; the API server lags or was set back; it is asked again`,
-      { retry: 'later' },
-    )
+    throw new KubeNodeError(kubeErrors.KN2040({ type: qualifiedPlural(this.#o.type), now, seen }), { retry: 'later' })
   }
 
   async #watch(signal: AbortSignal): Promise<void> {

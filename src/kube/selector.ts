@@ -1,5 +1,6 @@
 // Label and field selectors: read from text or from the object form, matched against labels, written back as text.
 import { assertNever, KubeNodeError } from '#lib/errors.ts'
+import { kubeErrors } from './kube-errors.ts'
 
 export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
 
@@ -150,11 +151,7 @@ export function isLabelKey(key: string): boolean {
 
 export const isLabelValue = (value: string): boolean => value === '' || NAME.test(value)
 
-const bad = (text: string, why: string) =>
-  new KubeNodeError(
-    'KN2020',
-    `cannot read the label selector ${text}: ${why}; write one like pool=gpu,zone in (a,b),!spare`,
-  )
+const bad = (text: string, why: string) => new KubeNodeError(kubeErrors.KN2020({ text, why }))
 
 export interface FieldRequirement {
   /** A dotted path: `metadata.name`, `spec.nodeName`. */
@@ -168,11 +165,7 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   if (text.trim() === '') return []
   return splitAtBareCommas(text).map((part) => {
     const m = /^\s*([A-Za-z0-9_.[\]-]+)\s*(==|=|!=)((?:\\.|[^\\=])*)$/.exec(part)
-    if (!m)
-      throw new KubeNodeError(
-        'KN2021',
-        `cannot read the field selector ${text}: ${JSON.stringify(part)} is not path=value; write one like metadata.name=m-1`,
-      )
+    if (!m) throw new KubeNodeError(kubeErrors.KN2021({ text, part: JSON.stringify(part) }))
     const [, path = '', sign, value = ''] = m
     return { path, equal: sign !== '!=', value: value.replaceAll(/\\(.)/g, '$1') }
   })

@@ -1,5 +1,6 @@
 // Durations as Kubernetes and Go write them ("90s", "1h30m"), in milliseconds inside.
 import { KubeNodeError } from './errors.ts'
+import { libErrors } from './lib-errors.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y
@@ -22,8 +23,7 @@ export function durationMs(text: string): number | undefined {
 
 export function parseDuration(text: string): number {
   const ms = durationMs(text)
-  if (ms === undefined)
-    throw new KubeNodeError('KN1010', `not a duration: ${JSON.stringify(text)}; write one like 90s, 5m or 1h30m`)
+  if (ms === undefined) throw new KubeNodeError(libErrors.KN1010({ text: JSON.stringify(text) }))
   return ms
 }
 

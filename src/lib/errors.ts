@@ -1,9 +1,10 @@
-// The one base of all errors that this project throws: a numbered code, whether trying again can help, and data without secrets.
+// The one base of all errors that this project throws: a registered number with its text, whether a retry can help, and data without secrets.
+import type { ErrorCode, ErrorMessage } from './error-table.ts'
 
-/** never: a person must change something; later: with backoff; now: the state moved, look again at once. */
+/** never: a person must change something; later: with backoff; now: the state moved, reconcile again at once. */
 export type Retry = 'never' | 'later' | 'now'
 
-export type ErrorCode = `KN${number}`
+export type { ErrorCode, ErrorMessage } from './error-table.ts'
 
 export interface ErrorOptions {
   readonly retry?: Retry
@@ -11,20 +12,23 @@ export interface ErrorOptions {
   readonly cause?: unknown
 }
 
-/** A message says what cannot be done, to which object, what was seen, and what the user does next. */
+/** Its message comes from the table of a part (see error-table.ts), so no number is used without being documented. */
 export class KubeNodeError extends Error {
   override readonly name = 'KubeNodeError'
   readonly code: ErrorCode
   readonly retry: Retry
   readonly data: Readonly<Record<string, unknown>>
 
-  constructor(code: ErrorCode, message: string, { retry = 'never', data = {}, cause }: ErrorOptions = {}) {
-    super(`${code}: ${message}`, cause === undefined ? undefined : { cause })
-    this.code = code
+  constructor(message: ErrorMessage, { retry = 'never', data = {}, cause }: ErrorOptions = {}) {
+    super(numbered(message), cause === undefined ? undefined : { cause })
+    this.code = message.code
     this.retry = retry
     this.data = data
   }
 }
+
+/** As people read it, where nothing is thrown. */
+export const numbered = ({ code, text }: ErrorMessage): string => `${code}: ${text}`
 
 export const isKubeNodeError = (e: unknown): e is KubeNodeError => e instanceof KubeNodeError
 

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { microTimestamp, sleepOn, systemClock, timestamp } from './clock.ts'
 import { durationMs, formatDuration, parseDuration } from './duration.ts'
-import { KubeNodeError, isKubeNodeError, messageOf } from './errors.ts'
+import { KubeNodeError, isKubeNodeError, messageOf, numbered } from './errors.ts'
+import { errorTable } from './error-table.ts'
 import { canonicalJson, cloneJson, isDeeperThan, jsonEqual, setOwn } from './json.ts'
 import { seededRandom } from './random.ts'
 
@@ -115,12 +116,18 @@ describe('clock and randomness', () => {
 })
 
 test('an error carries its number, its data and whether to try again', () => {
-  const e = new KubeNodeError('KN1042', 'cannot start stage pre', {
+  const errors = errorTable({
+    KN1042: { text: 'cannot start stage {stage}: {healthy} of 3 healthy', next: 'run kubenode why {stage}' },
+    KN1043: { text: 'cannot start', next: 'try again' },
+  })
+  expect(numbered(errors.KN1043())).toBe('KN1043: cannot start; try again')
+  expect(errors.KN1042.code).toBe('KN1042')
+  const e = new KubeNodeError(errors.KN1042({ stage: 'pre{healthy}', healthy: 2 }), {
     retry: 'later',
     data: { stage: 'pre' },
     cause: 'x',
   })
-  expect(e.message).toBe('KN1042: cannot start stage pre')
+  expect(e.message).toBe('KN1042: cannot start stage pre{healthy}: 2 of 3 healthy; run kubenode why pre{healthy}')
   expect(isKubeNodeError(e) && e.retry).toBe('later')
   expect(messageOf('plain')).toBe('plain')
 })

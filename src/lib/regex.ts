@@ -1,6 +1,7 @@
 // The one door to regular expressions that strangers wrote: RE2 syntax, linear time in the input, Go's words for what is wrong.
 import { RE2JS, RE2JSException } from 're2js'
 import { KubeNodeError } from './errors.ts'
+import { libErrors } from './lib-errors.ts'
 
 /** No pattern that a person wrote comes near; compiling stays in the low milliseconds. */
 export const MAX_PATTERN_LENGTH = 16_384
@@ -30,7 +31,7 @@ export class RegexError extends KubeNodeError {
   readonly reason: string
 
   constructor(pattern: string, reason: string) {
-    super('KN1030', `cannot use the pattern ${JSON.stringify(shorten(pattern))}: ${reason}; write it in RE2 syntax`)
+    super(libErrors.KN1030({ pattern: JSON.stringify(shorten(pattern)), reason }))
     this.reason = reason
   }
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { localErrors } from './local-errors.ts'
 
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
 
@@ -29,8 +30,14 @@ export async function provideArtifacts(root: string, artifacts: string, pack: Pa
       const packed = await pack(source, target)
       if (packed.sha256 !== sha256) {
         throw new KubeNodeError(
-          'KN1207',
-          `cannot provide ${component} ${version}: ${source} packs to ${packed.sha256.slice(0, 12)}…, ${file} was signed for ${sha256.slice(0, 12)}…; pack and sign it again with kubenode artifact`,
+          localErrors.KN1207({
+            component,
+            version,
+            source,
+            sha256: packed.sha256.slice(0, 12),
+            file,
+            sha2562: sha256.slice(0, 12),
+          }),
         )
       }
     }

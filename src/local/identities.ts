@@ -11,6 +11,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { localErrors } from './local-errors.ts'
 
 export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'defender'] as const
 export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
@@ -70,10 +71,7 @@ async function signed(admin: KubeClient, name: string, request: string, clock: C
     if (typeof certificate === 'string' && certificate !== '') return Buffer.from(certificate, 'base64').toString()
     await clock.sleep(LOOK_EVERY_MS)
   }
-  throw new KubeNodeError(
-    'KN1211',
-    `cannot make the identity ${name}: its certificate was not signed within ${SIGN_WITHIN_MS / 1000} s; look at the log of the API server`,
-  )
+  throw new KubeNodeError(localErrors.KN1211({ name, signWithinMs: SIGN_WITHIN_MS / 1000 }))
 }
 
 const b64 = (text: string): string => Buffer.from(text).toString('base64')

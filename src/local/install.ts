@@ -9,6 +9,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { localErrors } from './local-errors.ts'
 
 export const definitions: ResourceType = {
   group: 'apiextensions.k8s.io',
@@ -61,10 +62,7 @@ async function untilEstablished(client: KubeClient, name: string, clock: Clock):
     const isTrue = (c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True'
     if (Array.isArray(conditions) && conditions.some(isTrue)) return
     if (clock.monotonic() > until)
-      throw new KubeNodeError(
-        'KN1212',
-        `cannot install ${name}: the API server did not establish it within ${ESTABLISH_WITHIN_MS / 1000} s`,
-      )
+      throw new KubeNodeError(localErrors.KN1212({ name, establishWithinMs: ESTABLISH_WITHIN_MS / 1000 }))
     await clock.sleep(LOOK_EVERY_MS)
   }
 }

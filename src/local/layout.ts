@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFile
 import { dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
 /** The business clusters that the shipped fleet declares, in the order of its stages. */
@@ -62,25 +63,19 @@ export function readState(layout: Layout): FleetState | undefined {
   if (!existsSync(layout.state)) {
     const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => f !== 'lock') : []
     if (strangers.length === 0) return undefined
-    throw new KubeNodeError(
-      'KN1203',
-      `cannot use ${layout.root}: it holds ${strangers[0]}, and no fleet.json says that it is ours; choose another folder with --data`,
-    )
+    throw new KubeNodeError(localErrors.KN1203({ root: layout.root, stranger: strangers[0] ?? '' }))
   }
   let seen: unknown
   try {
     seen = JSON.parse(readFileSync(layout.state, 'utf8'))
   } catch (cause) {
-    throw new KubeNodeError('KN1204', `cannot read ${layout.state}: ${messageOf(cause)}; start anew with --reset`, {
+    throw new KubeNodeError(localErrors.KN1204({ state: layout.state, why: messageOf(cause) }), {
       cause,
     })
   }
   if (isState(seen)) return seen
   const format = isObject(seen) ? JSON.stringify(seen['format']) : 'none'
-  throw new KubeNodeError(
-    'KN1202',
-    `cannot use ${layout.root}: it has format ${format}, this program writes ${DATA_FORMAT}; start anew with --reset, or choose another folder with --data`,
-  )
+  throw new KubeNodeError(localErrors.KN1202({ root: layout.root, format, dataFormat: DATA_FORMAT }))
 }
 
 export function writeState(layout: Layout, state: FleetState): void {
@@ -100,10 +95,6 @@ export function prepareFolders(layout: Layout): void {
     for (const folder of [layout.root, layout.logs, layout.artifacts]) makeFolders(folder)
     for (const c of ALL_CLUSTERS) makeFolders(layout.cluster(c).nodes)
   } catch (cause) {
-    throw new KubeNodeError(
-      'KN1205',
-      `cannot write below ${layout.root}: ${messageOf(cause)}; choose a folder of yours with --data`,
-      { cause },
-    )
+    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
   }
 }

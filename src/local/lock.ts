@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeFolders } from './layout.ts'
+import { localErrors } from './local-errors.ts'
 
 /** Tells a process from a later one with the same pid. Empty where the system does not say. */
 function startTimeOf(pid: number): string {
@@ -37,11 +38,7 @@ function holder(path: string): number | undefined {
 /** Answers how to give the lock back. */
 export function takeLock(path: string): () => void {
   const refused = (cause: unknown) =>
-    new KubeNodeError(
-      'KN1205',
-      `cannot write below ${dirname(path)}: ${messageOf(cause)}; choose a folder of yours with --data`,
-      { cause },
-    )
+    new KubeNodeError(localErrors.KN1205({ folder: dirname(path), why: messageOf(cause) }), { cause })
   try {
     makeFolders(dirname(path))
   } catch (cause) {
@@ -57,10 +54,7 @@ export function takeLock(path: string): () => void {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw refused(cause)
       const pid = holder(path)
       if (pid !== undefined || isLast) {
-        throw new KubeNodeError(
-          'KN1201',
-          `a local fleet runs in ${dirname(path)} already (pid ${pid ?? 'unknown'}); stop it first, or choose another folder with --data`,
-        )
+        throw new KubeNodeError(localErrors.KN1201({ path: dirname(path), pid: pid ?? 'unknown' }))
       }
       rmSync(path, { force: true })
     }

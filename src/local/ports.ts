@@ -2,6 +2,7 @@
 import { createServer } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
 import { ALL_CLUSTERS } from './layout.ts'
+import { localErrors } from './local-errors.ts'
 
 const LOOPBACK = '127.0.0.1'
 
@@ -20,15 +21,10 @@ export async function portsFor(known: Readonly<Record<string, number>> = {}): Pr
   const ports: Record<string, number> = {}
   for (const name of ALL_CLUSTERS) {
     const before = known[name]
-    if (before !== undefined && (await tryPort(before)) === undefined) {
-      throw new KubeNodeError(
-        'KN1206',
-        `cannot start the API server of ${name}: its port ${before} is in use by another program; end that, or start anew with --reset`,
-      )
-    }
+    if (before !== undefined && (await tryPort(before)) === undefined)
+      throw new KubeNodeError(localErrors.KN1206({ cluster: name, port: before }))
     const port = before ?? (await tryPort(0))
-    if (port === undefined)
-      throw new KubeNodeError('KN1206', `cannot start the API server of ${name}: no free port on ${LOOPBACK}`)
+    if (port === undefined) throw new KubeNodeError(localErrors.KN1216({ cluster: name, host: LOOPBACK }))
     ports[name] = port
   }
   return ports

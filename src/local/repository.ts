@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { localErrors } from './local-errors.ts'
 
 const run = promisify(execFile)
 
@@ -24,11 +25,7 @@ async function git(cwd: string, args: readonly string[]): Promise<string> {
     return stdout.trim()
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new KubeNodeError(
-        'KN1208',
-        'cannot run git: it is not installed; install it, the fleet is changed by commits',
-        { cause },
-      )
+      throw new KubeNodeError(localErrors.KN1208(), { cause })
     }
     throw cause
   }
@@ -48,11 +45,7 @@ async function head(source: string): Promise<string> {
     return await git(source, ['rev-parse', '--verify', 'HEAD^{commit}'])
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(
-      'KN1209',
-      `cannot read the fleet from ${source}: it has no git commit; clone the repository with git, or run git init && git add -A && git commit there`,
-      { cause },
-    )
+    throw new KubeNodeError(localErrors.KN1209({ source }), { cause })
   }
 }
 
@@ -70,11 +63,7 @@ async function cloneOf(source: string, target: string): Promise<void> {
   } catch (cause) {
     rmSync(partial, { recursive: true, force: true })
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(
-      'KN1220',
-      `cannot clone ${source} to ${target}: ${lastLine(cause)}; make room or fix the permissions there, or choose another folder with --data`,
-      { cause },
-    )
+    throw new KubeNodeError(localErrors.KN1220({ source, target, why: lastLine(cause) }), { cause })
   }
 }
 

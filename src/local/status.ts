@@ -9,6 +9,7 @@ import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import { summaryLines, unheard, unmet } from './summary.ts'
+import { localErrors } from './local-errors.ts'
 
 export interface StatusOptions {
   readonly data: string
@@ -42,10 +43,7 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
   try {
     while (!isUp(layout)) {
       if (systemClock.monotonic() >= until) {
-        throw new KubeNodeError(
-          'KN1215',
-          `there is no local fleet in ${data}; start one with npm start, or name its folder with --data`,
-        )
+        throw new KubeNodeError(localErrors.KN1215({ data }))
       }
       await systemClock.sleep(LOOK_EVERY_MS)
     }

@@ -31,6 +31,7 @@ import { commitSize, newestCommit, provideRepository, requireGit } from './repos
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unheard, unmet } from './summary.ts'
+import { localErrors } from './local-errors.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -230,11 +231,7 @@ async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
       if (status === 200) return connection
     } catch (cause) {
       if (systemClock.monotonic() > until) {
-        throw new KubeNodeError(
-          'KN1213',
-          `cannot reach the API server of ${kubeconfig}: ${messageOf(cause)}; look at its log`,
-          { cause },
-        )
+        throw new KubeNodeError(localErrors.KN1213({ kubeconfig, why: messageOf(cause) }), { cause })
       }
     }
     await systemClock.sleep(50, signal)

@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { nodeopsErrors } from './nodeops-errors.ts'
 
 interface Secret extends KubeObject {
   readonly type?: string
@@ -183,8 +184,11 @@ export class SecretValues {
     const now = keyIn(await this.#get(HASH_KEY_SECRET, signal))
     if (now !== undefined) return now
     throw new KubeNodeError(
-      'KN3061',
-      `cannot name secret values: Secret ${SYSTEM_NAMESPACE}/${HASH_KEY_SECRET} has no key of ${HASH_KEY_BYTES} bytes; delete it, and another is made`,
+      nodeopsErrors.KN3061({
+        systemNamespace: SYSTEM_NAMESPACE,
+        hashKeySecret: HASH_KEY_SECRET,
+        hashKeyBytes: HASH_KEY_BYTES,
+      }),
       { retry: 'later' },
     )
   }

@@ -23,6 +23,8 @@ const REASONS: Readonly<Record<string, Reason>> = {
   KN8021: 'InstallFailed',
   KN8022: 'InstallFailed',
   KN8024: 'InstallFailed',
+  KN8025: 'InstallFailed',
+  KN8026: 'ComponentMissing',
   KN8060: 'ComponentMissing',
 }
 

@@ -3,7 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { askEngine } from './engine.ts'
 import { explainTerm } from './explanation.ts'
 import type { Explanation } from './explanation.ts'
-import { RULE_CODES } from './problem.ts'
+import { policyErrors } from './policy-errors.ts'
 import type { Facts } from './reading.ts'
 import type { Ruleset } from './ruleset.ts'
 import type { Verdict } from './verdict.ts'
@@ -21,8 +21,7 @@ export interface Evaluation {
 
 /** `now` in milliseconds since 1970. Facts are read where they lie and must not change before the promise resolves. */
 export async function evaluate(ruleset: Ruleset, facts: Facts, now: number): Promise<Evaluation> {
-  if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS)
-    throw new KubeNodeError(RULE_CODES.badNow, `cannot ask the rules at ${now}: hand in milliseconds since 1970`)
+  if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS) throw new KubeNodeError(policyErrors.KN4018({ now }))
   const candidates = ruleset.index.candidates(facts)
   const fired = candidates.length === 0 ? [] : await fire(ruleset, candidates, facts, now)
   const explain = (name: string) => {

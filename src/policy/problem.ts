@@ -1,5 +1,6 @@
 // What is wrong with a rule: a number, where in the rule, what was seen, and what to write instead.
 import type { ErrorCode } from '#lib/errors.ts'
+import type { policyErrors } from './policy-errors.ts'
 
 export const RULE_CODES = {
   shape: 'KN4001',
@@ -16,11 +17,8 @@ export const RULE_CODES = {
   badValue: 'KN4012',
   noDuration: 'KN4013',
   emptyGroup: 'KN4014',
-  tooManyRules: 'KN4015',
-  duplicateRule: 'KN4016',
   badName: 'KN4017',
-  badNow: 'KN4018',
-} as const satisfies Record<string, ErrorCode>
+} as const satisfies Record<string, keyof typeof policyErrors>
 
 export interface RuleProblem {
   readonly code: ErrorCode

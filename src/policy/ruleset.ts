@@ -3,7 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { engineRule } from './engine.ts'
 import type { EngineRule } from './engine.ts'
 import { MAX_RULES } from './limits.ts'
-import { RULE_CODES } from './problem.ts'
+import { policyErrors } from './policy-errors.ts'
 import { indexRules } from './rule-index.ts'
 import type { RuleIndex } from './rule-index.ts'
 import type { CompiledRule } from './rule.ts'
@@ -22,16 +22,11 @@ export interface RulesetOptions {
 }
 
 export function createRuleset(rules: readonly CompiledRule[], { indexed = true }: RulesetOptions = {}): Ruleset {
-  if (rules.length > MAX_RULES) {
-    const message = `cannot make a set of ${rules.length} rules, at most ${MAX_RULES}; merge rules or remove some`
-    throw new KubeNodeError(RULE_CODES.tooManyRules, message)
-  }
+  if (rules.length > MAX_RULES)
+    throw new KubeNodeError(policyErrors.KN4015({ count: rules.length, maxRules: MAX_RULES }))
   const positions = new Map<string, number>()
   for (const [position, { name }] of rules.entries()) {
-    if (positions.has(name)) {
-      const message = `cannot make a set with two rules named ${JSON.stringify(name)}; rename one`
-      throw new KubeNodeError(RULE_CODES.duplicateRule, message)
-    }
+    if (positions.has(name)) throw new KubeNodeError(policyErrors.KN4016({ name: JSON.stringify(name) }))
     positions.set(name, position)
   }
   const all = [...rules.keys()]

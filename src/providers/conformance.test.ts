@@ -79,7 +79,7 @@ describe('the static provider', () => {
       join: bundle,
     })
     expect(made).toMatchObject({ kind: 'Host', host: { providerID: 'static://m', address: '10.0.0.1' } })
-    await expect(provider.reboot('static://m')).rejects.toThrow('KN3091')
+    await expect(provider.reboot('static://m')).rejects.toThrow('KN11011')
   })
 
   test('a note that is damaged is nobody’s word about the host', async () => {
@@ -87,7 +87,7 @@ describe('the static provider', () => {
       notes: notesInMemory(new Map([['m', '{"clientToken":1}']])),
       clock: systemClock,
     })
-    await expect(provider.get('static://m')).rejects.toThrow('KN3090')
+    await expect(provider.get('static://m')).rejects.toThrow('KN11010')
   })
 })
 

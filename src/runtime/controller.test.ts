@@ -6,6 +6,9 @@ import { VirtualClock, settled } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { Controller, type ControllerOptions, MOST_HUNG, type Reconcile } from './controller.ts'
 import { type Outcome, PARKED_MS, done, requeueAfter, retry } from './outcome.ts'
+import { errorTable } from '#lib/error-table.ts'
+
+const testErrors = errorTable({ KN9999: { text: 'invalid', next: 'none' } })
 
 function setup(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new VirtualClock()
@@ -61,7 +64,7 @@ describe('outcomes', () => {
 
   test('an error that only a person can mend is looked at rarely, and at once when the object changes', async () => {
     let looks = 0
-    const { clock, controller } = setup(async () => (looks++, retry(new KubeNodeError('KN9999', 'invalid'))))
+    const { clock, controller } = setup(async () => (looks++, retry(new KubeNodeError(testErrors.KN9999()))))
     controller.enqueue('a')
     await clock.advance(PARKED_MS - 1)
     expect(looks).toBe(1)

@@ -11,6 +11,7 @@ import { type Outcome, nextTry, retry } from './outcome.ts'
 import { type AddOptions, WorkQueue } from './queue.ts'
 import { raceWith } from './race.ts'
 import { Refill } from './refill.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export interface ReconcileContext {
   /** Names this one look at the key in every log line and request of it. */
@@ -117,7 +118,7 @@ export class Controller {
     this.#queue.shutDown({ discard: true })
     const ended = Promise.all(this.#workers)
     const drained = await raceWith(clock, drainMs, ended)
-    this.#stop.abort(new KubeNodeError('KN3002', `controller ${this.name} stops`, { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002({ name: this.name }), { retry: 'later' }))
     if (!drained.settled) await raceWith(clock, 2 * ABORT_GRACE_MS, ended)
     return this.#queue.processing === 0
   }
@@ -185,8 +186,11 @@ export class Controller {
   }
 
   #timeoutError(key: string, timeoutMs: number, cause?: unknown): KubeNodeError {
-    const message = `cannot reconcile ${this.name} ${key}: not finished after ${timeoutMs} ms; it is tried again with backoff`
-    return new KubeNodeError('KN3001', message, { retry: 'later', data: { key, timeoutMs }, cause })
+    return new KubeNodeError(runtimeErrors.KN3001({ controller: this.name, key, timeoutMs }), {
+      retry: 'later',
+      data: { key, timeoutMs },
+      cause,
+    })
   }
 
   #finish(key: string, outcome: Outcome, startedAt: number): void {

@@ -6,6 +6,7 @@ import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
 import type { LeaderContext } from './leader.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export function fencedClient(client: KubeClient, leader: LeaderContext): KubeClient {
   /** Refuses what the term does not cover, and lets the end of the term abort what is in flight. */
@@ -14,8 +15,7 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
     options: O | undefined,
     run: (options: O) => Promise<R>,
   ): Promise<R> => {
-    if (!leader.isLeader())
-      throw new KubeNodeError('KN3013', `cannot ${what}: this process is no longer leader`, { retry: 'later' })
+    if (!leader.isLeader()) throw new KubeNodeError(runtimeErrors.KN3013({ what }), { retry: 'later' })
     if (options?.signal === undefined) return run({ ...options, signal: leader.signal } as O)
     const either = new AbortController()
     const unfollow = [options.signal, leader.signal].map((s) => followSignal(either, s))
@@ -69,10 +69,7 @@ function requirePreconditions(what: string, options: DeleteOptions | undefined):
 }
 
 const unguarded = (what: string, missing: string): KubeNodeError =>
-  new KubeNodeError(
-    'KN3014',
-    `cannot ${what}: a leader's write needs ${missing}; take them from the object that was decided about`,
-  )
+  new KubeNodeError(runtimeErrors.KN3014({ what, missing }))
 
 const nameOf = (type: ResourceType, { metadata: { name, namespace, generateName } }: KubeObject): string =>
   pathOf(type, { name: name ?? `${generateName ?? ''}*`, namespace })

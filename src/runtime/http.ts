@@ -3,6 +3,7 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export interface StatusHttpOptions {
   readonly health: Health
@@ -75,8 +76,7 @@ export class StatusHttp {
     const { host = '127.0.0.1', port } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', (cause) => {
-        const message = `cannot serve metrics and health on ${host}:${port}: ${cause.message}; choose another port`
-        reject(new KubeNodeError('KN3030', message, { cause }))
+        reject(new KubeNodeError(runtimeErrors.KN3030({ host, port, why: cause.message }), { cause }))
       })
       this.#server.listen(port, host, () => resolve())
     })

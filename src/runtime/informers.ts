@@ -11,6 +11,7 @@ import type { Selection } from '#kube/reflector.ts'
 import type { Indexer } from '#kube/store.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { qualifiedPlural, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export interface SharedInformer<T extends KubeObject = KubeObject> {
   readonly type: ResourceType<T>
@@ -94,7 +95,7 @@ class SharedInformers implements Informers {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort(new KubeNodeError('KN3052', 'the caches stop', { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3052(), { retry: 'later' }))
     await Promise.all([...this.#caches.values()].map((cache) => cache.ended))
   }
 
@@ -186,23 +187,23 @@ export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = S
   for (const cache of caches) {
     const what = qualifiedPlural(cache.type)
     if (!cache.isSynced)
-      throw new KubeNodeError('KN3050', `cannot decide: the cache of ${what} is not complete yet; it is tried again`, {
+      throw new KubeNodeError(runtimeErrors.KN3050({ what }), {
         retry: 'later',
       })
     const silent = cache.silentForMs()
     if (silent > staleAfterMs)
-      throw new KubeNodeError(
-        'KN3051',
-        `cannot decide: nothing was heard about ${what} for ${formatDuration(silent)}; check the API server`,
-        { retry: 'later' },
-      )
+      throw new KubeNodeError(runtimeErrors.KN3051({ what, silent: formatDuration(silent) }), { retry: 'later' })
   }
 }
 
 /** How soon to look again after `requireFresh` refused; undefined for any other error. It is no failure of the key, and must not count as one. */
 export function blindFor(error: unknown): number | undefined {
   if (!isKubeNodeError(error)) return undefined
-  return error.code === 'KN3050' ? SYNC_LOOK_MS : error.code === 'KN3051' ? STALE_LOOK_MS : undefined
+  return error.code === runtimeErrors.KN3050.code
+    ? SYNC_LOOK_MS
+    : error.code === runtimeErrors.KN3051.code
+      ? STALE_LOOK_MS
+      : undefined
 }
 
 /** A first list takes a moment, and every key that is awake asks for it. */

@@ -20,6 +20,7 @@ import {
   taken,
   transitionsOf,
 } from './lease.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export interface LeaderTimes {
   /** Others wait this long after the last renewal that they saw. */
@@ -76,7 +77,7 @@ export class LeaderElection {
     const { leaseMs, renewDeadlineMs, retryMs } = this.#times
     if (leaseMs > renewDeadlineMs && renewDeadlineMs > 1.5 * retryMs && retryMs > 0) return
     const seen = `lease ${leaseMs} ms, renew deadline ${renewDeadlineMs} ms, retry ${retryMs} ms`
-    throw new KubeNodeError('KN3010', `cannot elect a leader with ${seen}; choose lease > renew deadline > 1.5 × retry`)
+    throw new KubeNodeError(runtimeErrors.KN3010({ seen }))
   }
 
   isLeader(): boolean {
@@ -94,7 +95,7 @@ export class LeaderElection {
 
   /** Ends the term and gives the Lease back, so that the next leader need not wait. Call it after the last write. */
   async stop(): Promise<void> {
-    this.#stop.abort(new KubeNodeError('KN3011', 'leader election stops', { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3011(), { retry: 'later' }))
     await this.#running
     const wasLeader = this.isLeader()
     this.#end('given back')
@@ -195,7 +196,7 @@ export class LeaderElection {
     if (term === undefined) return
     this.#term = undefined
     term.timer.cancel()
-    term.abort.abort(new KubeNodeError('KN3012', `leadership ended: ${reason}`, { retry: 'later' }))
+    term.abort.abort(new KubeNodeError(runtimeErrors.KN3012({ reason }), { retry: 'later' }))
     this.#options.log.info('leadership ended', { identity: this.#options.identity, reason })
     this.#options.onLost(reason)
   }

@@ -5,6 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { LeaderContext } from './leader.ts'
 import { raceWith } from './race.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 /** Something with a lifetime. `start` resolves when others may rely on it; `stop` gets the time it may take. */
 export interface Part {
@@ -69,7 +70,7 @@ export class Manager {
 
   /** Runs until the signal aborts or leadership is lost, and answers when all has ended. */
   async run(signal: AbortSignal): Promise<Ended> {
-    if (this.#phase !== 'New') throw new KubeNodeError('KN3040', 'a manager runs once; make a new one')
+    if (this.#phase !== 'New') throw new KubeNodeError(runtimeErrors.KN3040())
     const onAbort = () => this.#context.abort(signal.reason)
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })

@@ -4,6 +4,7 @@ import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 export interface Preconditions {
   readonly uid: string
@@ -20,10 +21,7 @@ export function preconditionsOf(object: KubeObject): Preconditions {
   const { name, uid, resourceVersion } = object.metadata
   if (uid !== undefined && resourceVersion !== undefined) return { uid, resourceVersion }
   const missing = uid === undefined ? 'uid' : 'resourceVersion'
-  throw new KubeNodeError(
-    'KN3020',
-    `cannot change ${object.kind} ${name ?? '?'}: the copy at hand has no ${missing}; read it from the server first`,
-  )
+  throw new KubeNodeError(runtimeErrors.KN3020({ kind: object.kind, name: name ?? '?', missing }))
 }
 
 export type Deleted = 'Deleted' | 'Deleting' | 'Gone'

@@ -4,6 +4,7 @@ import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
 import type { Reconcile, ReconcileContext } from './controller.ts'
 import { type Outcome, doneOrAfter, retry } from './outcome.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 /** Every action says why it is taken. `kind` closes the union. */
 export interface Action {
@@ -104,11 +105,9 @@ function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOut
     case 'Unknown':
       return retry(failed.error)
     case 'Outdated':
-      return retry(
-        new KubeNodeError('KN3004', `the decision was outdated: ${failed.reason}; it is made anew`, { retry: 'now' }),
-      )
+      return retry(new KubeNodeError(runtimeErrors.KN3004({ why: failed.reason }), { retry: 'now' }))
     case 'NotTried':
-      return retry(new KubeNodeError('KN3003', 'the reconcile was told to end before all was done', { retry: 'later' }))
+      return retry(new KubeNodeError(runtimeErrors.KN3003(), { retry: 'later' }))
     default:
       return assertNever(failed)
   }

@@ -160,7 +160,7 @@ describe('trees', () => {
   test.each(['..', '.git', '.GIT', 'main.ts\r', 'a\\b', 'a/b', 'git~1', '.g\u200cit'])(
     'a tree with the name %j is refused',
     async (name) => {
-      await expect(open().readTree(hostileCommit(name), ['fleet'])).rejects.toMatchObject({ code: 'KN7005' })
+      await expect(open().readTree(hostileCommit(name), ['fleet'])).rejects.toMatchObject({ code: 'KN7015' })
     },
   )
 
@@ -194,7 +194,7 @@ describe('a copy of a remote repository', () => {
   test.each(['ext::sh -c touch% /tmp/x', 'http://example.org/x.git', 'git://example.org/x.git'])(
     '%s is not fetched',
     async (url) => {
-      await expect(fetchMirror(url, { branch: 'main' }, mirror())).rejects.toMatchObject({ code: 'KN7009' })
+      await expect(fetchMirror(url, { branch: 'main' }, mirror())).rejects.toMatchObject({ code: 'KN7018' })
     },
   )
 

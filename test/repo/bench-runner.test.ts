@@ -25,7 +25,7 @@ describe('the benchmark runner', () => {
   })
 
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ['an unknown name', ['rules-strom'], /^KN9001: cannot run "rules-strom"; name one of: .*rules-storm/],
+    ['an unknown name', ['rules-strom'], /^KN9001: cannot run "rules-strom"; use one of: .*rules-storm/],
     ['no name', [], /^KN9001: /],
     ['a file beside the benchmarks', ['main'], /^KN9001: /],
     ['a path', ['../src/cli/main'], /^KN9001: /],

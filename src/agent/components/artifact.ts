@@ -6,6 +6,7 @@ import { PARTIAL, makeFolderDurably } from '../files/durable.ts'
 import type { FileWriter, Files } from '../files/port.ts'
 import { artifactFile, artifactsFolder, type NodeDir } from '../node-dir.ts'
 import type { Fetcher } from './fetch.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export type Artifact = NonNullable<MachineComponentSpec['artifacts']>[number]
 
@@ -78,8 +79,7 @@ async function fetchTo(
     // What is too short is gone on with; what is wrong may be so from its first byte.
     if (got >= size) await files.remove(partial)
     throw new KubeNodeError(
-      'KN8012',
-      `cannot use ${place}: ${got} bytes with digest ${digest.slice(0, 12)}… came instead of ${size} with ${sha256.slice(0, 12)}…; put the artifact that was signed there`,
+      agentErrors.KN8012({ place, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }),
       // A cut connection looks like a short file; the digest of a whole one will not change.
       { retry: got < size || from > 0 ? 'later' : 'never' },
     )

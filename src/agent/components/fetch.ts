@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface Fetcher {
   /**
@@ -32,7 +33,7 @@ const IDLE_MS = 30_000
 const LEAST_BYTES_PER_MS = 1
 
 const failed = (place: string, why: string, cause?: unknown) =>
-  new KubeNodeError('KN8010', `cannot fetch ${place}: ${why}; it is tried again`, {
+  new KubeNodeError(agentErrors.KN8010({ place, why }), {
     retry: 'later',
     ...(cause === undefined ? {} : { cause }),
   })
@@ -44,10 +45,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     const url = URL.parse(place, root)
     if (url === null) throw failed(place, 'it is no URL')
     if (isBelow(url, root) || (url.protocol !== 'file:' && allowedOrigins.includes(url.origin))) return url
-    throw new KubeNodeError(
-      'KN8011',
-      `cannot fetch ${place}: it is neither below the artifact base nor of an allowed origin; add ${url.origin} to the agent's allowed origins`,
-    )
+    throw new KubeNodeError(agentErrors.KN8011({ place, origin: url.origin }))
   }
   return {
     async *open(place, maxBytes, signal, from = 0) {

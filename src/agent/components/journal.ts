@@ -8,6 +8,7 @@ import type { Files } from '../files/port.ts'
 import { currentLink, recordFile, type NodeDir } from '../node-dir.ts'
 import { SLOT_ID, parseRecord, type ComponentRecord } from './record.ts'
 import { slotByFolder } from './slot.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 /** `undefined` takes a field away. */
 export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRecord[K] | undefined }
@@ -88,8 +89,7 @@ export class Journal {
     const step = nextComponentState(from, event, facts)
     if (!step.ok)
       throw new KubeNodeError(
-        'KN8040',
-        `cannot ${event} ${this.#component} in state ${from}: ${JSON.stringify(step.refusal)}; this is a bug`,
+        agentErrors.KN8040({ event, component: this.#component, from, refusal: JSON.stringify(step.refusal) }),
       )
     return this.#write({ ...change, state: step.state })
   }
@@ -105,11 +105,7 @@ export class Journal {
       since: before?.state === merged.state ? before?.since : clock.now(),
     })
     const parsed = parseRecord(next)
-    if (parsed === undefined)
-      throw new KubeNodeError(
-        'KN8041',
-        `cannot write the record of ${this.#component}: it makes no sense; this is a bug`,
-      )
+    if (parsed === undefined) throw new KubeNodeError(agentErrors.KN8041({ component: this.#component }))
     await writeDurably(files, recordFile(dir, this.#component), JSON.stringify(parsed))
     this.#record = parsed
     return parsed

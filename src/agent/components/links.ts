@@ -7,6 +7,7 @@ import { digestOf } from '../files/digest.ts'
 import type { Files } from '../files/port.ts'
 import { currentLink, onNode, type NodeDir } from '../node-dir.ts'
 import type { NodeLink } from './layout.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface LinkDeps {
   readonly files: Files
@@ -43,12 +44,7 @@ async function isSameFile(files: Files, path: string, target: string): Promise<b
 export async function makeLinks(deps: LinkDeps, component: string, links: readonly NodeLink[]): Promise<void> {
   const foreign = await foreignPaths(deps, component, links)
   const [first] = foreign
-  if (first !== undefined)
-    throw new KubeNodeError(
-      'KN8023',
-      `cannot install ${component}: ${first} is somebody else's; move it away, and it is tried again`,
-      { data: { foreign } },
-    )
+  if (first !== undefined) throw new KubeNodeError(agentErrors.KN8023({ component, first }), { data: { foreign } })
   for (const link of links) {
     const path = onNode(deps.dir, link.path)
     await makeFolderDurably(deps.files, dirname(path))

@@ -6,6 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { openSealed, sealedKey, sealedObjectName } from '#api/sealed.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export const configMapType: ResourceType = {
   group: '',
@@ -27,9 +28,7 @@ export interface SecretDeps {
 }
 
 const refused = (component: string, path: string, why: string) =>
-  new KubeNodeError('KN8024', `cannot configure ${component}: the secret value at ${path} is not to be had: ${why}`, {
-    retry: 'later',
-  })
+  new KubeNodeError(agentErrors.KN8024({ component, path, why }), { retry: 'later' })
 
 export async function withSecrets(
   deps: SecretDeps,

@@ -14,6 +14,7 @@ import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts
 import type { Slot, Target } from './record.ts'
 import { readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
 import { rendered } from './template.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 /** Written last into a slot: without it the slot is not whole. */
 const MARK = 'slot.json'
@@ -76,7 +77,7 @@ export async function fillSlot(deps: SlotDeps, target: Target, content: SlotCont
   const layout = layoutOf(spec)
   const bad = layout.links.find((l) => !isPlainPath(l.path))
   if (bad !== undefined)
-    throw new KubeNodeError('KN8021', `cannot install ${spec.component} ${spec.version}: ${bad.path} is no plain path`)
+    throw new KubeNodeError(agentErrors.KN8021({ component: spec.component, version: spec.version, path: bad.path }))
   await files.remove(folder)
   await makeFolderDurably(files, slotsFolder(dir, spec.component))
   await files.makeFolder(folder)
@@ -156,8 +157,7 @@ async function renderFiles(
     const result = rendered(template, values)
     if (result.kind === 'Refused')
       throw new KubeNodeError(
-        'KN8022',
-        `cannot render ${path} of ${spec.component} ${spec.version}: ${result.reason}; add it to the values in fleet/`,
+        agentErrors.KN8022({ path, component: spec.component, version: spec.version, why: result.reason }),
       )
     const text = Buffer.from(result.text)
     // The second copy is what a file that somebody changed is made whole from.

@@ -12,6 +12,7 @@ import type { Slot, Target } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface StageDeps extends ArtifactDeps {
   readonly client: Pick<KubeClient, 'get'>
@@ -63,49 +64,32 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
 }
 
 const refused = (component: string, { version }: Target, why: string, retry: 'never' | 'later') =>
-  new KubeNodeError('KN8013', `cannot install ${component} ${version}: ${why}`, { retry })
+  new KubeNodeError(agentErrors.KN8013({ component, version, why }), { retry })
 
 async function readStatement(deps: StageDeps, component: string, version: string): Promise<MachineComponentSpec> {
   const name = componentObjectName(component, version)
   const found = await deps.client.get(machineComponent, { name })
-  if (found === undefined)
-    throw new KubeNodeError('KN8014', `cannot install ${component} ${version}: there is no MachineComponent ${name}`, {
-      retry: 'later',
-    })
+  if (found === undefined) throw new KubeNodeError(agentErrors.KN8014({ component, version, name }), { retry: 'later' })
   // Defaults are no part of what was signed; a server that did not fill them in makes no difference.
   const { spec } = applyDefaults(machineComponent.schema, found) as typeof found
   if (spec.component !== component || spec.version !== version)
     throw new KubeNodeError(
-      'KN8015',
-      `cannot install ${component} ${version}: ${name} is ${spec.component} ${spec.version}`,
+      agentErrors.KN8015({ component, version, name, component2: spec.component, version2: spec.version }),
     )
   if (spec.type !== 'Package' && spec.type !== 'Script')
-    throw new KubeNodeError(
-      'KN8016',
-      `cannot install ${component} ${version}: type ${spec.type} is not installed by the agent`,
-    )
+    throw new KubeNodeError(agentErrors.KN8016({ component, version, type: spec.type }))
   return spec
 }
 
 async function readConfig(deps: StageDeps, component: string, name: string): Promise<SlotContent['config']> {
   const found = await deps.client.get(componentConfig, { name })
-  if (found === undefined)
-    throw new KubeNodeError('KN8014', `cannot configure ${component}: there is no ComponentConfig ${name}`, {
-      retry: 'later',
-    })
+  if (found === undefined) throw new KubeNodeError(agentErrors.KN8026({ component, name }), { retry: 'later' })
   const { spec } = found
   if (spec.component !== component || configDigest(spec.values, spec.secrets) !== spec.digest)
-    throw new KubeNodeError(
-      'KN8017',
-      `cannot configure ${component}: ComponentConfig ${name} is not what its digest says`,
-    )
+    throw new KubeNodeError(agentErrors.KN8017({ component, name }))
   const secrets = spec.secrets ?? []
   if (secrets.length === 0) return { name, digest: spec.digest, values: spec.values }
-  if (deps.secrets === undefined)
-    throw new KubeNodeError(
-      'KN8024',
-      `cannot configure ${component}: there is no key on this node that opens secret values`,
-    )
+  if (deps.secrets === undefined) throw new KubeNodeError(agentErrors.KN8025({ component }))
   const values = await withSecrets({ ...deps.secrets, client: deps.client }, component, spec.values, secrets)
   return { name, digest: spec.digest, values }
 }
@@ -119,8 +103,12 @@ async function artifactOf(
   const artifact = artifactFor(spec, deps.platform)
   if (artifact === undefined)
     throw new KubeNodeError(
-      'KN8018',
-      `cannot install ${spec.component} ${spec.version}: it has no artifact for ${deps.platform.os}/${deps.platform.arch}`,
+      agentErrors.KN8018({
+        component: spec.component,
+        version: spec.version,
+        os: deps.platform.os,
+        arch: deps.platform.arch,
+      }),
     )
   return bringArtifact(deps, artifact, signal)
 }

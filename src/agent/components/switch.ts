@@ -16,6 +16,7 @@ import { layoutOf } from './layout.ts'
 import { makeLinks, removeLinks } from './links.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type Slot } from './record.ts'
 import { readSlot, removeSlot } from './slot.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export type HookName = 'preInstall' | 'postInstall' | 'preSwitch' | 'postSwitch' | 'uninstall'
 
@@ -211,18 +212,14 @@ export class Switcher {
 
   #demand(): ComponentRecord {
     const { record } = this.#journal
-    if (record === undefined)
-      throw new KubeNodeError('KN8042', `cannot switch ${this.#component}: it has no record; this is a bug`)
+    if (record === undefined) throw new KubeNodeError(agentErrors.KN8042({ component: this.#component }))
     return record
   }
 
   async #specOf(slot: Slot): Promise<MachineComponentSpec> {
     const spec = await readSlot(this.#deps, this.#component, slot.id)
     if (spec === undefined)
-      throw new KubeNodeError(
-        'KN8043',
-        `cannot use ${this.#component} ${slot.version}: its slot ${slot.id} is not whole`,
-      )
+      throw new KubeNodeError(agentErrors.KN8043({ component: this.#component, version: slot.version, id: slot.id }))
     return spec
   }
 

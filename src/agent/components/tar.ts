@@ -1,6 +1,7 @@
 // Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Whatever is not understood refuses the whole archive,
 // before anything of that entry was written; nothing is skipped, sanitised or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface TarLimits {
   readonly entries: number
@@ -23,8 +24,7 @@ const BLOCK = 512
 const MAX_PATH = 1_024
 const MAX_DEPTH = 32
 
-export const tarRefused = (why: string) =>
-  new KubeNodeError('KN8020', `cannot unpack the archive: ${why}; pack it again with kubenode artifact pack`)
+export const tarRefused = (why: string) => new KubeNodeError(agentErrors.KN8020({ why }))
 
 interface Header {
   readonly path: string

@@ -12,6 +12,7 @@ import { PARTIAL, makeFolderDurably, relink, writeDurably } from '../files/durab
 import type { Files } from '../files/port.ts'
 import { artifactFile, currentLink, foreignFolder, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 import type { Finding, InUse } from './look.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface RestoreDeps {
   readonly files: Files
@@ -33,11 +34,7 @@ export async function restoreLink(
   if ((await files.readLink(path)) === undefined) await keepForeign(deps, component, path)
   const stat = await files.stat(path)
   // A link is renamed over; a folder in its place has to go first, and only an empty one is anybody's to remove.
-  if (stat?.kind === 'Directory')
-    throw new KubeNodeError(
-      'KN8044',
-      `cannot put ${finding.link.path} of ${component} back: a folder is in its place; move it away`,
-    )
+  if (stat?.kind === 'Directory') throw new KubeNodeError(agentErrors.KN8044({ path: finding.link.path, component }))
   await relink(files, path, join(currentLink(dir, component), finding.link.inSlot))
 }
 
@@ -53,10 +50,7 @@ export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: Manifes
   const sha256 = await writeOriginal(deps, inUse, file, `${path}${PARTIAL}`)
   if (sha256 !== file.sha256) {
     await files.remove(`${path}${PARTIAL}`)
-    throw new KubeNodeError(
-      'KN8045',
-      `cannot put ${file.path} of ${component} back: no whole copy of it is on the node; reinstall it`,
-    )
+    throw new KubeNodeError(agentErrors.KN8045({ path: file.path, component }))
   }
   await files.rename(`${path}${PARTIAL}`, path)
   await files.syncFolder(dirname(path))

@@ -2,6 +2,7 @@
 // For tests and hollow agents.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Files, FileStat, FileWriter } from './port.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 interface FileNode {
   readonly kind: 'File'
@@ -232,8 +233,7 @@ const partsOf = (path: string): string[] => {
   return out
 }
 
-const refused = (what: string, path: string, why: string) =>
-  new KubeNodeError('KN8090', `cannot ${what} ${path}: ${why}`)
+const refused = (what: string, path: string, why: string) => new KubeNodeError(agentErrors.KN8090({ what, path, why }))
 
 function survivor(node: FolderNode, mode: CrashMode): FolderNode {
   const made = folder()

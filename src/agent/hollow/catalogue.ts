@@ -9,6 +9,7 @@ import { applyDefaults } from '#schema/default.ts'
 import type { Slot, Target } from '../components/record.ts'
 import { installedDigest, slotId } from '../components/slot.ts'
 import type { StageRequest, Staged } from '../components/stage.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export class Catalogue {
   readonly #client: Pick<KubeClient, 'get'>
@@ -62,6 +63,6 @@ export class Catalogue {
 }
 
 const missing = (what: string, which: string): KubeNodeError =>
-  new KubeNodeError('KN8060', `cannot ${what}: there is no ${which}; commit it to the fleet`, { retry: 'later' })
+  new KubeNodeError(agentErrors.KN8060({ what, which }), { retry: 'later' })
 
-export const isMissing = (e: unknown): boolean => e instanceof KubeNodeError && e.code === 'KN8060'
+export const isMissing = (e: unknown): boolean => e instanceof KubeNodeError && e.code === agentErrors.KN8060.code

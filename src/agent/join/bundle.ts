@@ -3,6 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface JoinBundle {
   readonly server: string
@@ -21,11 +22,7 @@ export interface JoinBundle {
   readonly trustDocument: SignedTrust | undefined
 }
 
-const wrong = (what: string) =>
-  new KubeNodeError(
-    'KN8003',
-    `cannot join with join.json: ${what}; have the machine made again, or run kubenode agent join`,
-  )
+const wrong = (what: string) => new KubeNodeError(agentErrors.KN8003({ what }))
 
 export function parseJoinBundle(value: unknown): JoinBundle {
   if (!isObject(value)) throw wrong('it is no object')

@@ -9,6 +9,7 @@ import { isTrustAnchor } from '../components/trust-store.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { pairFile, identityFile, type NodeDir } from '../node-dir.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface Identity {
   readonly format: 1
@@ -62,10 +63,7 @@ export const writeIdentity = ({ files, dir }: IdentityDeps, identity: Identity):
 
 export function refuseClone(identity: Identity, host: string): void {
   if (identity.host === host) return
-  throw new KubeNodeError(
-    'KN8005',
-    `cannot start as ${identity.machine}: this identity was made on another host (${identity.host}, here ${host}); remove the state folder of the agent and join again`,
-  )
+  throw new KubeNodeError(agentErrors.KN8005({ machine: identity.machine, host: identity.host, host2: host }))
 }
 
 const KEY = /-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----\n?/

@@ -25,6 +25,7 @@ import {
   type Pair,
 } from './identity.ts'
 import { newKey, requestCertificate } from './request.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface JoinDeps extends IdentityDeps {
   /** Another one than this, for tests. */
@@ -55,11 +56,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
     return again ?? { identity: known, pair }
   }
   const bundle = await readBundle(deps)
-  if (bundle === undefined)
-    throw new KubeNodeError(
-      'KN8008',
-      `cannot join: there is neither an identity nor a join.json in ${deps.dir.path}; run kubenode agent join there`,
-    )
+  if (bundle === undefined) throw new KubeNodeError(agentErrors.KN8008({ path: deps.dir.path }))
   const identity = identityOf(bundle, host)
   // From the first step on the host is bound.
   await writeIdentity(deps, identity)
@@ -76,8 +73,13 @@ export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined
   }
   if (bundle.machine !== known.machine || bundle.cluster !== known.cluster)
     throw new KubeNodeError(
-      'KN8054',
-      `cannot join again as ${bundle.machine} of ${bundle.cluster}: this host is ${known.machine} of ${known.cluster}; stop its agent and remove ${deps.dir.state} to make it another machine`,
+      agentErrors.KN8054({
+        machine: bundle.machine,
+        cluster: bundle.cluster,
+        machine2: known.machine,
+        cluster2: known.cluster,
+        state: deps.dir.state,
+      }),
     )
   return join(deps, bundle, identityOf(bundle, known.host))
 }
@@ -131,12 +133,7 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<str
   try {
     return await requestCertificate({ client, clock: deps.clock, signal: deps.signal }, bundle, key)
   } catch (e) {
-    if (isUnauthorized(e))
-      throw new KubeNodeError(
-        'KN8009',
-        `cannot join as ${bundle.machine}: the join token is not valid any more; have the machine made again for a new one`,
-        { cause: e },
-      )
+    if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8009({ machine: bundle.machine }), { cause: e })
     throw e
   } finally {
     client.close()

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import net from 'node:net'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface NodeLock {
   release(): Promise<void>
@@ -21,7 +22,7 @@ export async function awaitNodeLock(
     try {
       return await takeNodeLock(stateFolder)
     } catch (e) {
-      if (!isKubeNodeError(e) || e.code !== 'KN8001' || clock.monotonic() >= until) throw e
+      if (!isKubeNodeError(e) || e.code !== agentErrors.KN8001.code || clock.monotonic() >= until) throw e
       await clock.sleep(TRY_EVERY_MS)
     }
   }
@@ -38,11 +39,8 @@ export async function takeNodeLock(stateFolder: string): Promise<NodeLock> {
     })
   } catch (e) {
     if (e instanceof Error && 'code' in e && e.code === 'EADDRINUSE')
-      throw new KubeNodeError(
-        'KN8001',
-        `cannot start a second agent on ${stateFolder}: another one is running; stop it first`,
-      )
-    throw new KubeNodeError('KN8002', `cannot lock ${stateFolder}: ${messageOf(e)}`, { cause: e })
+      throw new KubeNodeError(agentErrors.KN8001({ stateFolder }))
+    throw new KubeNodeError(agentErrors.KN8002({ stateFolder, why: messageOf(e) }), { cause: e })
   }
   // The lock alone keeps nobody awake.
   server.unref()

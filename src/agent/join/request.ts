@@ -9,6 +9,7 @@ import { isAlreadyExists } from '#kube/errors.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, FIELD_MANAGERS, agentNodeGroup, agentUser } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export const csrType: ResourceType = {
   group: 'certificates.k8s.io',
@@ -87,10 +88,7 @@ function answerOf(request: KubeObject, name: string): string | undefined {
   const conditions = Array.isArray(status['conditions']) ? status['conditions'].filter(isObject) : []
   const no = conditions.find((c) => c['type'] === 'Denied' || c['type'] === 'Failed')
   if (no !== undefined)
-    throw new KubeNodeError(
-      'KN8006',
-      `cannot get a certificate: the request ${name} was refused: ${String(no['message'] ?? no['reason'] ?? '')}; check that the Machine exists and that its join token was not used before`,
-    )
+    throw new KubeNodeError(agentErrors.KN8006({ name, no: String(no['message'] ?? no['reason'] ?? '') }))
   const certificate = status['certificate']
   return typeof certificate === 'string' && certificate !== ''
     ? Buffer.from(certificate, 'base64').toString('utf8')
@@ -101,9 +99,6 @@ function checked(pem: string, key: string, machine: string): string {
   const certificate = new X509Certificate(pem)
   const isOurs = certificate.checkPrivateKey(createPrivateKey(key))
   if (!isOurs || !certificate.subject.split('\n').includes(`CN=${agentUser(machine)}`))
-    throw new KubeNodeError(
-      'KN8007',
-      `cannot use the certificate that was signed for ${machine}: it is for another key or name; check the signer of the cluster`,
-    )
+    throw new KubeNodeError(agentErrors.KN8007({ machine }))
   return pem
 }

@@ -7,6 +7,7 @@ import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { keepLeases } from './leases.ts'
 import { leaseType } from './types.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
 
 const EVERY_MS = 10_000
 
@@ -17,7 +18,8 @@ function kept() {
   const inner = fake.client({ actor: 'agent' })
   const network = { isUp: true }
   const back: number[] = []
-  const away = () => Promise.reject(new KubeNodeError('KN2001', 'cannot reach the server', { retry: 'later' }))
+  const away = () =>
+    Promise.reject(new KubeNodeError(kubeErrors.KN2001({ action: 'renew', why: 'away' }), { retry: 'later' }))
   const client: KubeClient = {
     ...inner,
     patch: (...args) => (network.isUp ? inner.patch(...args) : away()),

@@ -1,5 +1,6 @@
 // The oldest system that an agent works on, and what it says on an older one.
 import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface System {
   /** As `uname -r`. */
@@ -26,9 +27,6 @@ export function refuseBelowFloor({ kernel, glibc }: System): void {
   ] as const) {
     const version = seen === undefined ? undefined : pairOf(seen)
     if (version !== undefined && isBelow(version, floor))
-      throw new KubeNodeError(
-        'KN8004',
-        `cannot join: this host has ${what} ${seen}, and the agent needs ${floor.join('.')} or newer; upgrade the host first`,
-      )
+      throw new KubeNodeError(agentErrors.KN8004({ what, seen: seen ?? '', floor: floor.join('.') }))
   }
 }

@@ -9,6 +9,7 @@ import type { Files } from '../files/port.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 import { programRefusal, refusalBefore, type NodeFacts } from './preflight.ts'
 import { readElf, readRoom } from './read.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface PreflightDeps {
   readonly files: Files
@@ -20,7 +21,7 @@ export interface PreflightDeps {
 const MAX_PROGRAMS = 64
 
 const refused = ({ component, version }: MachineComponentSpec, why: string, retry: 'never' | 'later') =>
-  new KubeNodeError('KN8019', `cannot install ${component} ${version}: ${why}`, { retry })
+  new KubeNodeError(agentErrors.KN8019({ component, version, why }), { retry })
 
 export const preflightOnNode = ({ files, dir, facts }: PreflightDeps): Preflight => ({
   async before(spec, artifactBytes) {

@@ -9,6 +9,7 @@ import type { NodeDir } from '../node-dir.ts'
 import type { Processes, Service, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { AGENT_COMPONENT, parseSwitch, reportedFile, switchFile } from './switch-file.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface SelfOptions {
   readonly files: Files
@@ -37,15 +38,11 @@ export class WithSelf implements Processes {
     const { files, dir, slot: own, end } = this.#o
     const { slot } = request
     if (own === slot) return undefined
-    if (own === undefined)
-      throw new KubeNodeError(
-        'KN8050',
-        'cannot switch the agent: it was not started by its supervisor; run kubenode agent join on the host again',
-      )
+    if (own === undefined) throw new KubeNodeError(agentErrors.KN8050())
     const path = switchFile(dir.state)
     const open = parseSwitch((await files.read(path))?.toString('utf8'))
     if (open?.to === slot && open.gaveUp !== undefined)
-      throw new KubeNodeError('KN8051', `cannot switch the agent: ${open.gaveUp}`)
+      throw new KubeNodeError(agentErrors.KN8051({ gaveUp: open.gaveUp }))
     await writeDurably(files, path, JSON.stringify({ to: slot, from: own }))
     return end()
   }

@@ -2,6 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { livingStat, send, type ProcessId } from './proc.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export const GRACE_MS = 10_000
 /** After KILL the kernel needs a moment; a process that hangs in the kernel needs more than we have. */
@@ -31,8 +32,4 @@ async function areGoneWithin(clock: Clock, processes: readonly ProcessId[], ms: 
 }
 
 export const hangs = (component: string, pid: number) =>
-  new KubeNodeError(
-    'KN8031',
-    `cannot stop ${component}: process ${pid} hangs in the kernel; the node may need a reboot`,
-    { retry: 'later' },
-  )
+  new KubeNodeError(agentErrors.KN8031({ component, pid }), { retry: 'later' })

@@ -8,6 +8,7 @@ import { MARK, markText } from './mark.ts'
 import type { StartRequest } from './port.ts'
 import { readStat, type ProcessId } from './proc.ts'
 import { userIds } from './user.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface LaunchPlace {
   readonly dir: NodeDir
@@ -26,11 +27,7 @@ export async function launch(
   { dir, binFolder, environment }: LaunchPlace,
   onExit: OnExit,
 ): Promise<ProcessId> {
-  if (service.exec === undefined)
-    throw new KubeNodeError(
-      'KN8032',
-      `cannot start ${component}: its service names a systemd unit, and there is no systemd here`,
-    )
+  if (service.exec === undefined) throw new KubeNodeError(agentErrors.KN8032({ component }))
   const user = userIds(component, service.user, dir.root)
   const logPath = join(dir.logs, `${component}.log`)
   mkdirSync(dirname(logPath), { recursive: true })
@@ -59,7 +56,7 @@ export async function launch(
     child.on('exit', (code, signal) => onExit(pid, code, signal))
     return { pid, startTime: readStat(pid)?.startTime ?? '' }
   } catch (e) {
-    throw new KubeNodeError('KN8030', `cannot start ${component}: ${messageOf(e)}; see ${logPath}`, {
+    throw new KubeNodeError(agentErrors.KN8030({ component, why: messageOf(e), logPath }), {
       retry: 'later',
       cause: e,
     })

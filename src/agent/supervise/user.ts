@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
 import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../agent-errors.ts'
 
 export interface UserIds {
   readonly uid: number
@@ -34,18 +35,9 @@ const passwdOf = (root: string): string => {
 export function userIds(component: string, user: string | undefined, root: string): UserIds | undefined {
   if (user === undefined) return undefined
   const ids = userIn(passwdOf(root), user)
-  if (ids === undefined)
-    throw new KubeNodeError(
-      'KN8034',
-      `cannot start ${component}: there is no user ${user} on this node; make it in the preInstall hook`,
-      { retry: 'later' },
-    )
+  if (ids === undefined) throw new KubeNodeError(agentErrors.KN8034({ component, user }), { retry: 'later' })
   const self = geteuid?.() ?? 0
   if (self === ids.uid) return undefined
-  if (self !== 0)
-    throw new KubeNodeError(
-      'KN8035',
-      `cannot start ${component}: it shall run as ${user}, and an agent that is not root (it has uid ${self}) cannot change users`,
-    )
+  if (self !== 0) throw new KubeNodeError(agentErrors.KN8035({ component, user, self }))
   return ids
 }

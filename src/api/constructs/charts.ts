@@ -2,6 +2,7 @@
 import { Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { KubeNodeError } from '#lib/errors.ts'
+import { apiErrors } from '../api-errors.ts'
 
 /** On every object of a cluster chart: the name of the Cluster it is for. Objects without it belong on the hub. */
 export const CLUSTER_LABEL = 'kubenode.io/cluster'
@@ -22,11 +23,7 @@ export class ClusterChart extends Chart {
   readonly cluster: string
 
   constructor(scope: Construct, cluster: string) {
-    if (!CLUSTER_NAME.test(cluster))
-      throw new KubeNodeError(
-        'KN5010',
-        `cannot make a chart for the cluster ${JSON.stringify(cluster)}: its name must be lower-case letters, digits and "-", at most 63`,
-      )
+    if (!CLUSTER_NAME.test(cluster)) throw new KubeNodeError(apiErrors.KN5010({ cluster: JSON.stringify(cluster) }))
     super(scope, `cluster-${cluster}`, { labels: { [CLUSTER_LABEL]: cluster } })
     this.cluster = cluster
   }

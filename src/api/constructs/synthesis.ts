@@ -2,6 +2,7 @@
 import { ApiObject, App, type Chart } from 'cdk8s'
 import { KubeNodeError } from '#lib/errors.ts'
 import { CLUSTER_LABEL, HubChart } from './charts.ts'
+import { apiErrors } from '../api-errors.ts'
 
 /** The target of what belongs on the hub. */
 export const HUB_TARGET = 'hub'
@@ -24,8 +25,7 @@ export function objectsByTarget({ apps }: Synthesis): ReadonlyMap<string, readon
   const targets = new Map<string, unknown[]>()
   for (const app of apps) {
     const wrong = app.node.findAll().flatMap(({ node }) => node.validate().map((problem) => `${node.path}: ${problem}`))
-    if (wrong.length > 0)
-      throw new KubeNodeError('KN5011', `cannot render the fleet: ${wrong.slice(0, MAX_TOLD).join('; ')}`)
+    if (wrong.length > 0) throw new KubeNodeError(apiErrors.KN5011({ wrong: wrong.slice(0, MAX_TOLD).join('; ') }))
     for (const object of app.node.findAll()) {
       if (!ApiObject.isApiObject(object)) continue
       const target = targetOf(object.chart)

@@ -2,6 +2,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
+import { apiErrors } from '../api-errors.ts'
 
 export interface PublicKey {
   readonly keyId: string
@@ -45,17 +46,10 @@ export class Signer {
     try {
       this.#key = createPrivateKey(pem)
     } catch (cause) {
-      throw new KubeNodeError(
-        'KN5101',
-        'cannot read the signing key: it is no PEM private key; make one with kubenode artifact keys',
-        { cause },
-      )
+      throw new KubeNodeError(apiErrors.KN5101(), { cause })
     }
     if (this.#key.asymmetricKeyType !== 'ed25519') {
-      throw new KubeNodeError(
-        'KN5101',
-        `cannot sign with a ${this.#key.asymmetricKeyType} key: only ed25519 is used; make one with kubenode artifact keys`,
-      )
+      throw new KubeNodeError(apiErrors.KN5102({ type: String(this.#key.asymmetricKeyType) }))
     }
     this.publicKey = describePublic(createPublicKey(this.#key))
   }

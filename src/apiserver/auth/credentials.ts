@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 const AUTHORITY_DAYS = 3_650
 const CERTIFICATE_DAYS = 3_650
@@ -51,10 +52,7 @@ export function credentialsIn(folder: string, now: number, hosts: readonly strin
   const missing = FILES.filter((f) => !existsSync(join(folder, f)))
   if (missing.length === 0) return readCredentials(folder)
   if (missing.length < FILES.length)
-    throw new KubeNodeError(
-      'KN6104',
-      `cannot use the keys in ${folder}: ${missing.join(', ')} missing; put them back from a copy, or move the folder away to have all made anew (then every client needs a new kubeconfig)`,
-    )
+    throw new KubeNodeError(apiserverErrors.KN6104({ folder, missing: missing.join(', ') }))
   const made = newCredentials(now, hosts)
   const fresh = `${folder}.new`
   rmSync(fresh, { recursive: true, force: true })
@@ -81,11 +79,7 @@ function readCredentials(folder: string): Credentials {
       createPrivateKey(text)
       return text
     } catch (e) {
-      throw new KubeNodeError(
-        'KN6105',
-        `cannot use ${file}: ${messageOf(e)}; put it back from a copy, or move the folder ${folder} away to have all made anew (then every client needs a new kubeconfig)`,
-        { cause: e },
-      )
+      throw new KubeNodeError(apiserverErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
     }
   }
   return {

@@ -2,6 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { aggregateMessage, toCause, type FieldError } from '#schema/field-error.ts'
 import type { Status, StatusCause } from '#schema/object.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 export interface GroupResource {
   readonly group: string
@@ -21,7 +22,7 @@ export class Refusal extends KubeNodeError {
     status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'>,
     headers: Readonly<Record<string, string>> = {},
   ) {
-    super('KN6000', status.message ?? `refused with ${status.code}`)
+    super(apiserverErrors.KN6000({ why: status.message ?? `status ${status.code}` }))
     this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
     this.headers = headers
   }

@@ -17,6 +17,7 @@ import { checkData, type DataReport } from './check-data.ts'
 import { checksumOf, upgradeFormat } from './data-format.ts'
 import { formatOf, openForReading } from './data-file.ts'
 import { DISK_FULL, missing, openFailure } from './storage-error.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 export const OBJECTS = 'objects.db'
 export const KEYS = 'pki'
@@ -32,11 +33,7 @@ export function backupData(folder: string, out: string): DataReport {
   const target = resolve(out)
   const file = join(folder, OBJECTS)
   if (!existsSync(file)) throw missing(file)
-  if (existsSync(target))
-    throw new KubeNodeError(
-      'KN6112',
-      `cannot write the backup ${target}: there is such a file already; choose another name`,
-    )
+  if (existsSync(target)) throw new KubeNodeError(apiserverErrors.KN6112({ target }))
   const part = `${target}.part`
   rmSync(part, { force: true })
   try {
@@ -44,10 +41,7 @@ export function backupData(folder: string, out: string): DataReport {
     addFiles(part, folder)
     const report = checkData(part)
     if (report.problems.length > 0)
-      throw new KubeNodeError(
-        'KN6113',
-        `cannot back up ${folder}: what it holds is damaged: ${report.problems.slice(0, 3).join('; ')}; look with kubenode apiserver check`,
-      )
+      throw new KubeNodeError(apiserverErrors.KN6113({ folder, problems: report.problems.slice(0, 3).join('; ') }))
     renameSync(part, target)
     syncPath(dirname(target))
     return report

@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { formatOf, keptOf, openForReading, revisionOf, shownRow } from './data-file.ts'
 import type { Kept } from './port.ts'
 import { markedRevision } from './revision-mark.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 export interface DataReport {
   readonly format: number
@@ -19,7 +20,7 @@ export interface DataReport {
 /** More would only hide the first. */
 const MOST_PROBLEMS = 20
 /** What is damage, not a reason to look elsewhere. */
-const DAMAGE: ReadonlySet<string> = new Set(['KN6102', 'KN6108'])
+const DAMAGE: ReadonlySet<string> = new Set([apiserverErrors.KN6102.code, apiserverErrors.KN6108.code])
 
 export function checkData(file: string): DataReport {
   let db: DatabaseSync

@@ -165,7 +165,7 @@ describe('F27 files that were damaged are seen at the start', () => {
     await closedAfter(many(1, 10))
     const other = new DatabaseSync(file)
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; UPDATE clock SET revision = 11')
-    await expect(served()).rejects.toThrow(/^KN6107: .*another program holds it locked/)
+    await expect(served()).rejects.toThrow(/^KN6107: .*another program has locked it/)
     other.exec('ROLLBACK')
     other.close()
     expect((await served()).names).toBe(10)

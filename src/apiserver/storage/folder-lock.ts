@@ -2,6 +2,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 export interface FolderLock {
   release(): void
@@ -16,13 +17,10 @@ export function lockFolder(file: string): FolderLock {
   } catch (e) {
     db?.close()
     const seen = messageOf(e)
-    throw new KubeNodeError(
-      'KN6103',
-      /locked|busy/.test(seen)
-        ? `cannot use the data folder ${dirname(file)}: another server is running on it; stop that one, or choose another folder with --data`
-        : `cannot lock the data folder with ${file}: ${seen}; is the folder writable, and the file our own?`,
-      { cause: e },
-    )
+    const refused = /locked|busy/.test(seen)
+      ? apiserverErrors.KN6103({ folder: dirname(file) })
+      : apiserverErrors.KN6116({ file, why: seen })
+    throw new KubeNodeError(refused, { cause: e })
   }
   const held = db
   return { release: () => void (held.isOpen && held.close()) }

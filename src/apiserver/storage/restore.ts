@@ -20,6 +20,7 @@ import { fileChecksum, KEYS, OBJECTS, syncPath } from './backup.ts'
 import { formatOf, revisionOf } from './data-file.ts'
 import { RevisionMark } from './revision-mark.ts'
 import { openFailure } from './storage-error.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 /** More than a server writes between a backup and its loss: a week at 1,500 writes a second. */
 export const REVISION_STEP = 1_000_000_000
@@ -52,15 +53,11 @@ export function restoreData(from: string, folder: string): DataReport {
 
 function refuseUsed(target: string): void {
   if (!existsSync(target) || readdirSync(target).length === 0) return
-  throw new KubeNodeError(
-    'KN6114',
-    `cannot restore into ${target}: it is not empty; choose another folder with --data, or move this one away`,
-  )
+  throw new KubeNodeError(apiserverErrors.KN6114({ target }))
 }
 
 function checkedBackup(from: string): DataReport {
-  const refuse = (seen: string) =>
-    new KubeNodeError('KN6115', `cannot restore ${from}: ${seen}; name a file that kubenode apiserver backup made`)
+  const refuse = (seen: string) => new KubeNodeError(apiserverErrors.KN6115({ from, seen }))
   if (!existsSync(from)) throw refuse('there is no such file')
   const report = checkData(from)
   if (report.problems.length > 0) throw refuse(report.problems.slice(0, 3).join('; '))

@@ -4,6 +4,7 @@ import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } fr
 import { crc32 } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'
 import { damaged } from './storage-error.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 export const markFile = (file: string): string => `${file}.mark`
 
@@ -32,10 +33,7 @@ export function markedRevision(file: string): number {
 export function refuseGoneBack(file: string, revision: number): void {
   const marked = markedRevision(file)
   if (revision >= marked) return
-  throw new KubeNodeError(
-    'KN6108',
-    `cannot serve ${file}: it ends at revision ${revision}, but ${marked} was acknowledged: the newest writes are missing; was ${file}-wal deleted or cut, or ${file} copied alone? put that file back, or restore a backup into an empty folder (kubenode apiserver backup makes one of what is left here)`,
-  )
+  throw new KubeNodeError(apiserverErrors.KN6108({ file, revision, marked }))
 }
 
 /** Written in place: less than a sector, so never torn. */

@@ -11,6 +11,7 @@ import type { StorageBackend } from './port.ts'
 import { sqliteStorage } from './sqlite.ts'
 import { Store, onceDurable } from './store.ts'
 import type { StoreEvent, Stored } from './stored.ts'
+import { apiserverErrors } from '../apiserver-errors.ts'
 
 const at = (name: string, namespace = 'ns') => ({ resource: '/configmaps', namespace, name })
 const object = (name: string, k: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { k } })
@@ -222,7 +223,9 @@ test('a write that found no room is undone with all that was built upon it, and 
   const backend: StorageBackend = {
     ...memoryStorage(),
     commit: () =>
-      isFull ? Promise.reject(new KubeNodeError('KN6106', 'full', { retry: 'later' })) : Promise.resolve(),
+      isFull
+        ? Promise.reject(new KubeNodeError(apiserverErrors.KN6106({ file: 'objects.db' }), { retry: 'later' }))
+        : Promise.resolve(),
   }
   const store = new Store(backend)
   await put(store, 'a', '1')
@@ -250,7 +253,7 @@ test('F25 on a full disk deletions are stored, also those that came together wit
     commit: (changes) => {
       batches.push(changes.length)
       return isFull && changes.some((c) => c.takesNoRoom !== true)
-        ? Promise.reject(new KubeNodeError('KN6106', 'full', { retry: 'later' }))
+        ? Promise.reject(new KubeNodeError(apiserverErrors.KN6106({ file: 'objects.db' }), { retry: 'later' }))
         : Promise.resolve()
     },
   })

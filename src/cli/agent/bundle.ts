@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface BundleOptions {
   /** Of the checkout. */
@@ -28,11 +29,7 @@ export const AGENT_FOLDER = '/var/lib/kubenode'
 
 export async function bundleAgent({ root, out, prefix, node }: BundleOptions): Promise<readonly Bundled[]> {
   const { rolldown } = await import('rolldown').catch((cause: unknown) => {
-    throw new KubeNodeError(
-      'KN1050',
-      `cannot bundle the agent in ${root}: the bundler is not installed; run npm ci without --omit=dev`,
-      { cause },
-    )
+    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
   })
   mkdirSync(out, { recursive: true })
   const made: Bundled[] = []

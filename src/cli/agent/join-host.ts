@@ -22,6 +22,7 @@ import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { agentUnit } from './unit.ts'
+import { agentErrors } from '#agent/agent-errors.ts'
 
 export interface JoinHost {
   /** The join bundle as JSON, or that in base64. */
@@ -78,10 +79,7 @@ function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
   const who = isObject(known)
     ? `the identity of ${String(known['machine'])} of ${String(known['cluster'])}`
     : 'an identity'
-  throw new KubeNodeError(
-    'KN8052',
-    `cannot join as ${machine} of ${cluster}: this host has ${who} in ${dir.state} already; stop its agent and remove that folder to make it another machine`,
-  )
+  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, who, state: dir.state }))
 }
 
 function copyPrograms(from: string, prefix: string, node: string): void {
@@ -108,8 +106,7 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     return 1
   }
   try {
-    if (geteuid?.() !== 0)
-      throw new KubeNodeError('KN8053', 'cannot join: the agent of a host runs as root; run this line with sudo')
+    if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
     const starts = existsSync(SYSTEMD_RUNS) && !args.includes('--no-start')
     const said = prepareHost({
       bundle,

@@ -4,6 +4,7 @@ import { readdirSync, renameSync, rmSync, statSync, readFileSync } from 'node:fs
 import { join } from 'node:path'
 import { create } from 'tar'
 import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface Packed {
   readonly sha256: string
@@ -21,19 +22,16 @@ function filesOf(root: string, below = ''): string[] {
       const path = below === '' ? entry.name : `${below}/${entry.name}`
       if (entry.isDirectory()) return [path, ...filesOf(root, path)]
       if (entry.isFile()) return [path]
-      throw new KubeNodeError(
-        'KN1101',
-        `cannot pack ${join(root, path)}: only regular files and folders are unpacked on a node; remove it`,
-      )
+      throw new KubeNodeError(cliErrors.KN1101({ path: join(root, path) }))
     })
 }
 
 export async function packFolder(folder: string, target: string): Promise<Packed> {
   const paths = filesOf(folder)
   const files = paths.filter((p) => statSync(join(folder, p)).isFile()).length
-  if (files === 0) throw new KubeNodeError('KN1102', `cannot pack ${folder}: it holds no file`)
+  if (files === 0) throw new KubeNodeError(cliErrors.KN1102({ folder }))
   if (paths.length > MAX_FILES)
-    throw new KubeNodeError('KN1103', `cannot pack ${folder}: ${paths.length} entries, at most ${MAX_FILES}`)
+    throw new KubeNodeError(cliErrors.KN1103({ folder, length: paths.length, maxFiles: MAX_FILES }))
   const partial = `${target}.partial`
   try {
     await create(

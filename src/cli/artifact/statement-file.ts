@@ -5,12 +5,13 @@ import { parseDocuments } from '#lib/documents.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export function readText(path: string, what: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError('KN1104', `cannot read the ${what} ${path}: ${messageOf(cause)}`, { cause })
+    throw new KubeNodeError(cliErrors.KN1104({ what, path, why: messageOf(cause) }), { cause })
   }
 }
 
@@ -19,8 +20,12 @@ export function readJson(path: string, what: string): unknown {
   const [problem] = problems
   if (problem !== undefined || documents.length !== 1) {
     throw new KubeNodeError(
-      'KN1105',
-      `cannot read the ${what} ${path}: ${problem === undefined ? 'one document is expected' : `${problem.line}:${problem.column}: ${problem.message}`}`,
+      cliErrors.KN1105({
+        what,
+        path,
+        detail:
+          problem === undefined ? 'one document is expected' : `${problem.line}:${problem.column}: ${problem.message}`,
+      }),
     )
   }
   return documents[0]?.value

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { nodeDir, trustFromHostFile } from '#agent/node-dir.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
 import { readJson } from './statement-file.ts'
 
 /** Answers with the sequence of the document. */
@@ -12,13 +13,9 @@ export function putTrustOnHost(trustPath: string, root: string, now: number): nu
   const verdict = judgeTrust({ ...anchorOf(signed?.document ?? NONE), sequence: 0 }, signed, now)
   if (signed === undefined || verdict.kind === 'Refused') {
     const reason = verdict.kind === 'Refused' ? verdict.reason : 'it is not a trust document'
-    throw new KubeNodeError('KN1107', `cannot use ${trustPath}: ${reason}`)
+    throw new KubeNodeError(cliErrors.KN1107({ trust: trustPath, why: reason }))
   }
-  if (!existsSync(join(root, 'state')))
-    throw new KubeNodeError(
-      'KN1112',
-      `cannot change the trust of ${root}: there is no agent in this folder; name the folder of its agent with --root`,
-    )
+  if (!existsSync(join(root, 'state'))) throw new KubeNodeError(cliErrors.KN1112({ root }))
   const path = trustFromHostFile(nodeDir(root))
   writeFileSync(`${path}.partial`, JSON.stringify(signed), { mode: 0o600 })
   renameSync(`${path}.partial`, path)

@@ -4,6 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { registerDataCommands } from './apiserver-data.ts'
 import { reportError } from '../exit.ts'
 import type { Io } from '../io.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
   readonly data: string
@@ -50,8 +51,5 @@ export function register(program: Command, io: Io): void {
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
-  throw new KubeNodeError(
-    'KN1031',
-    `cannot listen on port ${JSON.stringify(text)}: not a number from 0 to 65535; give one with --port`,
-  )
+  throw new KubeNodeError(cliErrors.KN1031({ text: JSON.stringify(text) }))
 }

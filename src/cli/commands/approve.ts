@@ -10,6 +10,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface Options extends ServerOptions {
   readonly reason?: string
@@ -34,10 +35,7 @@ export function register(program: Command, io: Io): void {
     const { kind } = kindCalled(word)
     const approvable: readonly string[] = [operationPermit.kind, release.kind, fleetSource.kind]
     if (!approvable.includes(kind) || name === '' || rest.length > 0)
-      throw new KubeNodeError(
-        'KN1334',
-        `cannot approve ${JSON.stringify(what)}: name it as operationpermit/NAME, release/NAME or source/NAME`,
-      )
+      throw new KubeNodeError(cliErrors.KN1334({ what: JSON.stringify(what) }))
     const client = await connect(options, io)
     const object =
       kind === operationPermit.kind
@@ -45,10 +43,9 @@ export function register(program: Command, io: Io): void {
         : kind === release.kind
           ? await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
           : await client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name })
-    if (object === undefined) throw new KubeNodeError('KN1313', `there is no ${what} on this server`)
+    if (object === undefined) throw new KubeNodeError(cliErrors.KN1313({ what, hint: '', kind: word }))
     const who = await whoAmI(client)
-    if (who === undefined)
-      throw new KubeNodeError('KN1335', `cannot approve ${what}: the server does not say who you are; log in first`)
+    if (who === undefined) throw new KubeNodeError(cliErrors.KN1335({ what }))
     const requests = requestsOf(object)
     if (requests.length === 0) io.out(printable(`${what} waits for no approval\n`))
     for (const { digest, text } of requests) {

@@ -1,6 +1,7 @@
 // `kubenode artifact …`: packs, signs and verifies what agents install, and makes the keys for it.
 import type { Command } from 'commander'
 import type { Io } from '../io.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface PackOptions {
   readonly output: string
@@ -68,18 +69,17 @@ async function verify(path: string, options: { trust: string; artifact?: string 
     import('node:fs'),
   ])
   const signed = parseSignedTrust(files.readJson(options.trust, 'trust document'))
-  if (signed === undefined)
-    throw new KubeNodeError('KN1106', `cannot verify with ${options.trust}: it is no trust document`)
+  if (signed === undefined) throw new KubeNodeError(cliErrors.KN1106({ trust: options.trust }))
   const now = Date.now()
   const self = judgeTrust({ ...anchorOf(signed.document), sequence: 0 }, signed, now)
-  if (self.kind === 'Refused') throw new KubeNodeError('KN1107', `cannot verify with ${options.trust}: ${self.reason}`)
+  if (self.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1107({ trust: options.trust, why: self.reason }))
   const statement = files.readStatement(path)
   const verdict = judgeStatement(statement.spec as Parameters<typeof judgeStatement>[0], self.trust, now)
-  if (verdict.kind === 'Refused') throw new KubeNodeError('KN1108', `${path} is not trusted: ${verdict.reason}`)
+  if (verdict.kind === 'Refused') throw new KubeNodeError(cliErrors.KN1108({ path, why: verdict.reason }))
   if (options.artifact !== undefined) {
     const digest = createHash('sha256').update(readFileSync(options.artifact)).digest('hex')
     if (!(statement.spec.artifacts ?? []).some((a) => a.sha256 === digest)) {
-      throw new KubeNodeError('KN1109', `${options.artifact} has digest ${digest}, which ${path} does not name`)
+      throw new KubeNodeError(cliErrors.KN1109({ artifact: options.artifact, digest, path }))
     }
   }
   io.out(`${path}: ${statement.spec.component} ${statement.spec.version} is trusted\n`)

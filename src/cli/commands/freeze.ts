@@ -6,6 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface FreezeOptions extends ServerOptions {
   readonly reason: string
@@ -21,7 +22,7 @@ interface ThawOptions extends ServerOptions {
 /** A file on a node holds that node, and until it is taken away. */
 function refuseBeside(isGiven: boolean, what: string): void {
   if (!isGiven) return
-  throw new KubeNodeError('KN1337', `cannot use --node-folder together with ${what}: leave one of them out`)
+  throw new KubeNodeError(cliErrors.KN1337({ what }))
 }
 
 export function register(program: Command, io: Io): void {

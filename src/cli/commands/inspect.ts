@@ -10,6 +10,7 @@ import { printable } from '../exit.ts'
 import type { Related } from '../inspect/why.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface ServerOptions {
   readonly kubeconfig?: string
@@ -24,8 +25,7 @@ export const withServer = (command: Command): Command =>
 export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {
   const { clientOf, connectionOf } = await import('../run/connect.ts')
   const file = kubeconfig ?? io.env['KUBECONFIG']
-  if (file === undefined || file === '')
-    throw new KubeNodeError('KN1312', 'which cluster? name a kubeconfig with --kubeconfig or KUBECONFIG')
+  if (file === undefined || file === '') throw new KubeNodeError(cliErrors.KN1312())
   const { config, warnings } = await connectionOf(file, context)
   for (const w of warnings) io.err(`${printable(w)}\n`)
   return clientOf(config, 'kubenode-cli')
@@ -35,7 +35,9 @@ async function found(client: KubeClient, type: ResourceType, name: string): Prom
   const namespace = type.namespaced ? 'kubenode-system' : undefined
   const object = await client.get(type, { name, namespace })
   if (object === undefined)
-    throw new KubeNodeError('KN1313', `there is no ${type.kind.toLowerCase()}/${name} on this server`)
+    throw new KubeNodeError(
+      cliErrors.KN1313({ what: `${type.kind.toLowerCase()}/${name}`, hint: '', kind: type.kind.toLowerCase() }),
+    )
   return object
 }
 
@@ -68,9 +70,7 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
   const answer: unknown = JSON.parse(text)
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
-    throw status === 404
-      ? new KubeNodeError('KN1313', `there is no such object: ${said}; the kind alone lists what there is`)
-      : new KubeNodeError('KN1314', `cannot get this: the server answered ${said}`)
+    throw status === 404 ? new KubeNodeError(cliErrors.KN1315({ said })) : new KubeNodeError(cliErrors.KN1314({ said }))
   }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))

@@ -7,6 +7,7 @@ import type { HttpKubeClient } from '#kube/http/client.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
   readonly data?: string
@@ -21,7 +22,7 @@ function nodesOf(text: string | undefined): { nodes: number } | Record<string, n
   if (text === undefined) return {}
   const nodes = Number(text)
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_LOCAL_NODES) {
-    throw new KubeNodeError('KN1214', `cannot make ${text} nodes a cluster: give a number from 1 to ${MAX_LOCAL_NODES}`)
+    throw new KubeNodeError(cliErrors.KN1214({ text, maxLocalNodes: MAX_LOCAL_NODES }))
   }
   return { nodes }
 }

@@ -5,6 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { Exit, EXIT_ERROR, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface ImportOptions extends ServerOptions {
   readonly selector?: string
@@ -28,9 +29,9 @@ export function register(program: Command, io: Io): void {
     .option('-o, --output <yaml>', 'print the Machines for git instead of making them')
   withServer(importing).action(async (names: string[], options: ImportOptions) => {
     if (names.length === 0 && options.selector === undefined && options.all !== true)
-      throw new KubeNodeError('KN1361', 'import which Nodes? name them, or give --selector, or --all')
+      throw new KubeNodeError(cliErrors.KN1361())
     if (options.output !== undefined && options.output !== 'yaml')
-      throw new KubeNodeError('KN1362', `cannot print ${options.output}: only yaml`)
+      throw new KubeNodeError(cliErrors.KN1362({ output: options.output }))
     const { runImport } = await import('../machines/run-import.ts')
     const client = await connect(options, io)
     const { failed } = await runImport({ client, names, ...options }, io)
@@ -49,7 +50,8 @@ export function register(program: Command, io: Io): void {
       ])
       const client = await connect(options, io)
       const found = await client.get(type, { name })
-      if (found === undefined) throw new KubeNodeError('KN1313', `there is no machine/${name} on this server`)
+      if (found === undefined)
+        throw new KubeNodeError(cliErrors.KN1313({ what: `machine/${name}`, hint: '', kind: 'machine' }))
       const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
       const { items } = await client.list(secrets, { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken })
       const command = joinCommand(found, items, systemClock.now())

@@ -4,6 +4,7 @@ import type { ClusterDifference, FieldChange, ObjectChange } from '#sync/differe
 import { EXIT_DIFFERENT, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { syncErrors } from '#sync/sync-errors.ts'
 
 interface PlanOptions {
   readonly commit: string
@@ -69,8 +70,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const shown = options.cluster === undefined ? all : all.filter((d) => d.cluster === options.cluster)
   if (options.cluster !== undefined && shown.length === 0)
     throw new KubeNodeError(
-      'KN7013',
-      `cannot plan for cluster ${JSON.stringify(options.cluster)}: the fleet has ${all.map((d) => d.cluster).join(', ')}`,
+      syncErrors.KN7013({ cluster: JSON.stringify(options.cluster), all: all.map((d) => d.cluster).join(', ') }),
     )
   if (options.output === 'json')
     io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown }, null, 2)}\n`)
@@ -81,7 +81,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
 /** Before the first fleet, and before what a shallow clone holds, there was nothing that could be compared with. */
 function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (base !== undefined || (code !== 'KN7011' && code !== 'KN7007')) throw error
+  if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
   io.err('note: the commit before has no fleet that could be read, so everything counts as added\n')
   return undefined
 }

@@ -5,6 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { printable } from '../exit.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
   readonly roles: string
@@ -104,10 +105,7 @@ export function register(program: Command, io: Io): void {
       const names = options.roles.split(',').map((r) => {
         const known = ROLE_NAMES.find((n) => n === r.trim())
         if (known === undefined)
-          throw new KubeNodeError(
-            'KN1303',
-            `cannot run the role ${JSON.stringify(r)}: there are ${ROLE_NAMES.join(', ')}`,
-          )
+          throw new KubeNodeError(cliErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
         return known
       })
       // What cannot be meant is told before anything is asked for.
@@ -158,11 +156,7 @@ export function register(program: Command, io: Io): void {
 
 function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease: lease }: Options, entry: string) {
   if (dir === undefined) return {}
-  if (kubeconfig === undefined)
-    throw new KubeNodeError(
-      'KN1306',
-      `cannot run hollow nodes in ${dir}: nobody said who their agents are; add --hollow-kubeconfig`,
-    )
+  if (kubeconfig === undefined) throw new KubeNodeError(cliErrors.KN1306({ dir }))
   return { hollow: { dir, kubeconfig, entry, lease } }
 }
 
@@ -172,10 +166,7 @@ const LOOPBACK = '127.0.0.1'
 function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort }: Options) {
   const port = Number(webhookPort)
   if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
-    throw new KubeNodeError(
-      'KN1305',
-      `cannot serve the webhook on port ${JSON.stringify(webhookPort)}: give a number from 0 to ${MAX_PORT}; 0 takes a free one`,
-    )
+    throw new KubeNodeError(cliErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
   return host === undefined ? {} : { webhook: { host, listen, port } }
 }
 
@@ -190,9 +181,6 @@ function inspectionsOf({ prometheusUrl, inspectionAllow }: Options) {
   const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
     if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
-      throw new KubeNodeError(
-        'KN1379',
-        `cannot let inspections ask ${JSON.stringify(url)}: write an origin such as http://prometheus.monitoring:9090`,
-      )
+      throw new KubeNodeError(cliErrors.KN1379({ url: JSON.stringify(url) }))
   return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
 }

@@ -7,6 +7,7 @@ import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface RepairOptions extends ServerOptions {
   readonly reason: string
@@ -22,10 +23,7 @@ export function register(program: Command, io: Io): void {
     .action(async (what: string, options: ServerOptions & { readonly output: 'text' | 'json' }) => {
       const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
       if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
-        throw new KubeNodeError(
-          'KN1353',
-          `cannot say why ${JSON.stringify(what)} is not repaired: name a node, like node/NAME`,
-        )
+        throw new KubeNodeError(cliErrors.KN1353({ what: JSON.stringify(what) }))
       const [{ look }, { blockerLines, blockers }] = await Promise.all([
         import('../why-not/look.ts'),
         import('../why-not/blockers.ts'),

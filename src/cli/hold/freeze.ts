@@ -6,6 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { removeHolds } from './placing.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 type HoldTarget = OperationalHold['spec']['target']
 
@@ -25,10 +26,12 @@ export function freezeTarget(what: string | undefined): HoldTarget {
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(
-      'KN1330',
-      `cannot freeze ${JSON.stringify(what)}: name it as ${Object.keys(NOUNS)
-        .map((n) => `${n}/NAME`)
-        .join(', ')}, or leave it out for the whole cluster`,
+      cliErrors.KN1330({
+        what: JSON.stringify(what),
+        Object: Object.keys(NOUNS)
+          .map((n) => `${n}/NAME`)
+          .join(', '),
+      }),
     )
   return { kind, name }
 }
@@ -49,10 +52,7 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
   const target = freezeTarget(what)
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(
-      'KN1331',
-      `cannot freeze for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 30d`,
-    )
+    throw new KubeNodeError(cliErrors.KN1331({ length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

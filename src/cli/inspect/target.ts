@@ -5,6 +5,7 @@ import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { qualifiedPlural } from '#schema/resource.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export const nodes: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
 
@@ -49,8 +50,7 @@ export function kindCalled(word: string): ResourceType {
     ...Object.keys(NOUNS).map(pluralOf),
   ])
   throw new KubeNodeError(
-    'KN1310',
-    `no kind is called ${JSON.stringify(word)}${near === undefined ? '' : `; did you mean ${near}?`}; kubectl knows the kinds that are not ours`,
+    cliErrors.KN1310({ word: JSON.stringify(word), detail: near === undefined ? '' : `; did you mean ${near}?` }),
   )
 }
 
@@ -63,7 +63,6 @@ export interface Named {
 export function named(words: readonly string[]): Named {
   const [first = '', second] = words
   const [kind = '', name] = first.includes('/') ? first.split('/', 2) : [first, second]
-  if (name === undefined || name === '')
-    throw new KubeNodeError('KN1311', `which ${first}? name it, like ${first}/NAME`)
+  if (name === undefined || name === '') throw new KubeNodeError(cliErrors.KN1311({ first }))
   return { type: kindCalled(kind), name }
 }

@@ -4,6 +4,7 @@ import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { MAX_TEXT_BYTES } from '#lib/documents.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface LintFile {
   /** As a person would name it from where they stand. */
@@ -25,8 +26,7 @@ function walk(folder: string, found: string[]): string[] {
     // Links are not followed: they lead out of the tree, or around in it.
     if (entry.isDirectory()) walk(path, found)
     else if (entry.isFile() && ENDINGS.test(entry.name)) found.push(path)
-    if (found.length > MAX_FILES)
-      throw new KubeNodeError('KN1012', `cannot lint ${folder}: more than ${MAX_FILES} files; name a smaller folder`)
+    if (found.length > MAX_FILES) throw new KubeNodeError(cliErrors.KN1012({ folder, maxFiles: MAX_FILES }))
   }
   return found
 }
@@ -34,17 +34,13 @@ function walk(folder: string, found: string[]): string[] {
 function read(path: string, name: string, isNamed: boolean): LintFile {
   const stat = statSync(path)
   // Reading a pipe waits for a writer, and some devices never end.
-  if (!stat.isFile())
-    throw new KubeNodeError('KN1011', `cannot read ${name}: it is no regular file; copy what it holds into one`)
+  if (!stat.isFile()) throw new KubeNodeError(cliErrors.KN1016({ file: name }))
   const { size } = stat
   if (size > MAX_TEXT_BYTES) {
-    throw new KubeNodeError(
-      'KN1013',
-      `cannot lint ${name}: ${size} bytes, at most ${MAX_TEXT_BYTES} are read; split the file`,
-    )
+    throw new KubeNodeError(cliErrors.KN1013({ name, size, maxTextBytes: MAX_TEXT_BYTES }))
   }
   const bytes = readFileSync(path)
-  if (!isUtf8(bytes)) throw new KubeNodeError('KN1014', `cannot read ${name}: it is no UTF-8 text; save it as UTF-8`)
+  if (!isUtf8(bytes)) throw new KubeNodeError(cliErrors.KN1014({ name }))
   return { name, text: bytes.toString('utf8'), isNamed }
 }
 
@@ -58,9 +54,7 @@ export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
       return [read(path, shown(path), true)]
     } catch (e) {
       if (e instanceof KubeNodeError) throw e
-      throw new KubeNodeError('KN1011', `cannot read ${given}: ${messageOf(e)}; name a file or folder that exists`, {
-        cause: e,
-      })
+      throw new KubeNodeError(cliErrors.KN1011({ file: given, why: messageOf(e) }), { cause: e })
     }
   })
 }

@@ -14,6 +14,7 @@ import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { LintFile } from './files.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface Finding {
   readonly file: string
@@ -75,7 +76,7 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     return [
       {
-        code: 'KN1021',
+        code: cliErrors.KN1021.code,
         message: `no kind ${JSON.stringify(value['kind'])} in ${API_GROUP_VERSION}${hint}`,
         pointer: '/kind',
       },
@@ -98,7 +99,7 @@ const trustProblems = (v: Record<string, unknown>): Unplaced[] =>
   parseSignedTrust(v) === undefined
     ? [
         {
-          code: 'KN1024',
+          code: cliErrors.KN1024.code,
           message: 'this is no trust document; make one with kubenode artifact keys trust',
           pointer: '/document',
         },
@@ -109,14 +110,18 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   const out: Unplaced[] = []
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof value[field] !== 'string' || value[field] === '') {
-      out.push({ code: 'KN1022', message: `every object names its ${field}; this one does not`, pointer: `/${field}` })
+      out.push({
+        code: cliErrors.KN1022.code,
+        message: `every object names its ${field}; this one does not`,
+        pointer: `/${field}`,
+      })
     }
   }
   const meta = value['metadata']
   const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
   if (out.length === 0 && !named) {
     out.push({
-      code: 'KN1023',
+      code: cliErrors.KN1023.code,
       message: `${word(value['kind'])} has no metadata.name; give it one`,
       pointer: '/metadata',
     })
@@ -130,7 +135,11 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
     return {
       looked: 1,
       problems: [
-        { code: 'KN1020', message: 'an object is a map with apiVersion, kind and metadata; this is none', pointer: '' },
+        {
+          code: cliErrors.KN1020.code,
+          message: 'an object is a map with apiVersion, kind and metadata; this is none',
+          pointer: '',
+        },
       ],
     }
   }
@@ -187,7 +196,7 @@ export function lintText({ name: file, text, isNamed }: LintFile, validator: Val
     file,
     line: p.line,
     column: p.column,
-    code: 'KN1015' as const,
+    code: cliErrors.KN1015.code,
     message: `cannot be read: ${p.message}`,
   }))
   return {

@@ -4,6 +4,7 @@ import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface TokenSecret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
@@ -28,7 +29,7 @@ const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
 export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinCommand {
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec
-  const cannot = (why: string) => new KubeNodeError('KN1360', `cannot say how ${name} joins: ${why}`)
+  const cannot = (why: string) => new KubeNodeError(cliErrors.KN1360({ name, why }))
   if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
   if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
   if (machine.status?.agent !== undefined) throw cannot('it has joined already')

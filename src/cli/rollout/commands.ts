@@ -10,6 +10,7 @@ import { type ServerOptions, alignedRows, connect, withServer } from '../command
 import { printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import type { HoldWish } from './holds.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 interface HoldOptions extends ServerOptions {
   readonly reason: string
@@ -96,8 +97,7 @@ function registerRollback(program: Command, io: Io): void {
       import('./revisions.ts'),
     ])
     const { reason, now: isNow = false } = options
-    if (isNow && reason === undefined)
-      throw new KubeNodeError('KN1376', 'say with --reason why the set goes back at once; others will find it pinned')
+    if (isNow && reason === undefined) throw new KubeNodeError(cliErrors.KN1376())
     const client = await connect(options, io)
     const { set, revisions } = await setAndRevisions(client, name)
     const to = revisionCalled(set, revisions, options.to)
@@ -231,11 +231,7 @@ async function setAndRevisions(client: KubeClient, name: string) {
     import('#api/names.ts'),
   ])
   const set = name.includes('/') ? undefined : await client.get(machineComponentSet, { name })
-  if (set === undefined)
-    throw new KubeNodeError(
-      'KN1377',
-      `there is no set ${JSON.stringify(name)} on this server; kubenode get kmcs lists them`,
-    )
+  if (set === undefined) throw new KubeNodeError(cliErrors.KN1377({ name: JSON.stringify(name) }))
   const { items } = await client.list(revisionType, { namespace: SYSTEM_NAMESPACE })
   return { set, revisions: revisionsOf(set, items) }
 }
@@ -244,10 +240,7 @@ async function canaryNamed(client: KubeClient, name: string): Promise<ComponentC
   const { componentCanary } = await import('#api/kinds/component-canary.ts')
   const found = name.includes('/') ? undefined : await client.get(componentCanary, { name })
   if (found !== undefined) return found
-  throw new KubeNodeError(
-    'KN1378',
-    `there is no canary ${JSON.stringify(name)} on this server; kubenode get kcan lists them`,
-  )
+  throw new KubeNodeError(cliErrors.KN1378({ name: JSON.stringify(name) }))
 }
 
 async function holdsOver(client: KubeClient, kind: string, name: string): Promise<readonly OperationalHold[]> {

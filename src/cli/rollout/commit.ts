@@ -4,6 +4,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type Component, type Revision, changesBetween } from './revisions.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface SetChange {
   readonly set: string
@@ -31,23 +32,15 @@ export const commitsAfter = (revisions: readonly Revision[], to: Revision): read
 export function promotion(canary: ComponentCanary, sets: readonly MachineComponentSet[]): readonly SetChange[] {
   const { name = '' } = canary.metadata
   const { phase = 'Pending', promotedBy, waitingFor } = canary.status ?? {}
-  if (phase === 'Promoted')
-    throw new KubeNodeError(
-      'KN1373',
-      `canary/${name} is promoted already: set/${promotedBy ?? ''} declares its versions`,
-    )
+  if (phase === 'Promoted') throw new KubeNodeError(cliErrors.KN1373({ name, promotedBy: promotedBy ?? '' }))
   if (phase !== 'Passed')
     throw new KubeNodeError(
-      'KN1374',
-      `cannot promote canary/${name}: it is ${phase}${waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})`}; run kubenode canary status ${name}`,
+      cliErrors.KN1374({ name, phase, detail: waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})` }),
     )
   const changes = sets.flatMap((set) => changed(set, canary))
   if (changes.length > 0) return changes
   const names = canary.spec.components.map((c) => c.name).join(', ')
-  throw new KubeNodeError(
-    'KN1375',
-    `cannot promote canary/${name}: no set declares ${names} in another version; add the components to a set by a commit`,
-  )
+  throw new KubeNodeError(cliErrors.KN1375({ name, names }))
 }
 
 function changed(set: MachineComponentSet, { spec }: ComponentCanary): readonly SetChange[] {

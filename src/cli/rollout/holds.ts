@@ -6,6 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { removeHolds } from '../hold/placing.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 type Target = OperationalHold['spec']['target']
 
@@ -24,10 +25,12 @@ export function heldTarget(what: string): Target {
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(
-      'KN1370',
-      `cannot hold ${JSON.stringify(what)}: name it as ${Object.keys(NOUNS)
-        .map((n) => `${n}/NAME`)
-        .join(', ')}; kubenode freeze holds whole clusters`,
+      cliErrors.KN1370({
+        what: JSON.stringify(what),
+        Object: Object.keys(NOUNS)
+          .map((n) => `${n}/NAME`)
+          .join(', '),
+      }),
     )
   return { kind, name }
 }
@@ -52,10 +55,7 @@ const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
 export function holdFor({ target, effect, to, reason, for: length, author }: HoldWish, now: number): OperationalHold {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(
-      'KN1371',
-      `cannot hold for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 30d`,
-    )
+    throw new KubeNodeError(cliErrors.KN1371({ length: JSON.stringify(length) }))
   const name = holdName(target, effect)
   return {
     apiVersion: API_GROUP_VERSION,

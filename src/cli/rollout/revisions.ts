@@ -5,6 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export const revisionType: ResourceType = {
   group: 'apps',
@@ -75,12 +76,8 @@ export function revisionCalled(
       : revisions.find((r) => String(r.number) === to || r.name === to)
   if (found !== undefined) return found
   const known = revisions.map((r) => r.number).join(', ')
-  throw new KubeNodeError(
-    'KN1372',
-    to === undefined
-      ? `there is no revision of set/${set.metadata.name} before the one that it goes to; kept are ${known || 'none'}`
-      : `there is no revision ${JSON.stringify(to)} of set/${set.metadata.name}; kept are ${known || 'none'}`,
-  )
+  const revision = to === undefined ? 'a revision before the current one' : `revision ${JSON.stringify(to)}`
+  throw new KubeNodeError(cliErrors.KN1372({ revision, name: String(set.metadata.name), known: known || 'none' }))
 }
 
 /** One line a component that differs. */

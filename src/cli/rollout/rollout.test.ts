@@ -126,7 +126,7 @@ describe('the revisions of a set', () => {
 
   test('that are not kept are refused with those that are', () => {
     expect(() => revisionCalled(set, revisions, '7')).toThrow(
-      /^KN1372: there is no revision "7" of set\/base; kept are 3, 2, 1/,
+      /^KN1372: cannot find revision "7" of set\/base; use one of: 3, 2, 1/,
     )
     expect(() => revisionCalled(set, [], undefined)).toThrow(/^KN1372/)
   })

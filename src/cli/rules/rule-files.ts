@@ -9,7 +9,7 @@ import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
@@ -17,6 +17,7 @@ import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { malformedCases } from './case-problems.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 const ENDING = '.cases.ts'
 
@@ -39,16 +40,11 @@ const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCa
 
 export async function ruleFiles(folder: string, cwd: string): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
-  if (!existsSync(root))
-    throw new KubeNodeError('KN1340', `cannot find rules in ${folder}: there is no such folder; name it with --dir`)
+  if (!existsSync(root)) throw new KubeNodeError(cliErrors.KN1340({ folder }))
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((f) => f.endsWith(ENDING) && !f.includes('node_modules'))
     .toSorted()
-  if (files.length === 0)
-    throw new KubeNodeError(
-      'KN1341',
-      `cannot find rules in ${folder}: no file ends in ${ENDING}; write one beside each rule`,
-    )
+  if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
   const loaded: RuleFile[] = []
   for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), cwd))
   return [...loaded, ...withoutCases(root, new Set(files), cwd)]
@@ -102,15 +98,15 @@ async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFi
   try {
     module = await import(pathToFileURL(path).href)
   } catch (error) {
-    return notUsable(name, shown, `KN1342: cannot load ${shown}: ${messageOf(error)}${whereOf(error, cwd)}`)
-  }
-  const { rule, cases } = isObject(module) ? module : {}
-  if (!isObject(rule) || !Array.isArray(cases))
     return notUsable(
       name,
       shown,
-      `KN1343: cannot use ${shown}: it must export rule (the spec of a NodeRemedier) and cases (a list)`,
+      numbered(cliErrors.KN1342({ file: shown, why: `${messageOf(error)}${whereOf(error, cwd)}` })),
     )
+  }
+  const { rule, cases } = isObject(module) ? module : {}
+  if (!isObject(rule) || !Array.isArray(cases))
+    return notUsable(name, shown, numbered(cliErrors.KN1343({ file: shown })))
   const malformed = malformedCases(cases)
   const object = {
     apiVersion: API_GROUP_VERSION,

@@ -15,6 +15,7 @@ import { explainTerm, renderExplanation } from '#policy/explanation.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { RuleFile } from './rule-files.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface Simulated {
   readonly node: string
@@ -31,16 +32,12 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
   const { documents, problems } = parseDocuments(textOf(file, cwd))
   const [problem] = problems
   if (problem !== undefined)
-    throw new KubeNodeError('KN1344', `cannot read ${file}: line ${problem.line}: ${problem.message}`)
+    throw new KubeNodeError(cliErrors.KN1344({ file, line: problem.line, why: problem.message }))
   const objects = documents.flatMap(({ value }) => itemsOf(value)).filter(isObject)
   const ofKind = (kind: string) => objects.filter((o) => o['kind'] === kind).map((o) => shaped(o, file))
   const nodes: readonly Node[] = ofKind('Node')
   const machines = ofKind('Machine') as unknown as readonly Machine[]
-  if (nodes.length === 0)
-    throw new KubeNodeError(
-      'KN1345',
-      `cannot simulate ${file}: it holds no Node; write one with kubectl get node NAME -o yaml`,
-    )
+  if (nodes.length === 0) throw new KubeNodeError(cliErrors.KN1345({ file }))
   return nodes.map((node) =>
     nodeView(
       node,
@@ -53,7 +50,7 @@ function textOf(file: string, cwd: string): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8')
   } catch (cause) {
-    throw new KubeNodeError('KN1346', `cannot read ${file}: ${messageOf(cause)}; name a file with a Node in it`, {
+    throw new KubeNodeError(cliErrors.KN1346({ file, why: messageOf(cause) }), {
       cause,
     })
   }
@@ -65,8 +62,13 @@ function shaped(object: Record<string, unknown>, file: string): KubeObject {
   const name = isObject(metadata) ? metadata['name'] : undefined
   const bad = (what: string): never => {
     throw new KubeNodeError(
-      'KN1347',
-      `cannot simulate ${file}: ${String(kind)} ${typeof name === 'string' ? name : 'without a name'}: ${what}; write one with kubectl get ${String(kind).toLowerCase()} NAME -o yaml`,
+      cliErrors.KN1347({
+        file,
+        kind: String(kind),
+        detail: typeof name === 'string' ? name : 'without a name',
+        what,
+        kind2: String(kind).toLowerCase(),
+      }),
     )
   }
   if (!isObject(metadata) || typeof name !== 'string' || name === '') return bad('metadata.name is missing')

@@ -4,6 +4,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface Connection {
   readonly config: ConnectionConfig
@@ -16,11 +17,7 @@ export async function connectionOf(file: string, context?: string): Promise<Conn
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(
-      'KN1301',
-      `cannot read the kubeconfig ${file}: ${messageOf(cause)}; name one with --kubeconfig`,
-      { cause },
-    )
+    throw new KubeNodeError(cliErrors.KN1301({ file, why: messageOf(cause) }), { cause })
   }
   if (safeKubeconfigProblems(text).length === 0) {
     return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
@@ -35,10 +32,6 @@ export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeC
 /** PEM of the CA of a connection, and its address: what others are told in order to reach the same server. */
 export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
   const { server, ca } = config
-  if (ca === undefined)
-    throw new KubeNodeError(
-      'KN1302',
-      `cannot tell hosts how to trust ${server}: the kubeconfig names no certificate authority; add certificate-authority-data`,
-    )
+  if (ca === undefined) throw new KubeNodeError(cliErrors.KN1302({ server }))
   return { server, ca: 'data' in ca ? ca.data : readFileSync(ca.file, 'utf8') }
 }

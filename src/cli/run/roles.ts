@@ -11,6 +11,7 @@ import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import type { Role, RoleContext } from './role.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export const ROLE_NAMES = ['sync', 'controllers', 'defender'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
@@ -60,10 +61,7 @@ function trustOf(path: string | undefined): JoinBundle['trust'] {
   const document = parseSignedTrust(JSON.parse(readFileSync(path, 'utf8')))
   const anchor = document && { ...anchorOf(document.document), sequence: 0 }
   if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
-    throw new KubeNodeError(
-      'KN1304',
-      `cannot give ${path} to hosts: it is no good trust document; make one with kubenode artifact keys trust`,
-    )
+    throw new KubeNodeError(cliErrors.KN1304({ path }))
   }
   return { anchor, document }
 }

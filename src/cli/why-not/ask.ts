@@ -4,6 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export const ASKED = { repair: 'Retry', unprotect: 'Unprotect' } as const
 export type Asked = keyof typeof ASKED
@@ -23,16 +24,10 @@ export function askHold({ verb, what, reason, for: length, author }: AskWish, no
   const [noun = '', name = '', ...rest] = what.split('/')
   const kind = Object.hasOwn(NOUNS, noun) ? NOUNS[noun as keyof typeof NOUNS] : undefined
   if (kind === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(
-      'KN1351',
-      `cannot ${verb} ${JSON.stringify(what)}: name it as node/NAME, machine/NAME or remedier/NAME`,
-    )
+    throw new KubeNodeError(cliErrors.KN1351({ verb, what: JSON.stringify(what) }))
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(
-      'KN1352',
-      `cannot ${verb} for ${JSON.stringify(length)}: write a duration such as 30m or 4h, at most 7d`,
-    )
+    throw new KubeNodeError(cliErrors.KN1352({ verb, length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

@@ -24,6 +24,7 @@ import type { CompiledRule } from '#policy/rule.ts'
 import { unknownBecause } from '#policy/unknown-because.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { cliErrors } from '../cli-errors.ts'
 
 export interface RuleSeen {
   readonly remedier: NodeRemedier
@@ -85,11 +86,7 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     all(client, defenderPolicy),
   ])
   const node = nodes.find((n) => n.metadata.name === name)
-  if (node === undefined)
-    throw new KubeNodeError(
-      'KN1350',
-      `there is no node/${name} on this server${nearest(name, nodes)}; kubectl get nodes lists them`,
-    )
+  if (node === undefined) throw new KubeNodeError(cliErrors.KN1350({ name, nearest: nearest(name, nodes) }))
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
   const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))
   const book = new RuleBook()

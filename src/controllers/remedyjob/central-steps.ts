@@ -12,6 +12,7 @@ import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from './seen
 import { finish, isBegun } from './transitions.ts'
 import type { Turn } from './turn.ts'
 import { unwanted } from './wishes.ts'
+import { remedyjobErrors } from './remedyjob-errors.ts'
 
 const LOOK_AGAIN_MS = 15_000
 /** A step that is done pass by pass goes on so often, unless it knows better. */
@@ -162,10 +163,8 @@ function check(
 ): { readonly outcome?: 'Skipped' } {
   const step = nextStepState({ executor, state, event, facts, by: 'kubenode-remedyjob' })
   if (!step.ok)
-    throw new KubeNodeError(
-      'KN4202',
-      `cannot ${event} a step: ${JSON.stringify(step.refusal)}; it is looked at again`,
-      { retry: 'later' },
-    )
+    throw new KubeNodeError(remedyjobErrors.KN12002({ event, refusal: JSON.stringify(step.refusal) }), {
+      retry: 'later',
+    })
   return step.state === 'Skipped' ? { outcome: 'Skipped' } : {}
 }

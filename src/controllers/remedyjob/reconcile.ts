@@ -29,6 +29,7 @@ import { plan } from './plan.ts'
 import { type JobStatus, type JobStep, type Seen, cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
 import { type Went, ownStatus, statusOf, withStatus } from './status.ts'
 import { isBegun } from './transitions.ts'
+import { remedyjobErrors } from './remedyjob-errors.ts'
 
 /** The parts that decide and do; tests plant bugs in their place. */
 export interface JobParts {
@@ -274,5 +275,5 @@ const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: 
 function troubleOf(action: JobAction, outcome: Exclude<Awaited<ReturnType<typeof act>>, { kind: 'Applied' }>): unknown {
   if ('error' in outcome) return outcome.error
   const why = outcome.kind === 'Outdated' ? outcome.reason : 'not tried'
-  return new KubeNodeError('KN4203', `cannot ${action.kind}: ${why}; it is tried again`, { retry: 'now' })
+  return new KubeNodeError(remedyjobErrors.KN12003({ kind: action.kind, why }), { retry: 'now' })
 }

@@ -4,6 +4,7 @@ import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts
 import { KubeNodeError } from '#lib/errors.ts'
 import type { JobChange, JobPlan, Waiting } from './moves.ts'
 import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
+import { remedyjobErrors } from './remedyjob-errors.ts'
 
 const LOOK_AGAIN_MS = 30_000
 
@@ -21,8 +22,7 @@ export function move(seen: Seen, event: JobEvent, facts: JobFacts): Pick<JobChan
   const step = nextJobPhase(phaseOf(seen.job), event, facts)
   if (step.ok) return { phase: step.state }
   throw new KubeNodeError(
-    'KN4201',
-    `cannot ${event} job ${seen.job.metadata.name}: ${JSON.stringify(step.refusal)}; it is looked at again`,
+    remedyjobErrors.KN12001({ event, name: String(seen.job.metadata.name), refusal: JSON.stringify(step.refusal) }),
     { retry: 'later' },
   )
 }

@@ -9,6 +9,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { defenderErrors } from '../defender-errors.ts'
 
 export interface WebhookCertificate {
   /** PEM. */
@@ -98,13 +99,9 @@ export async function sharedCertificate(client: KubeClient, host: string, clock:
         : await updateExactly(client, secretType, { ...found, data })
     if (outcome.kind === 'Applied') return made
   }
-  throw new KubeNodeError(
-    'KN3110',
-    `cannot keep the certificate of the webhook in the Secret ${WEBHOOK_SECRET}: it changes again and again`,
-    {
-      retry: 'later',
-    },
-  )
+  throw new KubeNodeError(defenderErrors.KN10001({ webhookSecret: WEBHOOK_SECRET }), {
+    retry: 'later',
+  })
 }
 
 function certificateIn(secret: KubeObject | undefined): WebhookCertificate | undefined {

@@ -8,6 +8,7 @@ import type { AskGuard } from '../guard/guard.ts'
 import { reviewDeletion } from '../guard/review.ts'
 import type { WebhookCertificate } from './certificate.ts'
 import { type Judge, parseReview, review } from './review.ts'
+import { defenderErrors } from '../defender-errors.ts'
 
 export const WEBHOOK_PATH = '/admit'
 export const GUARD_PATH = '/deletions'
@@ -52,13 +53,7 @@ export class WebhookServer {
     const { host, port } = this.#options
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause) =>
-        reject(
-          new KubeNodeError(
-            'KN3111',
-            `cannot serve the webhook on ${host}:${port}: ${cause.message}; choose another port`,
-            { cause },
-          ),
-        ),
+        reject(new KubeNodeError(defenderErrors.KN10002({ host, port, why: cause.message }), { cause })),
       )
       this.#server.listen(port, host, resolve)
     })

@@ -25,6 +25,7 @@ import { get, list } from './reads.ts'
 import { evict, scale, scaleOf } from './subresources.ts'
 import type { FakeWatch } from './watch.ts'
 import { apply, create, patch, remove, update } from './writes.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 type Parts = Partial<Pick<Call, 'type' | 'namespace' | 'name' | 'subresource' | 'isWrite' | 'isDryRun'>>
 
@@ -179,12 +180,7 @@ export class FakeClient implements KubeClient {
         if (this.#crashed) await never()
         if (item === undefined) signal?.throwIfAborted()
         if (item === undefined || item.kind === 'end') return
-        if (item.kind === 'lost')
-          throw new ConnectionError(
-            'KN2003',
-            `the watch of ${qualifiedPlural(type)} was cut off; it will be opened again`,
-            'no',
-          )
+        if (item.kind === 'lost') throw new ConnectionError(kubeErrors.KN2003({ type: qualifiedPlural(type) }), 'no')
         if (item.kind === 'error')
           throw new ApiError(item.refusal.status, { action: 'watch', target: qualifiedPlural(type) })
         await this.#pass({ at: 'event', watch: watch.info, event: item.event })
@@ -280,7 +276,9 @@ const contextOf = (call: Call) => ({
 
 const lost = (call: Call) =>
   new ConnectionError(
-    'KN2001',
-    `cannot ${call.verb} ${targetOf(call)}: the connection was lost before the reply came; look before doing it again`,
+    kubeErrors.KN2001({
+      action: `${call.verb} ${targetOf(call)}`,
+      why: 'the connection was lost before the reply came',
+    }),
     call.isWrite ? 'unknown' : 'no',
   )

@@ -11,6 +11,7 @@ import {
 } from '#schema/resource.ts'
 import type { CallOptions, DeleteOptions, ListPage } from '../client.ts'
 import { ConnectionError } from '../errors.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -48,7 +49,7 @@ export function objectCall(
 ): ApiCall {
   const scoped = type.namespaced ? { ...key, namespace: key.namespace ?? 'default' } : { name: key.name }
   const target = targetOf(type, scoped)
-  if (key.name === '') throw new ConnectionError('KN2014', `cannot ${action} ${target}: the name is empty`, 'no')
+  if (key.name === '') throw new ConnectionError(kubeErrors.KN2014({ action, target }), 'no')
   return {
     method,
     action,
@@ -136,8 +137,7 @@ export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknow
 
 export const notUnderstood = (call: ApiCall, seen: string, cause?: unknown) =>
   new ConnectionError(
-    'KN2006',
-    `cannot ${call.action} ${call.target}: the answer is ${seen}; check that the address is an API server and not a proxy's login page`,
+    kubeErrors.KN2006({ action: call.action, target: call.target, seen }),
     call.method === 'GET' ? 'no' : 'unknown',
     cause,
   )

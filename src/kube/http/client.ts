@@ -49,6 +49,7 @@ import {
   type WireResponse,
 } from './transport.ts'
 import { eventOf } from './watch-event.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export interface HttpClientOptions {
   readonly clock?: Clock
@@ -315,11 +316,7 @@ export class HttpKubeClient implements KubeClient {
 
   #wire(call: ApiCall): WireRequest {
     if (!call.path.startsWith('/') || /[\r\n\0 ]/.test(call.path))
-      throw new ConnectionError(
-        'KN2014',
-        `cannot ${call.action} ${JSON.stringify(call.target)}: a path starts with a slash and holds no white space`,
-        'no',
-      )
+      throw new ConnectionError(kubeErrors.KN2022({ action: call.action, target: JSON.stringify(call.target) }), 'no')
     return {
       method: call.method,
       path: call.path,

@@ -1,5 +1,6 @@
 // How to reach one API server and as whom. Data only: what lives in a file is named here and read (and read again) by credentials.ts.
 import { KubeNodeError } from '#lib/errors.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export type Source = { readonly data: string } | { readonly file: string }
 
@@ -34,23 +35,13 @@ const LOOPBACK = /^(127(\.[0-9]{1,3}){3}|localhost|\[::1\])$/
 export function parseServer(config: ConnectionConfig): URL {
   const url = URL.parse(config.server)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw new KubeNodeError(
-      'KN2010',
-      `cannot connect to ${JSON.stringify(safeText(config.server))}: not an https address; write one like https://host:6443`,
-    )
+    throw new KubeNodeError(kubeErrors.KN2010({ server: JSON.stringify(safeText(config.server)) }))
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new KubeNodeError(
-      'KN2010',
-      `cannot connect to ${url.host}: the address holds a user, a query or a fragment; leave only scheme, host, port and path`,
-    )
+    throw new KubeNodeError(kubeErrors.KN2023({ host: url.host }))
   if (url.protocol === 'https:') return url
   const hasCredentials =
     config.token !== undefined || config.clientCertificate !== undefined || config.identity !== undefined
-  if (!LOOPBACK.test(url.hostname) || hasCredentials)
-    throw new KubeNodeError(
-      'KN2011',
-      `cannot connect to ${url.host} over plain http: only a proxy on this machine, without credentials, may be reached so; use https`,
-    )
+  if (!LOOPBACK.test(url.hostname) || hasCredentials) throw new KubeNodeError(kubeErrors.KN2011({ host: url.host }))
   return url
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ConnectionConfig, Identity, Source } from './connection.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export interface TlsMaterial {
   readonly ca: string | undefined
@@ -90,10 +91,9 @@ async function textOf(source: Source | undefined, what: string): Promise<string 
   try {
     return await readFile(source.file, 'utf8')
   } catch (e) {
-    throw new KubeNodeError(
-      'KN2012',
-      `cannot read ${what} from ${source.file}: ${messageOf(e)}; check that the file is there and readable`,
-      { retry: 'later', cause: e },
-    )
+    throw new KubeNodeError(kubeErrors.KN2012({ what, file: source.file, why: messageOf(e) }), {
+      retry: 'later',
+      cause: e,
+    })
   }
 }

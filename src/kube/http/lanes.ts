@@ -5,6 +5,7 @@ import https from 'node:https'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { TlsMaterial } from './credentials.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export type Lane = 'lease' | 'prompt' | 'bulk' | 'watch'
 
@@ -146,11 +147,7 @@ class Turns {
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.size >= MAX_WAITING)
-      throw new KubeNodeError(
-        'KN2013',
-        `cannot queue another request: ${MAX_WAITING} wait for this API server already; slow down`,
-        { retry: 'later' },
-      )
+      throw new KubeNodeError(kubeErrors.KN2013({ maxWaiting: MAX_WAITING }), { retry: 'later' })
     return new Promise((resolve, reject) => {
       const go = () => {
         signal?.removeEventListener('abort', onAbort)

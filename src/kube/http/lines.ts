@@ -1,5 +1,6 @@
 // Cuts a byte stream into lines without ever holding more than one bounded line.
 import { KubeNodeError } from '#lib/errors.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 /** An object in etcd is at most 1.5 MiB; with managedFields and escapes an event stays far below this. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -8,18 +9,14 @@ const NEWLINE = 10
 
 export class LineTooLong extends KubeNodeError {
   constructor(bytes: number, limit: number) {
-    super(
-      'KN2030',
-      `cannot read a watch event of more than ${limit} bytes (${bytes} seen so far); the watch is given up and opened again`,
-      { retry: 'later' },
-    )
+    super(kubeErrors.KN2030({ limit, bytes }), { retry: 'later' })
   }
 }
 
 /** The stream ended inside a line: what was read of it is worth nothing. */
 export class CutLine extends KubeNodeError {
   constructor(bytes: number) {
-    super('KN2031', `the stream ended inside a line, after ${bytes} bytes of it; the connection was lost`, {
+    super(kubeErrors.KN2031({ bytes }), {
       retry: 'later',
     })
   }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError, ConnectionError, failure } from '../errors.ts'
+import { kubeErrors } from '../kube-errors.ts'
 import { parseRetryAfter, retryAfterMs } from './retry.ts'
 
 const api = (code: number, retryAfter?: number) =>
   new ApiError(failure(code, 'x'), { action: 'a', target: 't', retryAfterMs: retryAfter })
-const lost = new ConnectionError('KN2001', 'x', 'unknown')
+const lost = new ConnectionError(kubeErrors.KN2001({ action: 'get', why: 'x' }), 'unknown')
 
 describe('what the HTTP client tries again', () => {
   const cases: readonly (readonly [string, unknown, boolean, boolean, number | undefined])[] = [

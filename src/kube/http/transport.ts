@@ -12,6 +12,7 @@ import { Credentials } from './credentials.ts'
 import { Deadline } from './deadline.ts'
 import { Lanes, type Lane } from './lanes.ts'
 import { Patience } from './patience.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 export interface Timeouts {
   /** TCP and TLS. */
@@ -235,11 +236,7 @@ const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD
 const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.method) ? 'no' : 'unknown')
 
 const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
-  new ConnectionError(
-    'KN2002',
-    `cannot ${request.what}: ${what} within ${ms} ms; check that the API server is reachable and not overloaded`,
-    applied,
-  )
+  new ConnectionError(kubeErrors.KN2002({ what: request.what, what2: what, ms }), applied)
 
 /** What the caller should be told of an exchange that broke. */
 export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {
@@ -251,19 +248,16 @@ export function reasonOf(request: WireRequest, state: Progress, error: unknown):
 function brokenBy(request: WireRequest, error: unknown, connected: boolean): ConnectionError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isTls = !connected && TLS_REFUSALS.test(code)
-  const advice = isTls
-    ? 'the server’s certificate is not the one that our CA vouches for'
-    : 'check the address and that the API server runs'
+  const said = { action: request.what, why: code === '' ? messageOf(error) : code }
   return new ConnectionError(
-    isTls ? 'KN2004' : 'KN2001',
-    `cannot ${request.what}: ${code === '' ? messageOf(error) : code}; ${advice}`,
+    isTls ? kubeErrors.KN2004(said) : kubeErrors.KN2001(said),
     connected ? appliedBy(request) : 'no',
     error,
   )
 }
 
 /** The connection was refused by our own check of the server's certificate: nothing was sent. */
-export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && e.code === 'KN2004'
+export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && e.code === kubeErrors.KN2004.code
 
 export function headerOf(headers: http.IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]
@@ -281,8 +275,7 @@ export async function bodyText(request: WireRequest, response: WireResponse): Pr
       size += chunk.length
       if (size > MAX_BODY_LENGTH)
         throw new ConnectionError(
-          'KN2005',
-          `cannot ${request.what}: the answer has more than ${MAX_BODY_LENGTH} characters; ask for smaller pages`,
+          kubeErrors.KN2005({ what: request.what, maxBodyLength: MAX_BODY_LENGTH }),
           appliedBy(request),
         )
       text += chunk

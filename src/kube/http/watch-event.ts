@@ -4,6 +4,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
 import type { WatchEvent } from '../client.ts'
 import { ApiError, ConnectionError, statusFrom, type CallContext } from '../errors.ts'
+import { kubeErrors } from '../kube-errors.ts'
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
@@ -48,9 +49,4 @@ function read(
 }
 
 const unknown = (context: CallContext, seen: string, cause?: unknown) =>
-  new ConnectionError(
-    'KN2032',
-    `cannot ${context.action} ${context.target}: the stream holds ${seen}; the watch is opened again`,
-    'no',
-    cause,
-  )
+  new ConnectionError(kubeErrors.KN2032({ action: context.action, target: context.target, seen }), 'no', cause)

@@ -17,6 +17,7 @@ import {
 } from '../process/proc.ts'
 import { AGENT_DIR, type MachineLayout } from './layout.ts'
 import { run } from './run.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 export interface Mounted {
   readonly from: string
@@ -44,10 +45,7 @@ const MOUNTABLE = /^[^\s:,\\]+$/
 
 export async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Promise<void> {
   if (![tree, upper, work, root].every((p) => MOUNTABLE.test(p)))
-    throw new KubeNodeError(
-      'KN3094',
-      `cannot mount the root of a machine at ${root}: name a folder without ":", "," and spaces`,
-    )
+    throw new KubeNodeError(providersErrors.KN11022({ root }))
   if (await isMounted(root)) return
   await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
 }
@@ -152,13 +150,9 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
   } finally {
     await console.close()
   }
-  throw new KubeNodeError(
-    'KN3095',
-    `cannot start the machine in ${machine.dir}: its supervisor ended at once; see ${machine.console}`,
-    {
-      retry: 'later',
-    },
-  )
+  throw new KubeNodeError(providersErrors.KN11023({ dir: machine.dir, console: machine.console }), {
+    retry: 'later',
+  })
 }
 
 /** The supervisor of this machine, also one that was started and never written down. */

@@ -154,5 +154,5 @@ describe('the nspawn provider', () => {
 
 test('whoever is not root is told what it needs', async (context) => {
   if (process.getuid?.() === 0) context.skip('we are root')
-  await expect(start()).rejects.toThrow('KN3092')
+  await expect(start()).rejects.toThrow('KN11020')
 })

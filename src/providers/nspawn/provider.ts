@@ -25,6 +25,7 @@ import {
   startMachine,
   unmountRoot,
 } from './machine.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 export interface NspawnProviderOptions {
   /** Holds one folder a machine; on a file system that can carry overlays, so not on one itself. */
@@ -53,11 +54,7 @@ export interface NspawnProvider extends Provider {
 }
 
 export async function createNspawnProvider(options: NspawnProviderOptions): Promise<NspawnProvider> {
-  if (process.getuid?.() !== 0)
-    throw new KubeNodeError(
-      'KN3092',
-      'cannot make systemd machines: that needs root on this host; run as root, or use the provider process',
-    )
+  if (process.getuid?.() !== 0) throw new KubeNodeError(providersErrors.KN11020())
   await mkdir(options.dir, { recursive: true, mode: 0o700 })
   return new Nspawn({ ...options, dir: await realpath(options.dir), tree: await realpath(options.tree) })
 }
@@ -234,13 +231,9 @@ class Nspawn implements NspawnProvider {
     const supervisor = await findSupervisor(at, agent)
     const end = await cutPower(at, supervisor, clock, async () => onPowerOff?.(machine))
     if (end === 'Left')
-      throw new KubeNodeError(
-        'KN3096',
-        `cannot switch off the machine in ${at.dir}: processes of it do not end; it is tried again`,
-        {
-          retry: 'later',
-        },
-      )
+      throw new KubeNodeError(providersErrors.KN11024({ dir: at.dir }), {
+        retry: 'later',
+      })
   }
 
   async #remove(at: MachineLayout, machine: string): Promise<DeleteResult> {
@@ -309,4 +302,4 @@ const isPrivileged = (params: HostRequest['params']): boolean => params['privile
 const machineOf = (providerID: string): string | undefined => machineIn(NSPAWN_SCHEME, providerID)
 
 const notUp = (at: MachineLayout): KubeNodeError =>
-  new KubeNodeError('KN3097', `the machine in ${at.dir} is not up; see ${at.console}`, { retry: 'later' })
+  new KubeNodeError(providersErrors.KN11025({ dir: at.dir, console: at.console }), { retry: 'later' })

@@ -1,6 +1,7 @@
 // Runs programs of this host with a list of arguments, no shell, bounded in time and output.
 import { execFile } from 'node:child_process'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 const TIMEOUT_MS = 30_000
 const MOST_OUTPUT = 2 ** 20
@@ -29,8 +30,7 @@ export function run(file: string, args: readonly string[], options: RunOptions =
         const last = stderr.trim().split('\n').at(-1) ?? ''
         reject(
           new KubeNodeError(
-            'KN3093',
-            `cannot run ${file}: ${last === '' ? messageOf(error) : last.slice(0, 300)}; check that it is installed and that we are root`,
+            providersErrors.KN11021({ file, detail: last === '' ? messageOf(error) : last.slice(0, 300) }),
             { retry: 'later', cause: error },
           ),
         )

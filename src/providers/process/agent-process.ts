@@ -5,6 +5,7 @@ import { parse } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { NodeLayout } from './layout.ts'
 import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, processes } from './proc.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 /** How the agent of a node is run: a program and its arguments, such as node, its entry file and `--root <dir>`. */
 export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args: string[]]
@@ -45,8 +46,12 @@ export async function startAgent(node: NodeLayout, command: AgentCommand, compil
 
 const cannotStart = (node: NodeLayout, file: string, cause?: unknown): KubeNodeError =>
   new KubeNodeError(
-    'KN3071',
-    `cannot start the agent of the node in ${node.dir}: ${file} ${cause === undefined ? 'ended at once' : 'could not be run'}; see ${node.agentLog}`,
+    providersErrors.KN11002({
+      dir: node.dir,
+      file,
+      detail: cause === undefined ? 'ended at once' : 'could not be run',
+      agentLog: node.agentLog,
+    }),
     { retry: 'later', cause },
   )
 

@@ -15,6 +15,7 @@ import { type Crashes, needOf } from './keeper.ts'
 import { type NodeLayout, nodeLayout } from './layout.ts'
 import { signalExactly } from './proc.ts'
 import { type NodeRecord, isAbsent, readRecord, readText, writeRecord, writeWhole } from './record.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 export interface ProcessProviderOptions {
   /** Holds one folder a node. */
@@ -257,10 +258,6 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 const leftOver = (node: NodeLayout): KubeNodeError =>
-  new KubeNodeError(
-    'KN3072',
-    `cannot restart the node in ${node.dir}: some of its processes do not end; it is tried again`,
-    {
-      retry: 'later',
-    },
-  )
+  new KubeNodeError(providersErrors.KN11003({ dir: node.dir }), {
+    retry: 'later',
+  })

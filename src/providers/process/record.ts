@@ -4,6 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { NodeLayout } from './layout.ts'
 import type { ProcessId } from './proc.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 export interface NodeRecord {
   readonly clientToken: string
@@ -20,10 +21,7 @@ export async function readRecord(node: Pick<NodeLayout, 'dir' | 'record'>): Prom
   if (text === undefined) return undefined
   const value = parsed(text)
   if (isRecord(value)) return value
-  throw new KubeNodeError(
-    'KN3070',
-    `cannot read the record of the node in ${node.dir}: ${node.record} is damaged; remove the folder if the node is no longer wanted`,
-  )
+  throw new KubeNodeError(providersErrors.KN11001({ dir: node.dir, record: node.record }))
 }
 
 function parsed(text: string): unknown {

@@ -8,6 +8,7 @@ import { isObject } from '#lib/json.ts'
 import type { CreateResult, DeleteResult, Host, HostRequest, Provider } from '../port.ts'
 import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import { readText, writeWhole } from '../process/record.ts'
+import { providersErrors } from '../providers-errors.ts'
 
 export const STATIC_SCHEME = 'static://'
 
@@ -60,10 +61,7 @@ function parseNote(machine: string, text: string): Note {
   const value: unknown = JSON.parse(text)
   const { clientToken, createdAt, address } = isObject(value) ? value : {}
   if (typeof clientToken !== 'string' || typeof createdAt !== 'string')
-    throw new KubeNodeError(
-      'KN3090',
-      `cannot tell who has the host of ${machine}: the note of the static provider about it is damaged; remove it`,
-    )
+    throw new KubeNodeError(providersErrors.KN11010({ machine }))
   return { clientToken, createdAt, machine, ...(typeof address === 'string' && { address }) }
 }
 
@@ -109,10 +107,7 @@ export class StaticProvider implements Provider {
 
   async reboot(providerID: string): Promise<'Ordered' | 'Gone'> {
     if ((await this.get(providerID)) === undefined) return 'Gone'
-    throw new KubeNodeError(
-      'KN3091',
-      `cannot reboot ${providerID}: nobody but its agent can switch an existing host off and on; do it by hand when the agent is silent`,
-    )
+    throw new KubeNodeError(providersErrors.KN11011({ providerID }))
   }
 
   /** There is nobody to tell anything. */

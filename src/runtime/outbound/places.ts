@@ -1,6 +1,7 @@
 // Which URLs of objects the controllers may call: origins that the operator listed, and no addresses that only this machine can reach unless they are listed themselves.
 import { BlockList, isIP } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
+import { runtimeErrors } from '../runtime-errors.ts'
 
 export interface Place {
   /** `https://host:port`, as URLs compare. */
@@ -25,10 +26,7 @@ export function parsePlaces(texts: readonly string[]): OutboundPlaces {
       const isPlain =
         url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
       if (url === undefined || !isPlain || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-        throw new KubeNodeError(
-          'KN3080',
-          `cannot allow calls to ${JSON.stringify(text)}: write an origin and perhaps a path, such as https://hooks.example.org/repairs`,
-        )
+        throw new KubeNodeError(runtimeErrors.KN3080({ text: JSON.stringify(text) }))
       const host = hostOf(url)
       return {
         origin: url.origin,

@@ -1,6 +1,7 @@
 // The one error of patches that cannot be applied: which rule was broken, and how the API answers it.
 import { goText } from '#lib/go-text.ts'
-import { type ErrorCode, KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { schemaErrors } from '../schema-errors.ts'
 
 /** NotAPatch: the body has the wrong form. TooMany: over the bound. DoesNotApply: well formed, but not to this object. Internal: the real server answers 500. */
 export type PatchErrorKind = 'NotAPatch' | 'TooMany' | 'DoesNotApply' | 'Internal'
@@ -11,12 +12,12 @@ const HTTP_CODES: Readonly<Record<PatchErrorKind, number>> = {
   DoesNotApply: 422,
   Internal: 500,
 }
-const ERROR_CODES: Readonly<Record<PatchErrorKind, ErrorCode>> = {
+const NUMBERS = {
   NotAPatch: 'KN5301',
   TooMany: 'KN5302',
   DoesNotApply: 'KN5303',
   Internal: 'KN5304',
-}
+} as const satisfies Readonly<Record<PatchErrorKind, keyof typeof schemaErrors>>
 
 /** What the API says of every patch that does not apply; the reason goes to our own message only. */
 export const DOES_NOT_APPLY_TEXT = 'the server rejected our request due to an error in our request'
@@ -33,7 +34,7 @@ export class PatchError extends KubeNodeError {
     reason: string,
     statusMessage = kind === 'DoesNotApply' ? DOES_NOT_APPLY_TEXT : reason,
   ) {
-    super(ERROR_CODES[kind], `cannot apply the patch: ${reason}`)
+    super(schemaErrors[NUMBERS[kind]]({ reason }))
     this.kind = kind
     this.httpCode = HTTP_CODES[kind]
     this.statusMessage = statusMessage

@@ -4,6 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 const BY_HEART: readonly ResourceType[] = [
   ...KINDS,
@@ -44,11 +45,7 @@ export class ResourceTypes {
     await this.#discover(apiVersion, signal)
     const found = this.#known.get(id)
     if (found !== undefined) return found
-    throw new KubeNodeError(
-      'KN7201',
-      `cannot apply ${kind}: the server does not serve ${apiVersion} ${kind}; install its CustomResourceDefinition first`,
-      { retry: 'later' },
-    )
+    throw new KubeNodeError(syncErrors.KN7201({ kind, apiVersion }), { retry: 'later' })
   }
 
   /** The kind in any version of its group: what an inventory needs, which remembers no versions. */

@@ -8,6 +8,8 @@ import { locateGit, type GitFolder } from './locate.ts'
 import type { Commit, GitRepository, ReadLimits } from './repository.ts'
 import { parseRevision, refFileName } from './revision.ts'
 import { parseTree, type TreeEntry } from './tree-entries.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { counted } from '#lib/counted.ts'
 
 /** A fleet of a thousand clusters has some hundred files; sources of components lie beside them. */
 const DEFAULT_LIMITS = { maxFiles: 20_000, maxFileBytes: 8 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
@@ -55,8 +57,12 @@ export class LocalRepository implements GitRepository {
       const next = parents[step - 1]
       if (next === undefined)
         throw new KubeNodeError(
-          'KN7010',
-          `cannot find ${revision} in ${this.name}: commit ${id.slice(0, 12)} has ${parents.length === 0 ? 'no parent' : `${parents.length} parents`}`,
+          syncErrors.KN7010({
+            revision,
+            repository: this.name,
+            commit: id.slice(0, 12),
+            parents: parents.length === 0 ? 'no parent' : `only ${counted(parents.length, 'parent')}`,
+          }),
         )
       id = (await this.commit(next)).id
     }
@@ -106,14 +112,11 @@ export class LocalRepository implements GitRepository {
   async #walk(walk: Walk, entry: Pick<TreeEntry, 'kind' | 'oid'>, path: string, depth: number): Promise<void> {
     const where = `${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`
     if (this.#clock.monotonic() > walk.until)
-      throw new KubeNodeError('KN7008', `cannot read ${where} within ${this.#deadlineMs} ms; try again`, {
+      throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
         retry: 'later',
       })
     if (entry.kind === 'symlink' || entry.kind === 'submodule')
-      throw new KubeNodeError(
-        'KN7005',
-        `cannot read ${where}: it is a ${entry.kind}; a fleet is made of plain files: replace it by what it stands for`,
-      )
+      throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
     if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
     if (depth >= MAX_DEPTH) throw tooLarge(where, `nests deeper than ${MAX_DEPTH} folders`)
     for (const child of await this.#tree(entry.oid, where))
@@ -150,7 +153,7 @@ export class LocalRepository implements GitRepository {
   async #content(oid: string, type: 'blob' | 'tree', where: string): Promise<Uint8Array> {
     const found = await this.#read(where, () => git.readObject({ ...this.#at(), oid, format: 'content' }))
     if (found.type === type && found.format === 'content') return found.object
-    throw new KubeNodeError('KN7007', `cannot read ${where}: ${oid} is no ${type}; run git fsck there`)
+    throw new KubeNodeError(syncErrors.KN7016({ path: where, object: oid, type }))
   }
 
   async #named(name: string): Promise<string> {
@@ -161,10 +164,7 @@ export class LocalRepository implements GitRepository {
       if (id !== undefined) return id
     }
     if (/^[0-9a-f]{7,39}$/.test(name)) return this.#read(name, () => git.expandOid({ ...this.#at(), oid: name }))
-    throw new KubeNodeError(
-      'KN7002',
-      `cannot find ${JSON.stringify(name)} in ${this.name}: there is no such branch, tag or commit; was the branch deleted or renamed? what was rendered before stays in force`,
-    )
+    throw new KubeNodeError(syncErrors.KN7002({ name: JSON.stringify(name), name2: this.name }))
   }
 
   async #head(): Promise<string> {
@@ -173,10 +173,7 @@ export class LocalRepository implements GitRepository {
     const branch = text.replace(/^ref:\s*/, '')
     const id = await this.#ref(branch)
     if (id !== undefined) return id
-    throw new KubeNodeError(
-      'KN7003',
-      `cannot find a commit in ${this.name}: HEAD names ${branch}, which has none yet; commit something first`,
-    )
+    throw new KubeNodeError(syncErrors.KN7003({ name: this.name, branch }))
   }
 
   /** Loose first, as git does; this is what a poll costs. */
@@ -221,8 +218,7 @@ export class LocalRepository implements GitRepository {
     } catch (error) {
       if (error instanceof KubeNodeError) throw error
       throw new KubeNodeError(
-        'KN7007',
-        `cannot read ${what} in ${this.name}: ${messageOf(error).split('\n')[0] ?? ''}; it is missing or damaged (a shallow clone? run git fetch --unshallow, or git fsck)`,
+        syncErrors.KN7007({ what, repository: this.name, why: messageOf(error).split('\n')[0] ?? '' }),
         { retry: 'later', cause: error },
       )
     }
@@ -246,5 +242,4 @@ function readSmall(file: string): string | undefined {
   return info?.isFile() === true && info.size <= MAX_REF_BYTES ? readFileSync(file, 'utf8') : undefined
 }
 
-const tooLarge = (where: string, seen: string): KubeNodeError =>
-  new KubeNodeError('KN7006', `cannot read ${where}: it ${seen}; a fleet is small: take out what does not belong`)
+const tooLarge = (where: string, seen: string): KubeNodeError => new KubeNodeError(syncErrors.KN7006({ where, seen }))

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KubeNodeError } from '#lib/errors.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface GitFolder {
   /** Where HEAD of this work tree is. */
@@ -19,8 +20,7 @@ export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[
 /** `above` also looks in the folders above, as git does for a person who works in a subfolder. */
 export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {
   const start = resolve(localPath(url))
-  if (!existsSync(start))
-    throw new KubeNodeError('KN7001', `cannot read the repository ${start}: there is no such folder; check the path`)
+  if (!existsSync(start)) throw new KubeNodeError(syncErrors.KN7001({ folder: start }))
   for (let dir = start; ; dir = dirname(dir)) {
     const found = gitFolderAt(dir)
     if (found !== undefined) {
@@ -29,10 +29,7 @@ export function locateGit(url: string, { above = false }: { readonly above?: boo
     }
     if (!above || dirname(dir) === dir) break
   }
-  throw new KubeNodeError(
-    'KN7001',
-    `cannot read the repository ${start}: it has no .git; run git init && git add -A && git commit there, or name another folder`,
-  )
+  throw new KubeNodeError(syncErrors.KN7017({ folder: start }))
 }
 
 function gitFolderAt(dir: string): GitFolder | undefined {
@@ -63,7 +60,7 @@ function refuseUnknownLayouts({ commonDir }: GitFolder): void {
   const text =
     existsSync(config) && statSync(config).size <= MAX_CONFIG_BYTES ? readFileSync(config, 'utf8').toLowerCase() : ''
   const refuse = (what: string, todo: string) => {
-    throw new KubeNodeError('KN7004', `cannot read the repository ${commonDir}: ${what}; ${todo}`)
+    throw new KubeNodeError(syncErrors.KN7004({ commonDir, what, todo }))
   }
   if (/^\s*objectformat\s*=\s*sha256/m.test(text))
     refuse('its objects are named by SHA-256', 'use a repository with the SHA-1 object format')

@@ -7,6 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
   /** Where copies are kept. */
@@ -92,8 +93,7 @@ function refSpec({ branch, tag, commit }: WantedRef): string {
 
 async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
   const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS } = options
-  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url))
-    throw new KubeNodeError('KN7009', `cannot fetch ${url}: only https, ssh and file addresses are fetched`)
+  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
   const child = spawn('git', [...SAFE, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
@@ -130,8 +130,4 @@ async function runGit(args: readonly string[], url: string, options: MirrorOptio
 }
 
 const fetchError = (url: string, seen: string): KubeNodeError =>
-  new KubeNodeError(
-    'KN7009',
-    `cannot fetch ${url}: ${seen}; check the address, the branch and the credentials; what was fetched before stays in force`,
-    { retry: 'later' },
-  )
+  new KubeNodeError(syncErrors.KN7009({ url, why: seen }), { retry: 'later' })

@@ -1,5 +1,6 @@
 // Takes apart what people write for a commit (main, v1.2, 3f1c9e0~2, HEAD^) and keeps names of refs inside the folder of refs.
 import { KubeNodeError } from '#lib/errors.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface Revision {
   readonly base: string
@@ -13,11 +14,7 @@ const MAX_STEPS = 10_000
 
 export function parseRevision(text: string): Revision {
   const [, base, suffix = ''] = FORM.exec(text) ?? []
-  if (base === undefined)
-    throw new KubeNodeError(
-      'KN7010',
-      `cannot understand the revision ${JSON.stringify(text.slice(0, 100))}; write a branch, a tag or a commit, perhaps with ~1`,
-    )
+  if (base === undefined) throw new KubeNodeError(syncErrors.KN7014({ revision: JSON.stringify(text.slice(0, 100)) }))
   const steps: number[] = []
   for (const [, kind, digits = ''] of suffix.matchAll(/([~^])(\d*)/g)) {
     const n = digits === '' ? 1 : Number(digits)

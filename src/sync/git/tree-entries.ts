@@ -1,5 +1,6 @@
 // Reads the bytes of a git tree. A tree with a name that could make any reader write or look outside of it is refused, whatever we do with it.
 import { KubeNodeError } from '#lib/errors.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
 
@@ -83,7 +84,4 @@ export function nameProblem(name: string): string | undefined {
 }
 
 const hostile = (where: string, seen: string): KubeNodeError =>
-  new KubeNodeError(
-    'KN7005',
-    `cannot read ${where}: it has ${seen}; a tree like that is made by no honest tool: remove the entry and rewrite the commit`,
-  )
+  new KubeNodeError(syncErrors.KN7015({ path: where, problem: seen }))

@@ -8,6 +8,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
 import type { SyncContext } from './context.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 const SECRET: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
 /** Where kubeconfigs are kept when the reference names no key. */
@@ -37,14 +38,17 @@ export class Connections {
     const known = this.#known.get(id)
     if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
     const ref = cluster.status?.kubeconfigSecret ?? cluster.spec.kubeconfigSecretRef
-    if (ref === undefined)
-      throw new KubeNodeError('KN7301', `cannot connect to cluster ${id}: it has no kubeconfig yet`, { retry: 'later' })
+    if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
     const secret = await client.get(SECRET, { namespace, name: ref.name }, signal === undefined ? {} : { signal })
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
     if (secret === undefined || text === undefined)
       throw new KubeNodeError(
-        'KN7302',
-        `cannot connect to cluster ${id}: the Secret ${namespace}/${ref.name} ${secret === undefined ? 'does not exist' : `has no key ${ref.key ?? DEFAULT_KEYS.join(' or ')}`}; put the kubeconfig there`,
+        syncErrors.KN7302({
+          id,
+          namespace,
+          ref: ref.name,
+          detail: secret === undefined ? 'does not exist' : `has no key ${ref.key ?? DEFAULT_KEYS.join(' or ')}`,
+        }),
         { retry: 'later' },
       )
     const stamp = `${secret.metadata.uid ?? ''}/${secret.metadata.resourceVersion ?? ''}/${ref.key ?? ''}`

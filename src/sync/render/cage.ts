@@ -7,6 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { INSIDE_RELEASE, LIMIT_SCRIPT, ROOT_SCRIPT } from './cage-script.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export type CageLayer =
   | 'namespaces'
@@ -140,10 +141,7 @@ export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] 
     if (cage.isWeak && weakCage === 'refuse') break
     if (cage.isWeak || (await works(cage))) return cage
   }
-  throw new KubeNodeError(
-    'KN7110',
-    'cannot render a fleet here: this machine gives its code no namespaces of its own (util-linux and root, or unprivileged user namespaces, are needed); allow them (sysctl kernel.unprivileged_userns_clone=1, or user.max_user_namespaces), run where they are, or accept the weaker cage with weakCage: allow',
-  )
+  throw new KubeNodeError(syncErrors.KN7110())
 }
 
 /** The very command of a render, with nothing to render: the entry reads no request and says so by ending with 1 and without an answer. */

@@ -7,6 +7,7 @@ import type { Cage, CageLayer } from './cage.ts'
 import type { FleetError, RenderAnswer } from './protocol.ts'
 import { checkRendered, type Targets } from './rendered.ts'
 import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface Rendered {
   readonly commit: string
@@ -46,10 +47,7 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   if (options.twice === true) {
     const again = await runCaged(cage, request, limits)
     if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
-      throw new KubeNodeError(
-        'KN7112',
-        `cannot use commit ${short(commit)}: rendering it twice gives different objects; take out what changes from run to run`,
-      )
+      throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
   return { commit, targets: checkRendered(clusters, validator), cage: cage.level.layers, printed }
 }
@@ -67,8 +65,7 @@ async function fleetFiles(repository: GitRepository, commit: string, path: strin
   }
   if (!Object.hasOwn(files, ENTRY))
     throw new KubeNodeError(
-      'KN7011',
-      `cannot render commit ${short(commit)} of ${repository.name}: it has no ${join(path, ENTRY)}; commit one, or set the path of the FleetSource`,
+      syncErrors.KN7011({ commit: short(commit), repository: repository.name, entry: join(path, ENTRY) }),
     )
   return files
 }
@@ -80,37 +77,22 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 }
 
 function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; readonly printed: string } {
-  const what = `cannot render commit ${short(commit)}`
+  const named = { commit: short(commit) }
   switch (end.kind) {
     case 'Answered':
-      return { clusters: clustersOf(end.text, what), printed: end.printed }
+      return { clusters: clustersOf(end.text, short(commit)), printed: end.printed }
     case 'Deadline':
-      throw new KubeNodeError(
-        'KN7104',
-        `${what}: the fleet is not done after ${end.deadlineMs} ms; does it loop or wait for something?`,
-      )
+      throw new KubeNodeError(syncErrors.KN7104({ ...named, deadlineMs: end.deadlineMs }))
     case 'PrintedTooMuch':
-      throw new KubeNodeError(
-        'KN7105',
-        `${what}: the fleet prints more than ${end.limit} bytes; take out what it prints`,
-      )
+      throw new KubeNodeError(syncErrors.KN7105({ ...named, limit: end.limit }))
     case 'AnswerTooLarge':
-      throw new KubeNodeError(
-        'KN7105',
-        `${what}: its objects have more than ${end.limit} bytes; split the fleet over several sources`,
-      )
+      throw new KubeNodeError(syncErrors.KN7114({ ...named, limit: end.limit }))
     case 'OutOfMemory':
-      throw new KubeNodeError(
-        'KN7106',
-        `${what}: the fleet takes more memory than a render may have; make fewer or smaller objects`,
-      )
+      throw new KubeNodeError(syncErrors.KN7115(named))
     case 'Superseded':
-      throw new KubeNodeError(
-        'KN7113',
-        `${what}: a newer commit came while it was rendered; that one is rendered instead`,
-      )
+      throw new KubeNodeError(syncErrors.KN7113(named))
     case 'Ended':
-      throw new KubeNodeError('KN7106', `${what}: the fleet ${end.how}${lastLine(end.printed)}`)
+      throw new KubeNodeError(syncErrors.KN7106({ ...named, how: `${end.how}${lastLine(end.printed)}` }))
     default:
       return assertNever(end)
   }
@@ -121,21 +103,21 @@ const lastLine = (printed: string): string => {
   return line === '' ? '' : `; it said: ${line.slice(0, 300)}`
 }
 
-function clustersOf(text: string, what: string): unknown {
+function clustersOf(text: string, commit: string): unknown {
   let answer: Partial<RenderAnswer>
   try {
     answer = JSON.parse(text) as Partial<RenderAnswer>
   } catch (cause) {
-    throw new KubeNodeError('KN7107', `${what}: what came out is no JSON`, { cause })
+    throw new KubeNodeError(syncErrors.KN7116({ commit }), { cause })
   }
   if (answer.ok === true) return answer.clusters
-  throw fleetError(what, answer.ok === false ? answer.error : undefined)
+  throw fleetError(commit, answer.ok === false ? answer.error : undefined)
 }
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
 /** The same commit fails so again; anything else may have been the machine's doing. */
-export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[12])$/.test(code)
+export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[12456])$/.test(code)
 
 /** What says it is an error is made by code of the fleet, too. */
 function fleetErrorOf(error: unknown): FleetError {
@@ -147,10 +129,10 @@ function fleetErrorOf(error: unknown): FleetError {
   }
 }
 
-function fleetError(what: string, error: unknown): KubeNodeError {
+function fleetError(commit: string, error: unknown): KubeNodeError {
   const { kind, message, at } = fleetErrorOf(error)
   const place = at === undefined ? '' : ` at ${at.slice(0, 300)}`
-  return new KubeNodeError(CODES[kind], `${what}: the fleet fails${place}: ${message.slice(0, 2_000)}`, {
+  return new KubeNodeError(syncErrors[CODES[kind]]({ commit, place, why: message.slice(0, 2_000) }), {
     data: at === undefined ? {} : { at },
   })
 }

@@ -8,6 +8,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
+import { syncErrors } from '../sync-errors.ts'
 
 export interface DesiredObject {
   readonly ref: ObjectRef
@@ -55,8 +56,7 @@ function checkTarget(target: string, list: readonly unknown[], validator: Valida
     const object = identified(value, `object ${i + 1} of ${target}`)
     const ref = refOf(object)
     const key = refText(ref)
-    if (seen.has(key))
-      throw new KubeNodeError('KN7109', `cannot use the rendering: ${key} is declared twice for ${target}; remove one`)
+    if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target }))
     seen.add(key)
     const problem = problemOf(object, ref, validator)
     if (problem === undefined) objects.push({ ref, object, digest: digestOf(object) })
@@ -97,4 +97,4 @@ function problemOf(object: KubeObject, ref: ObjectRef, validator: Validator): st
 export const digestOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
 
 const unusable = (what: string, seen: string): KubeNodeError =>
-  new KubeNodeError('KN7107', `cannot use the rendering: ${what} ${seen}; correct the fleet`)
+  new KubeNodeError(syncErrors.KN7107({ what, problem: seen }))

@@ -1,6 +1,7 @@
 // Asks systemd: one short-lived process a question, which is why the caller looks at /proc first and asks only when something has changed.
 import { execFile } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from '../../agent-errors.ts'
 
 export interface UnitState {
   readonly unit: string
@@ -77,11 +78,8 @@ export function createSystemctl(command: readonly [string, ...string[]] = ['syst
         if (error === null) return resolve(stdout)
         return reject(
           new KubeNodeError(
-            'KN8037',
-            `cannot ${args.join(' ')}: systemd says: ${(stderr || error.message).trim().slice(0, 160)}`,
-            {
-              retry: 'later',
-            },
+            agentErrors.KN8037({ command: args.join(' '), answer: (stderr || error.message).trim().slice(0, 160) }),
+            { retry: 'later' },
           ),
         )
       })

@@ -19,6 +19,7 @@ import { unitReading } from './reading.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { unitName } from './unit.ts'
 import { UnitFiles, type OwnUnit } from './unit-files.ts'
+import { agentErrors } from '../../agent-errors.ts'
 
 export interface SystemdOptions extends RestraintLimits {
   readonly files: Files
@@ -90,18 +91,11 @@ export class Systemd implements Processes {
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
     const ours = await this.#unitFiles.write({ component, service }, unit, old)
     const state = await this.#unitFiles.state(unit)
-    if (state.load === 'masked')
-      throw new KubeNodeError(
-        'KN8055',
-        `cannot start ${component}: somebody has masked the unit ${unit}; run systemctl unmask ${unit} there when it shall run again`,
-        { retry: 'later' },
-      )
+    if (state.load === 'masked') throw new KubeNodeError(agentErrors.KN8055({ component, unit }), { retry: 'later' })
     if (state.load !== 'loaded')
-      throw new KubeNodeError(
-        'KN8038',
-        `cannot start ${component}: systemd has no unit ${unit} (it says ${state.load || 'nothing'}); the component must bring it, or say what to run in service.exec`,
-        { retry: 'later' },
-      )
+      throw new KubeNodeError(agentErrors.KN8038({ component, unit, load: state.load || 'nothing' }), {
+        retry: 'later',
+      })
     const isUp = state.active === 'active' && (state.mainPid === 0 || this.#statOf(state) !== undefined)
     if (isUp && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
       if (old === undefined) this.#o.log.info('running unit taken over as it is', { component, unit })

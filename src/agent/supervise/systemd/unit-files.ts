@@ -7,6 +7,7 @@ import { onNode, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { dropInText, ownerOf, unitText } from './unit.ts'
+import { agentErrors } from '../../agent-errors.ts'
 
 export interface UnitFilesDeps {
   readonly files: Files
@@ -61,7 +62,7 @@ export class UnitFiles {
   async state(unit: string): Promise<UnitState> {
     const [state] = await this.#deps.systemctl.show([unit])
     if (state === undefined)
-      throw new KubeNodeError('KN8037', `cannot read the unit ${unit}: systemd says nothing`, { retry: 'later' })
+      throw new KubeNodeError(agentErrors.KN8037({ command: `show ${unit}`, answer: 'no answer' }), { retry: 'later' })
     return state
   }
 
@@ -117,7 +118,7 @@ export class UnitFiles {
     const there = await this.#read(this.pathOf({ unit, ours: true }))
     const owner = there === undefined ? undefined : ownerOf(there)
     if (owner !== undefined && owner !== component)
-      throw new KubeNodeError('KN8039', `cannot start ${component}: the unit ${unit} belongs to the component ${owner}`)
+      throw new KubeNodeError(agentErrors.KN8039({ component, unit, owner }))
     if (there !== undefined) return owner === component
     const state = await this.state(unit)
     return state.load !== 'loaded' || state.path === join(UNITS, unit)

@@ -1,6 +1,7 @@
 // Pure: what systemd is told about a component: a unit of our own, or a drop-in beside the unit that the component declares and somebody else brought.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Service } from '../port.ts'
+import { agentErrors } from '../../agent-errors.ts'
 
 const MADE_FOR = '# Made by KubeNode for '
 
@@ -92,9 +93,6 @@ const quoted = (text: string): string =>
 function plain(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\0-\x08\x0a-\x1f]/.test(text))
-    throw new KubeNodeError(
-      'KN8036',
-      `cannot write a unit: ${JSON.stringify(text.slice(0, 60))} holds a control character`,
-    )
+    throw new KubeNodeError(agentErrors.KN8036({ text: JSON.stringify(text.slice(0, 60)) }))
   return text
 }

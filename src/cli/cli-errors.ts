@@ -1,0 +1,305 @@
+// The numbered errors of cli.
+import { errorTable } from '#lib/error-table.ts'
+
+export const cliErrors = errorTable({
+  KN1000: {
+    text: 'kubenode hit a bug',
+    next: 'please report it with the lines below\n{stack}',
+  },
+  KN1001: {
+    text: 'cannot start kubenode: it needs Node 26 or newer, found {node}',
+    next: 'run npm ci in {root}, which installs one',
+  },
+  KN1002: {
+    text: 'cannot read the command line: {why}',
+    next: 'run kubenode --help, or kubenode COMMAND --help',
+  },
+  KN1003: {
+    text: 'cannot {syscall} {path}: {code}',
+    next: 'correct this and try again',
+  },
+  KN1011: {
+    text: 'cannot read {file}: {why}',
+    next: 'name a file or folder that exists',
+  },
+  KN1012: {
+    text: 'cannot lint {folder}: more than {maxFiles} files',
+    next: 'name a smaller folder',
+  },
+  KN1013: {
+    text: 'cannot lint {name}: {size} bytes, at most {maxTextBytes} are read',
+    next: 'split the file',
+  },
+  KN1014: {
+    text: 'cannot read {name}: it is no UTF-8 text',
+    next: 'save it as UTF-8',
+  },
+  KN1015: {
+    text: '{place}: cannot be read: {why}',
+    next: 'correct the syntax',
+  },
+  KN1016: {
+    text: 'cannot read {file}: it is not a regular file',
+    next: 'copy its contents into one',
+  },
+  KN1020: {
+    text: '{place}: not an object',
+    next: 'write a map with apiVersion, kind and metadata',
+  },
+  KN1021: {
+    text: '{place}: unknown kind {kind}',
+    next: 'use the suggested kind',
+  },
+  KN1022: {
+    text: '{place}: the object has no {field}',
+    next: 'add it',
+  },
+  KN1023: {
+    text: '{place}: {kind} has no metadata.name',
+    next: 'give it one',
+  },
+  KN1024: {
+    text: '{place}: not a trust document',
+    next: 'make one with kubenode artifact keys trust',
+  },
+  KN1031: {
+    text: 'cannot listen on port {text}: not a number from 0 to 65535',
+    next: 'give one with --port',
+  },
+  KN1050: {
+    text: 'cannot bundle the agent in {root}: the bundler is not installed',
+    next: 'run npm ci without --omit=dev',
+  },
+  KN1101: {
+    text: 'cannot pack {path}: only regular files and folders are unpacked on a node',
+    next: 'remove it',
+  },
+  KN1102: {
+    text: 'cannot pack {folder}: it holds no file',
+    next: '',
+  },
+  KN1103: {
+    text: 'cannot pack {folder}: {length} entries, at most {maxFiles}',
+    next: '',
+  },
+  KN1104: {
+    text: 'cannot read the {what} {path}: {why}',
+    next: '',
+  },
+  KN1105: {
+    text: 'cannot read the {what} {path}: {detail}',
+    next: '',
+  },
+  KN1106: {
+    text: 'cannot use {trust}: it is not a trust document',
+    next: '',
+  },
+  KN1107: {
+    text: 'cannot use {trust}: {why}',
+    next: '',
+  },
+  KN1108: {
+    text: '{path} is not trusted: {why}',
+    next: '',
+  },
+  KN1109: {
+    text: '{artifact} has digest {digest}, which {path} does not name',
+    next: '',
+  },
+  KN1110: {
+    text: 'cannot keep key {unknown}: sequence {sequence} trusts {known}',
+    next: 'name one of these keys',
+  },
+  KN1111: {
+    text: 'cannot sign {path} with the new key: {why}',
+    next: 'check its content, then sign it by hand with kubenode artifact sign, or remove it',
+  },
+  KN1112: {
+    text: 'cannot change the trust of {root}: there is no agent in this folder',
+    next: 'name the folder of its agent with --root',
+  },
+  KN1214: {
+    text: 'cannot make {text} nodes a cluster: give a number from 1 to {maxLocalNodes}',
+    next: '',
+  },
+  KN1301: {
+    text: 'cannot read the kubeconfig {file}: {why}',
+    next: 'name one with --kubeconfig',
+  },
+  KN1302: {
+    text: 'cannot tell hosts how to trust {server}: the kubeconfig names no certificate authority',
+    next: 'add certificate-authority-data',
+  },
+  KN1303: {
+    text: 'cannot run the role {r}: there are {roleNames}',
+    next: '',
+  },
+  KN1304: {
+    text: 'cannot give {path} to hosts: it is no good trust document',
+    next: 'make one with kubenode artifact keys trust',
+  },
+  KN1305: {
+    text: 'cannot serve the webhook on port {webhookPort}: give a number from 0 to {maxPort}',
+    next: '0 takes a free one',
+  },
+  KN1306: {
+    text: 'cannot run hollow nodes in {dir}: nobody said who their agents are',
+    next: 'add --hollow-kubeconfig',
+  },
+  KN1310: {
+    text: 'no kind is called {word}{detail}',
+    next: 'kubectl knows the kinds that are not ours',
+  },
+  KN1311: {
+    text: 'which {first}? name it, like {first}/NAME',
+    next: '',
+  },
+  KN1312: {
+    text: 'which cluster? name a kubeconfig with --kubeconfig or KUBECONFIG',
+    next: '',
+  },
+  KN1313: {
+    text: 'cannot find {what} on this server{hint}',
+    next: 'kubenode get {kind} lists what there is',
+  },
+  KN1314: {
+    text: 'cannot get this: the server answered {said}',
+    next: '',
+  },
+  KN1315: {
+    text: 'cannot find this object: {said}',
+    next: 'kubenode get KIND lists what there is',
+  },
+  KN1330: {
+    text: 'cannot freeze {what}: name it as {Object}, or leave it out for the whole cluster',
+    next: '',
+  },
+  KN1331: {
+    text: 'cannot freeze for {length}: write a duration such as 30m or 4h, at most 30d',
+    next: '',
+  },
+  KN1332: {
+    text: 'cannot lift protection for {length}: write a duration such as 10m, at most 24h',
+    next: '',
+  },
+  KN1333: {
+    text: 'cannot approve for {length}: write a duration such as 1h, at most 7d',
+    next: '',
+  },
+  KN1334: {
+    text: 'cannot approve {what}: name it as operationpermit/NAME, release/NAME or source/NAME',
+    next: '',
+  },
+  KN1335: {
+    text: 'cannot approve {what}: the server does not say who you are',
+    next: 'log in first',
+  },
+  KN1336: {
+    text: 'cannot freeze or thaw a node at {path}: no agent keeps its things there',
+    next: "name the agent's folder, /var/lib/kubenode on a whole host",
+  },
+  KN1337: {
+    text: 'cannot use --node-folder together with {what}: leave one of them out',
+    next: '',
+  },
+  KN1340: {
+    text: 'cannot find rules in {folder}: there is no such folder',
+    next: 'name it with --dir',
+  },
+  KN1341: {
+    text: 'cannot find rules in {folder}: no file ends in {ending}',
+    next: 'write one beside each rule',
+  },
+  KN1342: {
+    text: 'cannot load {file}: {why}',
+    next: 'correct the file',
+  },
+  KN1343: {
+    text: 'cannot use {file}: it does not export rule (the spec of a NodeRemedier) and cases (a list)',
+    next: 'export both',
+  },
+  KN1344: {
+    text: 'cannot read {file}: line {line}: {why}',
+    next: '',
+  },
+  KN1345: {
+    text: 'cannot simulate {file}: it holds no Node',
+    next: 'write one with kubectl get node NAME -o yaml',
+  },
+  KN1346: {
+    text: 'cannot read {file}: {why}',
+    next: 'name a file with a Node in it',
+  },
+  KN1347: {
+    text: 'cannot simulate {file}: {kind} {detail}: {what}',
+    next: 'write one with kubectl get {kind2} NAME -o yaml',
+  },
+  KN1350: {
+    text: 'there is no node/{name} on this server{nearest}',
+    next: 'kubectl get nodes lists them',
+  },
+  KN1351: {
+    text: 'cannot {verb} {what}: name it as node/NAME, machine/NAME or remedier/NAME',
+    next: '',
+  },
+  KN1352: {
+    text: 'cannot {verb} for {length}: write a duration such as 30m or 4h, at most 7d',
+    next: '',
+  },
+  KN1353: {
+    text: 'cannot say why {what} is not repaired: name a node, like node/NAME',
+    next: '',
+  },
+  KN1360: {
+    text: 'cannot say how {name} joins: {why}',
+    next: '',
+  },
+  KN1361: {
+    text: 'import which Nodes? name them, or give --selector, or --all',
+    next: '',
+  },
+  KN1362: {
+    text: 'cannot print {output}: only yaml',
+    next: '',
+  },
+  KN1370: {
+    text: 'cannot hold {what}: name it as {Object}',
+    next: 'kubenode freeze holds whole clusters',
+  },
+  KN1371: {
+    text: 'cannot hold for {length}: write a duration such as 30m or 4h, at most 30d',
+    next: '',
+  },
+  KN1372: {
+    text: 'cannot find {revision} of set/{name}',
+    next: 'use one of: {known}',
+  },
+  KN1373: {
+    text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',
+    next: '',
+  },
+  KN1374: {
+    text: 'cannot promote canary/{name}: it is {phase}{detail}',
+    next: 'run kubenode canary status {name}',
+  },
+  KN1375: {
+    text: 'cannot promote canary/{name}: no set declares {names} in another version',
+    next: 'add the components to a set by a commit',
+  },
+  KN1376: {
+    text: 'say with --reason why the set goes back at once',
+    next: 'others will find it pinned',
+  },
+  KN1377: {
+    text: 'there is no set {name} on this server',
+    next: 'kubenode get kmcs lists them',
+  },
+  KN1378: {
+    text: 'there is no canary {name} on this server',
+    next: 'kubenode get kcan lists them',
+  },
+  KN1379: {
+    text: 'cannot let inspections ask {url}: write an origin such as http://prometheus.monitoring:9090',
+    next: '',
+  },
+})

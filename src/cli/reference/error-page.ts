@@ -1,0 +1,66 @@
+// The page of all numbered errors, collected from the tables of the parts, and the range of numbers that each part has.
+import { agentErrors } from '#agent/agent-errors.ts'
+import { apiErrors } from '#api/api-errors.ts'
+import { apiserverErrors } from '#apiserver/apiserver-errors.ts'
+import { remedyjobErrors } from '#controllers/remedyjob/remedyjob-errors.ts'
+import { defenderErrors } from '#defender/defender-errors.ts'
+import { apiRefusals } from '#kube/api-refusals.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
+import { kubeconfigErrors } from '#kube/kubeconfig-errors.ts'
+import type { ErrorCode, ErrorText } from '#lib/error-table.ts'
+import { libErrors } from '#lib/lib-errors.ts'
+import { localErrors } from '#local/local-errors.ts'
+import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
+import { policyErrors } from '#policy/policy-errors.ts'
+import { providersErrors } from '#providers/providers-errors.ts'
+import { runtimeErrors } from '#runtime/runtime-errors.ts'
+import { schemaErrors } from '#schema/schema-errors.ts'
+import { syncErrors } from '#sync/sync-errors.ts'
+import { cliErrors } from '../cli-errors.ts'
+
+type Entries = Readonly<Record<string, ErrorText & { readonly code: ErrorCode }>>
+
+export interface ErrorPart {
+  /** In thousands: 8 owns the 8,000s, 10 the 10,000s. */
+  readonly thousands: number
+  readonly name: string
+  readonly tables: readonly Entries[]
+}
+
+export const BENCH_PART = { thousands: 9, name: 'test bench' } as const
+
+export const ERROR_PARTS: readonly ErrorPart[] = [
+  { thousands: 1, name: 'command line, input, local fleet', tables: [libErrors, cliErrors, localErrors] },
+  { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
+  { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, nodeopsErrors] },
+  { thousands: 4, name: 'rules', tables: [policyErrors] },
+  { thousands: 5, name: 'kinds and schemas', tables: [apiErrors, schemaErrors] },
+  { thousands: 6, name: 'embedded API server', tables: [apiserverErrors] },
+  { thousands: 7, name: 'sync', tables: [syncErrors] },
+  { thousands: 8, name: 'agent', tables: [agentErrors] },
+  { thousands: 10, name: 'Defender', tables: [defenderErrors] },
+  { thousands: 11, name: 'infra providers', tables: [providersErrors] },
+  { thousands: 12, name: 'controllers', tables: [remedyjobErrors] },
+]
+
+export const ERROR_PAGE = 'docs/reference/errors.md'
+
+export const entriesOf = ({ tables }: ErrorPart) =>
+  tables.flatMap((t) => Object.values(t)).toSorted((a, b) => Number(a.code.slice(2)) - Number(b.code.slice(2)))
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replaceAll('<', '&lt;')
+
+export function errorPage(parts: readonly ErrorPart[]): string {
+  const sections = parts.map((part) => {
+    const rows = entriesOf(part).map(({ code, text, next }) => `| ${code} | ${cell(text)} | ${cell(next)} |`)
+    const title = `${part.name[0]?.toUpperCase()}${part.name.slice(1)} (KN${part.thousands}xxx)`
+    return [`## ${title}`, '', '| number | message | what to do |', '| --- | --- | --- |', ...rows].join('\n')
+  })
+  return `${[
+    '# Errors',
+    '<!-- Generated from the error tables in src by npm run gen. -->',
+    'Every error of KubeNode has a number that does not change. Words in braces stand for what was observed. ' +
+      'The message is followed by what to do next; findings of `kubenode lint` add the place in the file.',
+    ...sections,
+  ].join('\n\n')}\n`
+}

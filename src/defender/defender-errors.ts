@@ -1,0 +1,17 @@
+// The numbered errors of defender.
+import { errorTable } from '#lib/error-table.ts'
+
+export const defenderErrors = errorTable({
+  KN10001: {
+    text: 'cannot keep the certificate of the webhook in the Secret {webhookSecret}: it changes again and again',
+    next: '',
+  },
+  KN10002: {
+    text: 'cannot serve the webhook on {host}:{port}: {why}',
+    next: 'choose another port',
+  },
+  KN10010: {
+    text: 'cannot read the limit {text}',
+    next: 'write a number or a percentage',
+  },
+})

@@ -1,0 +1,20 @@
+// What is refused in a kubeconfig that is somebody else's data. Each finding has a number; the error has that of the first.
+import { errorTable } from '#lib/error-table.ts'
+
+const TEXT = 'cannot use the kubeconfig of {origin}: {problems}'
+
+export const kubeconfigErrors = errorTable({
+  KN2100: { text: TEXT, next: 'give a kubeconfig of kind Config in one YAML document, with the fields listed' },
+  KN2101: { text: TEXT, next: 'remove exec; use a token or a client certificate' },
+  KN2102: { text: TEXT, next: 'remove auth-provider; use a token or a client certificate' },
+  KN2103: { text: TEXT, next: 'put the contents in the kubeconfig instead of the name of a file' },
+  KN2104: { text: TEXT, next: 'remove insecure-skip-tls-verify; add certificate-authority-data' },
+  KN2105: { text: TEXT, next: 'remove proxy-url' },
+  KN2106: { text: TEXT, next: 'use a token or a client certificate instead of a password' },
+  KN2107: { text: TEXT, next: 'write an https address without user, query and fragment' },
+  KN2108: { text: TEXT, next: 'write the name or address of the API server' },
+  KN2109: { text: TEXT, next: 'remove the unknown field' },
+  KN2110: { text: TEXT, next: 'name a context whose cluster and user are in the kubeconfig' },
+  KN2111: { text: TEXT, next: 'put base64 of a PEM there, certificate and key together' },
+  KN2112: { text: TEXT, next: 'write plain text on one line' },
+})

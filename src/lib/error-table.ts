@@ -1,0 +1,51 @@
+// The numbers of errors: each part owns a table of texts, and an error can be made from such a text only.
+// `npm run gen` collects all tables in docs/reference/errors.md.
+
+export type ErrorCode = `KN${number}`
+
+/** Values stand in braces: "cannot fetch {place}: {why}". */
+export interface ErrorText {
+  /** What cannot be done, to which object, and what was observed. */
+  readonly text: string
+  /** What the reader does next, or what happens without them. Follows the text after a semicolon. */
+  readonly next: string
+}
+
+declare const registered: unique symbol
+
+/** The text of one error with its values filled in. Only a table makes it. */
+export interface ErrorMessage {
+  readonly code: ErrorCode
+  readonly text: string
+  readonly [registered]: true
+}
+
+type Placeholders<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never
+type Values<E extends ErrorText> = Readonly<Record<Placeholders<E['text']> | Placeholders<E['next']>, string | number>>
+
+/** `agentErrors.KN8010({ place, why })`; text and next are kept for the reference page. */
+export type ErrorMaker<E extends ErrorText = ErrorText> = ErrorText & { readonly code: ErrorCode } & ([
+    Placeholders<E['text']> | Placeholders<E['next']>,
+  ] extends [never]
+    ? () => ErrorMessage
+    : (values: Values<E>) => ErrorMessage)
+
+export type ErrorTable<T> = {
+  readonly [C in keyof T]: T[C] extends ErrorText ? ErrorMaker<T[C]> : never
+}
+
+/** The numbers of one part. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it happens. */
+export function errorTable<const T extends Readonly<Record<ErrorCode, ErrorText>>>(texts: T): ErrorTable<T> {
+  const makers = Object.entries<ErrorText>(texts).map(([code, { text, next }]) => {
+    const whole = next === '' ? text : `${text}; ${next}`
+    const make = (values: Readonly<Record<string, string | number>> = {}) => ({ code, text: filled(whole, values) })
+    return [code, Object.assign(make, { code, text, next })] as const
+  })
+  // The types of the makers follow from the literal texts, which Object.fromEntries forgets.
+  return Object.fromEntries(makers) as unknown as ErrorTable<T>
+}
+
+const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]))

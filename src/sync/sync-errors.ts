@@ -1,0 +1,145 @@
+// The numbered errors of sync.
+import { errorTable } from '#lib/error-table.ts'
+
+export const syncErrors = errorTable({
+  KN7001: {
+    text: 'cannot read the repository {folder}: no such folder',
+    next: 'check the path',
+  },
+  KN7002: {
+    text: 'cannot find {name} in {name2}: there is no such branch, tag or commit',
+    next: 'was the branch deleted or renamed? what was rendered before stays in force',
+  },
+  KN7003: {
+    text: 'cannot find a commit in {name}: HEAD names {branch}, which has none yet',
+    next: 'commit something first',
+  },
+  KN7004: {
+    text: 'cannot read the repository {commonDir}: {what}',
+    next: '{todo}',
+  },
+  KN7005: {
+    text: 'cannot read {path}: it is a {kind}, and a fleet consists of plain files',
+    next: 'replace it with the files it refers to',
+  },
+  KN7006: {
+    text: 'cannot read {where}: it {seen}',
+    next: 'a fleet is small: take out what does not belong',
+  },
+  KN7007: {
+    text: 'cannot read {what} in {repository}: {why}: the object is missing or damaged',
+    next: 'in a shallow clone run git fetch --unshallow, otherwise run git fsck',
+  },
+  KN7008: {
+    text: 'cannot read {where} within {deadlineMs} ms',
+    next: 'try again',
+  },
+  KN7009: {
+    text: 'cannot fetch {url}: {why}',
+    next: 'check the address, the branch and the credentials; the commit fetched before stays in force',
+  },
+  KN7010: {
+    text: 'cannot find {revision} in {repository}: commit {commit} has {parents}',
+    next: 'name a commit that exists',
+  },
+  KN7011: {
+    text: 'cannot render commit {commit} of {repository}: it has no {entry}',
+    next: 'commit one, or set the path of the FleetSource',
+  },
+  KN7013: {
+    text: 'cannot plan for cluster {cluster}: the fleet has {all}',
+    next: '',
+  },
+  KN7014: {
+    text: 'cannot read the revision {revision}',
+    next: 'write a branch, a tag or a commit, optionally with ~1',
+  },
+  KN7015: {
+    text: 'cannot read {path}: it has {problem}, which git itself never writes',
+    next: 'remove the entry and rewrite the commit',
+  },
+  KN7016: {
+    text: 'cannot read {path}: {object} is not a {type}',
+    next: 'run git fsck in the repository',
+  },
+  KN7017: {
+    text: 'cannot read the repository {folder}: it has no .git',
+    next: 'run git init && git add -A && git commit there, or name another folder',
+  },
+  KN7018: {
+    text: 'cannot fetch {url}: only https, ssh and file addresses are supported',
+    next: 'correct the address',
+  },
+  KN7101: {
+    text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',
+    next: 'correct the syntax',
+  },
+  KN7102: {
+    text: 'cannot render commit {commit}: the fleet fails{place}: {why}',
+    next: 'correct the fleet; kubenode plan renders it on this machine',
+  },
+  KN7103: {
+    text: 'cannot render commit {commit}: an import of the fleet fails{place}: {why}',
+    next: 'import files of the repository, and the packages that a fleet may use',
+  },
+  KN7104: {
+    text: 'cannot render commit {commit}: the fleet is not done after {deadlineMs} ms',
+    next: 'check it for endless loops and for promises that never resolve',
+  },
+  KN7105: {
+    text: 'cannot render commit {commit}: the fleet prints more than {limit} bytes',
+    next: 'remove what it prints',
+  },
+  KN7106: {
+    text: 'cannot render commit {commit}: the fleet {how}',
+    next: 'check what it prints and whether it calls process.exit',
+  },
+  KN7107: {
+    text: 'cannot use the rendered fleet: {what} {problem}',
+    next: 'correct the fleet',
+  },
+  KN7109: {
+    text: 'cannot use the rendering: {key} is declared twice for {target}',
+    next: 'remove one',
+  },
+  KN7110: {
+    text: 'cannot render a fleet here: this machine gives its code no namespaces of its own (util-linux and root, or unprivileged user namespaces, are needed)',
+    next: 'allow them (sysctl kernel.unprivileged_userns_clone=1, or user.max_user_namespaces), run where they are, or accept the weaker cage with weakCage: allow',
+  },
+  KN7111: {
+    text: 'cannot render commit {commit}: the fleet renders nothing{place}: {why}',
+    next: 'declare at least one chart in fleet/main.ts',
+  },
+  KN7112: {
+    text: 'cannot use commit {commit}: rendering it twice gives different objects',
+    next: 'take out what changes from run to run',
+  },
+  KN7113: {
+    text: 'cannot render commit {commit}: a newer commit arrived during the render',
+    next: 'the newer commit is rendered instead',
+  },
+  KN7114: {
+    text: 'cannot render commit {commit}: its objects have more than {limit} bytes',
+    next: 'split the fleet into several sources',
+  },
+  KN7115: {
+    text: 'cannot render commit {commit}: the fleet needs more memory than a render may use',
+    next: 'make fewer or smaller objects',
+  },
+  KN7116: {
+    text: 'cannot render commit {commit}: the output is not JSON',
+    next: 'remove what writes to the answer of the render',
+  },
+  KN7201: {
+    text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
+    next: 'install its CustomResourceDefinition first',
+  },
+  KN7301: {
+    text: 'cannot connect to cluster {id}: it has no kubeconfig yet',
+    next: '',
+  },
+  KN7302: {
+    text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} {detail}',
+    next: 'put the kubeconfig there',
+  },
+})
