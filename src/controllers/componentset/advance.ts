@@ -2,6 +2,7 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { WaveFacts } from '#api/protocol/wave.ts'
 import { assertNever } from '#lib/errors.ts'
+import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { isNodeFrozen } from '#nodeops/holds.ts'
@@ -11,6 +12,7 @@ import { isRenewalDue } from '#nodeops/permits.ts'
 import type { MachineResult, SetAction } from './actions.ts'
 import { reportOf } from './blocks.ts'
 import type { Rollout, Wave } from './seen.ts'
+import { LOST_AFTER_MS, silentSince } from './reading.ts'
 import { type SliceMachine, type SliceView, type Surroundings, isFailed, waveTarget } from './slice-view.ts'
 import { type Wait, waitingSince } from './waiting.ts'
 
@@ -168,7 +170,9 @@ function whileSwitching(
   if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
   const wait =
-    permit !== undefined && isHeldUp(machines) ? permitWait(permit) : (refused(view, around) ?? progress(view))
+    permit !== undefined && isHeldUp(machines)
+      ? permitWait(permit)
+      : (refused(view, around) ?? silent(view) ?? progress(view))
   return waits(counts, isAbove ? tooMany(tally) : wait, around, more)
 }
 
@@ -253,6 +257,18 @@ function refused({ wave, machines }: SliceView, { indexOf }: Surroundings): Wait
       }
   }
   return undefined
+}
+
+/** Nobody knows how its switch ends; its agent does once it is heard of, or it is lost. */
+function silent({ machines }: SliceView): Wait | undefined {
+  const found = machines.find((m) => m.isSwitching && m.reading?.health === 'Silent')
+  const since = found?.reading === undefined ? undefined : silentSince(found.reading)
+  if (found === undefined || since === undefined) return undefined
+  return {
+    predicate: 'LeaseExpired',
+    seen: `${found.name} is silent between two versions since ${timestamp(since)}`,
+    unblock: `its agent is heard of; at ${timestamp(since + LOST_AFTER_MS)} it counts as failed`,
+  }
 }
 
 function progress({ machines }: SliceView): Wait {

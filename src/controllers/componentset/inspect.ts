@@ -4,7 +4,7 @@ import type { Lookup } from './lookup.ts'
 import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
 import { podLook } from './pod-probe.ts'
 import type { Problem } from '#nodeops/problem.ts'
-import type { Reading } from './reading.ts'
+import { type Reading, isLost } from './reading.ts'
 import type { Rollout, Seen, Wave } from './seen.ts'
 
 export type { Inspection } from './inspections.ts'
@@ -37,6 +37,8 @@ const unsupported = (name: string, why: string): Problem => ({
 export interface Finding {
   readonly inspection: Inspection
   readonly seen: string
+  /** Without the machines that fell silent a moment ago it would hold: it does not hold now, and fails nobody yet. */
+  readonly isSilence?: boolean
 }
 
 export interface Inspected {
@@ -48,32 +50,36 @@ export interface Inspected {
   readonly pods: Seen['probePods']
   /** Machines that may be lost to causes of their own. */
   readonly slack: number
+  readonly now: number
 }
 
 /** The first inspection that does not hold. */
 export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
   for (const inspection of inspections) {
-    const seen = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
-    if (seen !== undefined) return { inspection, seen }
+    const wrong = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
+    if (wrong !== undefined) return { inspection, ...wrong }
   }
   return undefined
 }
 
 const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undefined
 
-function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected): string | undefined {
+type Wrong = Omit<Finding, 'inspection'>
+
+function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected): Wrong | undefined {
   const look =
     inspection.podProbe === undefined ? looks?.get(lookKey(wave, inspection)) : podLook(wave, inspection, pods)
-  if (look === undefined) return 'it is being looked at'
-  return look.holds ? undefined : look.seen
+  if (look === undefined) return { seen: 'it is being looked at' }
+  return look.holds ? undefined : { seen: look.seen }
 }
 
-function wrongWithMachines(inspection: Inspection, { machines, nodes, slack }: Inspected): string | undefined {
+function wrongWithMachines(inspection: Inspection, { machines, nodes, slack, now }: Inspected): Wrong | undefined {
   const bad = machines.filter((m) => wrongWith(inspection, m, nodes) !== undefined)
   const [first] = bad
   if (first === undefined || bad.length <= slack) return undefined
   const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
-  return `it does not hold on ${first.name}: ${wrongWith(inspection, first, nodes) ?? ''}${more}`
+  const isSilence = bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length <= slack
+  return { seen: `it does not hold on ${first.name}: ${wrongWith(inspection, first, nodes) ?? ''}${more}`, isSilence }
 }
 
 /** What keeps the inspection from holding on one machine, in the words of whoever said it. */

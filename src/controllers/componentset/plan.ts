@@ -10,11 +10,12 @@ import type { Survey } from './candidates.ts'
 import { keptCompletions } from './completed.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
+import { wasHealthyHere } from './known-good.ts'
 import { firstFinding, inspectionsOf } from './inspect.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './open.ts'
 import { type Reading, isThere, standingOf } from './reading.ts'
 import { type ProbedStep, probePods } from './pod-probe.ts'
-import { surplusRevisions, targetIn } from './revisions.ts'
+import { isSameTarget, surplusRevisions, targetIn } from './revisions.ts'
 import { type Rules, rolloutRules } from './rules.ts'
 import type { Blocked, Seen, Status, Wave } from './seen.ts'
 import { type Surroundings, isFailed, versionOf, viewSlice } from './slice-view.ts'
@@ -198,7 +199,12 @@ function tallyOf(context: Context, survey: Survey): Tally {
     .flatMap((w) => viewSlice(w, context.seen.permits.get(w.permit ?? ''), around, false).machines)
     .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage))
   const { maxFailures } = context.seen.set.spec.rollout
-  const allowed = context.rules.allowedFailures(maxFailures, tried + lost.length)
+  const { revisions, seen } = context
+  // What works on the set and is not proven is for machines that came from elsewhere: of those it says nothing.
+  const isForNewcomers = isSameTarget(track.target, targetIn(revisions.current, track.component))
+  const isKnownGood =
+    track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
+  const allowed = context.rules.allowedFailures(maxFailures, { tried: tried + lost.length, isKnownGood })
   const [first] = lost
   const said =
     (failed === 0 ? undefined : lastFailure(survey, context.members)) ??
@@ -235,7 +241,8 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
   const slack = Math.max(0, tally.allowed - tally.failed)
   const { nodes, looks, probePods: pods } = context.seen
   const [wave] = inStep
-  const finding = wave && firstFinding(inspectionsOf(rollout), { wave, machines: tried, nodes, looks, pods, slack })
+  const finding =
+    wave && firstFinding(inspectionsOf(rollout), { wave, machines: tried, nodes, looks, pods, slack, now: context.now })
   const moved = moveStep(inStep, {
     isFull,
     finding,

@@ -48,7 +48,10 @@ interface Found {
   readonly standing: Standing
 }
 
-/** A machine silent for so long during its switch is lost; a reboot takes less. */
+/**
+ * A machine silent for so long during its switch is lost; a reboot takes less. A shorter silence says nothing about the version: its agent goes on, and
+ * judges it by a whole settle window.
+ */
 export const LOST_AFTER_MS = 300_000
 
 const JOINING: ReadonlySet<string | undefined> = new Set([
@@ -227,10 +230,14 @@ export function reportsFailure({ told, reported }: Reading, index: number, targe
   return report.state === 'RolledBack' || report.state === 'Failed'
 }
 
-/** Nobody has heard of it for so long that its switch will not end by itself. */
-export function isLost({ health, machine }: Reading, now: number): boolean {
-  if (health !== 'Silent') return false
-  if (machine.status?.phase === 'Lost') return true
+/** Since when its agent is silent, in milliseconds; undefined when nobody says. */
+export function silentSince({ machine }: Reading): number | undefined {
   const since = machine.status?.conditions?.find((c) => c.type === 'AgentReachable')?.lastTransitionTime
-  return since !== undefined && now - Date.parse(since) >= LOST_AFTER_MS
+  return since === undefined ? undefined : Date.parse(since)
+}
+
+/** Nobody has heard of it for so long that its switch will not end by itself. */
+export function isLost(reading: Reading, now: number): boolean {
+  const since = reading.health === 'Silent' ? silentSince(reading) : undefined
+  return since !== undefined && now - since >= LOST_AFTER_MS
 }

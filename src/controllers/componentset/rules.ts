@@ -1,13 +1,13 @@
 // The rules of a rollout that are arithmetic or judgement, each by its name: the plan asks them and adds none of its own.
 import { type WaveEvent, type WaveFacts, type WavePhase, nextWavePhase } from '#api/protocol/wave.ts'
-import { allowedFailures } from './failures.ts'
+import { type TrackRecord, allowedFailures } from './failures.ts'
 import type { Reading, Standing } from './reading.ts'
 import { type Share, budgetOf } from './share.ts'
 
 export interface Rules {
   /** Machines of the set that may be down at once. */
   readonly budgetOf: (share: Share, counting: number) => number
-  readonly allowedFailures: (maxFailures: Share | undefined, tried: number) => number
+  readonly allowedFailures: (maxFailures: Share | undefined, record: TrackRecord) => number
   /** Whether a machine may be disturbed on its own account. */
   readonly isSound: (reading: Reading) => boolean
   readonly isBlamed: (standing: Standing, reading: Reading) => boolean

@@ -3,8 +3,10 @@ import type { Reason } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { setConditions } from '#kube/conditions.ts'
+import { lastFailure } from './blocks.ts'
 import { MARKS, type Survey } from './candidates.ts'
 import { type Context, closedFor, isOpen } from './context.ts'
+import { wasHealthyHere } from './known-good.ts'
 import { rivalFor } from './members.ts'
 import type { Problem } from '#nodeops/problem.ts'
 import type { Blocked, Status, Wave } from './seen.ts'
@@ -120,8 +122,15 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
   return blocks.length > 0 ? 'Blocked' : 'Progressing'
 }
 
-const wayOut = ({ set }: Context['seen']): string =>
-  `declare another version (git revert), or kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
+const retryCommand = ({ set }: Context['seen']): string =>
+  `kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
+
+/** A version that was healthy before is what people went back to: reverting that would bring back what they fled. */
+function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
+  const declared = tracks.find((t) => t.component === component)?.declared
+  const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)
+  return isKnownGood ? `run ${retryCommand(seen)}` : `declare another version (git revert), or ${retryCommand(seen)}`
+}
 
 /** There is always an answer while the set is not done. */
 function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, counts: Counts): Wait {
@@ -151,16 +160,36 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
     return {
       predicate: 'RevisionFailed',
       seen: `${blocked.component}: ${blocked.reason}`,
-      unblock: wayOut(context.seen),
+      unblock: wayOut(context, blocked),
     }
   if (waits[0] !== undefined) return waits[0]
   return leftOver(context, surveys, counts)
+}
+
+/** The rollout is over for all machines but those that failed, which are no more than may: nothing goes on by itself. */
+function onlyFailed({ members }: Context, { surveys, waves, blocks }: Progress): string | undefined {
+  if (blocks.length > 0 || waves.some(isOpen)) return undefined
+  if (surveys.some((s) => s.sound.length + s.broken.length + s.unmet + s.skipped.size > 0)) return undefined
+  return failedText(members, surveys)
+}
+
+function failedText(members: Context['members'], surveys: readonly Survey[]): string | undefined {
+  const failed = surveys.find((s) => s.failed > 0)
+  if (failed === undefined) return undefined
+  return `${failed.failed} failed, such as ${lastFailure(failed, members) ?? 'a machine that went since'}`
 }
 
 function leftOver(context: Context, surveys: readonly Survey[], { skipped, updated, total }: Counts): Wait {
   const { members, readingOf } = context
   const all = surveys.flatMap((s) => [...s.skipped])
   const [one] = all
+  const failed = one === undefined ? failedText(members, surveys) : undefined
+  if (failed !== undefined)
+    return {
+      predicate: 'RolledBackByAgent',
+      seen: `${updated} of ${counted(total, 'machine')} updated; ${failed}`,
+      unblock: `run ${retryCommand(context.seen)}`,
+    }
   const isJoining = all.every(([name]) => readingOf(name)?.isAwaited === true)
   if (one !== undefined && isJoining)
     return {
@@ -282,7 +311,14 @@ function conditionsOf(
 }
 
 /** Skipped machines end no rollout and are no part of it: whoever reads that it is done reads of them too. */
-function doneMessage({ counting }: Context, { surveys }: Progress, { updated, skipped }: Counts): string {
+function doneMessage(
+  { counting, members, seen }: Context,
+  { surveys }: Progress,
+  { updated, skipped }: Counts,
+): string {
+  const failed = failedText(members, surveys)
+  if (failed !== undefined)
+    return withAdvice(`${updated} of ${counted(counting, 'machine')} updated; ${failed}`, `run ${retryCommand(seen)}`)
   const [one] = surveys.flatMap((s) => [...s.skipped])
   if (one === undefined || updated >= counting) return 'every machine that counts is updated'
   const [machine, why] = one
@@ -293,14 +329,19 @@ function doneMessage({ counting }: Context, { surveys }: Progress, { updated, sk
 }
 
 /** What nothing but a person mends. A reading that is missing comes back by itself. */
-function stallOf({ problem, members, seen, now }: Context, { blocks, waves }: Progress): Problem | undefined {
+function stallOf(context: Context, progress: Progress): Problem | undefined {
+  const { problem, members, seen, now } = context
+  const { blocks, waves } = progress
   if (problem !== undefined && problem.reason !== 'SafetyReadingUnknown') return problem
   const [blocked] = blocks
   if (blocked !== undefined && !waves.some(isOpen))
     return {
       reason: 'RevisionFailed',
-      message: withAdvice(`${blocked.component}: ${blocked.reason}`, wayOut(seen)),
+      message: withAdvice(`${blocked.component}: ${blocked.reason}`, wayOut(context, blocked)),
     }
+  const failed = onlyFailed(context, progress)
+  if (failed !== undefined)
+    return { reason: 'RolledBackByAgent', message: withAdvice(failed, `run ${retryCommand(seen)}`) }
   if (members.length === 0 && now >= emptyUntil(seen.set.status?.waitingFor))
     return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }
   return undefined

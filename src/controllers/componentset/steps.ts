@@ -68,7 +68,9 @@ function soak(wave: Wave, reading: StepReading): Wave {
 function disturbed(wave: Wave, finding: Finding, { now, isOutage, rules }: StepReading): Wave {
   const waitingFor = waitingSince(wave.waitingFor, inspecting(finding), now)
   const isOverdue = now - Date.parse(waitingFor.since) >= parseDuration(finding.inspection.timeout)
-  const next = rules.nextPhase(wave.phase, 'fail', { inspectionFailed: isOverdue && !isOutage })
+  const next = rules.nextPhase(wave.phase, 'fail', {
+    inspectionFailed: isOverdue && !isOutage && finding.isSilence !== true,
+  })
   return next === undefined ? { ...wave, waitingFor } : { ...wave, phase: next, waitingFor }
 }
 
