@@ -26,7 +26,5 @@ export const runHook =
     })
     if (problem === undefined) return
     const last = `${stdout.text}${stderr.text}`.trim().slice(-SHOWN)
-    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, said: last }), {
-      data: { reason: 'InstallFailed' },
-    })
+    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, said: last }))
   }

@@ -175,7 +175,10 @@ export const REASONS = {
   InstallFailed: because('components', 'Installing or a hook failed; the message has the last line.'),
   ProbeFailed: because('components', 'A probe of the component does not pass.'),
   RolledBackByAgent: because('components', 'The agent went back to the version before by itself.'),
-  CrashLooping: because('components', 'The service ended too often within a short time.'),
+  CrashLooping: because(
+    'components',
+    'The process of the component ended or froze by itself; the message has how, and its last output.',
+  ),
   FileChanged: because('components', 'A file or unit of the component was changed by somebody else.'),
   DriftPersists: because('components', 'What was installed is changed again after every fresh copy.'),
   RequirementUnmet: because('components', 'Another component is missing or outside the required range.'),
@@ -266,6 +269,9 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS
 
+/** Whether a word that came from elsewhere, such as an agent of another age, is one of these. */
+export const isReason = (word: string | undefined): word is Reason => word !== undefined && Object.hasOwn(REASONS, word)
+
 export const PHASES = {
   Machine: {
     Pending: 'Declared; nothing was done yet.',
@@ -274,6 +280,7 @@ export const PHASES = {
     Importing: 'An existing node is being taken over.',
     Installing: 'Required components are being installed for the first time.',
     Ready: 'The node works and all its components are healthy.',
+    NotReady: 'In service, but its agent, its node or a component is not well; the condition Ready has the cause.',
     Updating: 'A component is being switched.',
     Repairing: 'A repair job is at work.',
     Draining: 'Pods are being moved away.',

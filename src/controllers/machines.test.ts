@@ -235,10 +235,16 @@ describe('the machine controller', () => {
       status: 'False',
       reason: 'LeaseExpired',
     })
+    // The headline never says better of it than the condition.
+    expect(w.machine(name)?.status?.phase).toBe('NotReady')
     w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
     await w.clock.advance(20_000)
     expect(w.machine(name)?.status?.phase).toBe('Lost')
     beat(w, name)
+    await w.clock.advance(1_000)
+    expect(w.machine(name)?.status?.phase).toBe('NotReady')
+    expect(conditions().find((c) => c.type === 'Ready')).toMatchObject({ status: 'False', reason: 'NodeNotReady' })
+    w.fake.poke(nodeType, { name }, { status: { conditions: [{ type: 'Ready', status: 'True' }] } }, 'status')
     await w.clock.advance(1_000)
     expect(w.machine(name)?.status?.phase).toBe('Ready')
   })

@@ -7,6 +7,7 @@ import type { ComponentReport } from '../status/machine-status.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
+import type { Missing } from './plan.ts'
 import type { WorkerDeps } from './worker.ts'
 import { ComponentWorker } from './worker.ts'
 
@@ -80,9 +81,9 @@ export class AllComponents {
   }
 
   reports(): readonly ComponentReport[] {
-    return this.workers.flatMap(({ component, record, waiting, drift, foreign }) => {
+    return this.workers.flatMap(({ component, record, waiting, waitingBecause, drift, foreign }) => {
       const named = this.#order?.components.find((c) => c.name === component)
-      return record === undefined ? [] : [{ record, order: named, waiting, drift, foreign }]
+      return record === undefined ? [] : [{ record, order: named, waiting, waitingBecause, drift, foreign }]
     })
   }
 
@@ -118,16 +119,18 @@ export class AllComponents {
       }
   }
 
-  #missing(spec: MachineComponentSpec): string | undefined {
+  #missing(spec: MachineComponentSpec): Missing | undefined {
+    const unmet = (what: string): Missing => ({ because: 'RequirementUnmet', what })
     for (const { component, range } of spec.requires ?? []) {
       const other = this.#workers.get(component)?.record
-      if (other?.current === undefined || other.state !== 'Healthy') return `${component} to be healthy`
+      if (other?.current === undefined || other.state !== 'Healthy') return unmet(`${component} to be healthy`)
       const [wanted, have] = [parseRange(range), parseVersion(other.current.version)]
       if (wanted === undefined || have === undefined || !wanted(have))
-        return `${component} ${range}; it is ${other.current.version}`
+        return unmet(`${component} ${range}; it is ${other.current.version}`)
     }
     const { serverVersion } = this.#deps
     if (spec.skew === undefined || serverVersion === undefined) return undefined
-    return skewRefusal(spec, serverVersion())
+    const refusal = skewRefusal(spec, serverVersion())
+    return refusal === undefined ? undefined : { because: 'SkewRefused', what: refusal }
   }
 }

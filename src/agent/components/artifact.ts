@@ -81,7 +81,10 @@ async function fetchTo(
     throw new KubeNodeError(
       agentErrors.KN8012({ place, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }),
       // A cut connection looks like a short file; the digest of a whole one will not change.
-      { retry: got < size || from > 0 ? 'later' : 'never' },
+      {
+        retry: got < size || from > 0 ? 'later' : 'never',
+        ...(got < size && { data: { reason: 'FetchFailed' } }),
+      },
     )
   }
   await files.rename(partial, path)

@@ -15,6 +15,7 @@ export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRe
 
 /** Messages go into a status field of this length. */
 const MAX_MESSAGE = 200
+const MAX_OUTPUT = 640
 
 export interface JournalDeps {
   readonly files: Files
@@ -97,11 +98,14 @@ export class Journal {
   async #write(change: RecordChange): Promise<ComponentRecord> {
     const { files, dir, clock } = this.#deps
     const before = this.#record
-    const { message, ...rest } = change
-    const merged = { format: 1, component: this.#component, pins: [], ...before, message: undefined, ...rest }
+    const { message, reason, output, ...rest } = change
+    const merged = { format: 1, component: this.#component, pins: [], ...before, ...rest }
     const next = withoutUndefined({
       ...merged,
+      // Of another state, unless it is given again.
       message: message?.slice(0, MAX_MESSAGE),
+      reason,
+      output: output?.slice(-MAX_OUTPUT),
       since: before?.state === merged.state ? before?.since : clock.now(),
     })
     const parsed = parseRecord(next)

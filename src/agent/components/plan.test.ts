@@ -119,7 +119,12 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ['ordered and granted', { record: staged, order: ordered, permit: granted }, 'Switch'],
   [
     'ordered and granted, a requirement is missing',
-    { record: staged, order: ordered, permit: granted, missingRequirement: 'runc to be healthy' },
+    {
+      record: staged,
+      order: ordered,
+      permit: granted,
+      missingRequirement: { because: 'RequirementUnmet', what: 'runc to be healthy' },
+    },
     'waits for runc to be healthy',
   ],
   ['staged is what is in use', { record: { ...staged, staged: one }, order: newVersion }, 'UseInPlace'],
@@ -315,7 +320,7 @@ describe('whatever is seen', () => {
         { kind: 'NotGranted', permit: 'p', why: '' } as const,
       ),
       isNodePending: fc.constantFrom(undefined, true, false),
-      missingRequirement: fc.constantFrom(undefined, 'x'),
+      missingRequirement: fc.constantFrom(undefined, { because: 'RequirementUnmet' as const, what: 'x' }),
       staging: fc.constantFrom(undefined, newVersion),
       asked: fc.constantFrom(undefined, 'Restart', 'Reinstall'),
     } as const)

@@ -1,5 +1,6 @@
 // Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this very pass;
 // what is unknown never disrupts. Crashed processes are started again under the local brake without asking anybody.
+import type { Reason } from '#api/catalogue.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import type { ComponentRecord, SecondStart, Slot, Target } from './record.ts'
@@ -30,6 +31,11 @@ export interface StartFailure {
   readonly backoffMs: number
 }
 
+export interface Missing {
+  readonly because: 'RequirementUnmet' | 'SkewRefused'
+  readonly what: string
+}
+
 export interface ComponentSeen {
   /** False until the Machine was read once, now or before a restart: then nothing is taken away. */
   readonly isOrderKnown: boolean
@@ -47,7 +53,7 @@ export interface ComponentSeen {
   /** Read in this pass; undefined is unknown. */
   readonly isNodePending: boolean | undefined
   /** The first requirement of the staged version that is not met. */
-  readonly missingRequirement: string | undefined
+  readonly missingRequirement: Missing | undefined
   /** Milliseconds until staging may be tried again. */
   readonly stageBackoffMs: number
   /** What is being fetched right now, beside everything else. */
@@ -69,11 +75,11 @@ export type ComponentAction =
   | { readonly kind: 'UseInPlace'; readonly reason: string }
   | { readonly kind: 'Commit'; readonly reason: string }
   | { readonly kind: 'StartAgain'; readonly how: string; readonly reason: string }
-  | { readonly kind: 'RollBack'; readonly reason: string }
+  | { readonly kind: 'RollBack'; readonly because: Reason; readonly reason: string }
   | { readonly kind: 'Start'; readonly reason: string }
   | { readonly kind: 'Restart'; readonly reason: string }
   | { readonly kind: 'Reinstall'; readonly reason: string }
-  | { readonly kind: 'Degrade'; readonly reason: string }
+  | { readonly kind: 'Degrade'; readonly because: Reason; readonly reason: string }
   | { readonly kind: 'Recover'; readonly reason: string }
   | { readonly kind: 'Uninstall'; readonly reason: string }
 
@@ -81,6 +87,8 @@ export interface ComponentPlan {
   readonly action: ComponentAction | undefined
   /** What it waits for, for people. */
   readonly waiting?: string
+  /** Why, in one word, where what it waits for has one. */
+  readonly because?: Reason
   readonly requeueAfterMs?: number
 }
 
@@ -142,10 +150,9 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
     case 'Staged':
       return planStaged(seen, record, order)
     case 'Healthy':
-      if (!isUp(seen.process))
-        return act({ kind: 'Degrade', reason: notStarted(seen) ?? `its process is ${seen.process}` })
+      if (!isUp(seen.process)) return act({ kind: 'Degrade', ...downBecause(seen) })
       return seen.probes.verdict === 'Failing'
-        ? act({ kind: 'Degrade', reason: seen.probes.message ?? 'a probe fails' })
+        ? act({ kind: 'Degrade', because: 'ProbeFailed', reason: seen.probes.message ?? 'a probe fails' })
         : wait('nothing: it is as declared')
     case 'Degraded':
       return seen.probes.verdict === 'Passing' && isUp(seen.process)
@@ -171,7 +178,10 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
     return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
   if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
-  if (seen.missingRequirement !== undefined) return wait(seen.missingRequirement)
+  if (seen.missingRequirement !== undefined) {
+    const { what, because } = seen.missingRequirement
+    return { ...wait(what), because }
+  }
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)
   if (current !== undefined) return wait('the order to switch')
@@ -212,6 +222,12 @@ function planAsked({ asked, record, isNodeFrozen }: ComponentSeen): ComponentPla
 const notStarted = ({ startFailure }: ComponentSeen): string | undefined =>
   startFailure === undefined ? undefined : `it cannot be started: ${startFailure.problem}`
 
+function downBecause(seen: ComponentSeen): { readonly because: Reason; readonly reason: string } {
+  const problem = notStarted(seen)
+  if (problem !== undefined) return { because: 'InstallFailed', reason: problem }
+  return { because: 'CrashLooping', reason: seen.end?.how ?? `its process is ${seen.process}` }
+}
+
 /** Keeps what is in use running. */
 function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   const { record, process, brakeMs, isNodeFrozen, startFailure } = seen
@@ -239,18 +255,19 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
 /** One end that says nothing about the version starts the settle window again; what it does then is judged, whatever ends it. */
 function planOpenSwitch({ record, process, probes, end }: ComponentSeen): ComponentPlan {
   const open = record?.open
-  if (open?.phase === 'GoingBack') return act({ kind: 'RollBack', reason: record?.message ?? 'going back was cut off' })
+  if (open?.phase === 'GoingBack')
+    return act({ kind: 'RollBack', because: 'RolledBackByAgent', reason: record?.message ?? 'going back was cut off' })
   if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'a switch was cut off' })
   const second = open?.secondStart
   if (second?.isStarted === false) return startAgain(second.how)
   const isOver = process === 'Crashed' || process === 'Frozen' || (process === 'Ended' && probes.verdict === 'Failing')
   if (isOver && second === undefined && end?.isEvidence === false) return startAgain(end.how)
   if (process === 'Crashed' || process === 'Frozen')
-    return act({ kind: 'RollBack', reason: endReason(process, end, second) })
+    return act({ kind: 'RollBack', because: 'CrashLooping', reason: endReason(process, end, second) })
   if (process === 'Stopped') return act({ kind: 'ContinueSwitch', reason: 'it is not running' })
   switch (probes.verdict) {
     case 'Failing':
-      return act({ kind: 'RollBack', reason: probes.message ?? 'a probe fails' })
+      return act({ kind: 'RollBack', because: 'ProbeFailed', reason: probes.message ?? 'a probe fails' })
     case 'Passing':
       return probes.isSettled ? act({ kind: 'Commit', reason: 'every probe held' }) : wait('the settle time')
     case 'Unknown':

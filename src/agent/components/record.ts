@@ -54,6 +54,9 @@ export interface ComponentRecord {
   /** Wall clock, for people. */
   readonly since: number
   readonly message?: string
+  /** A reason of the catalogue, and the last lines of its log; both belong to the message. */
+  readonly reason?: string
+  readonly output?: string
   readonly target: Target
   readonly current?: Slot
   readonly previous?: Slot

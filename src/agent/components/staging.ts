@@ -1,9 +1,9 @@
 // Brings a version into a slot beside the loop of its component, so that a crashed process never waits for a download: one at a time, tried again with backoff,
 // written down when it is there.
 import type { Clock } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { causeOf } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { generationAfter, isSameTarget, isSlotOf, type Target } from './record.ts'
 import type { StageRequest, Staged } from './stage.ts'
@@ -114,6 +114,8 @@ export class Staging {
     this.#failures++
     this.#failed = target
     this.#againAt = clock.monotonic() + random.jitter(waitMs, 0.3)
-    if (journal.record?.state === 'Fetching') await journal.write({ message: messageOf(error) })
+    if (journal.record?.state !== 'Fetching') return
+    const { message, because: reason } = causeOf(error, 'FetchFailed')
+    await journal.write({ message, reason })
   }
 }

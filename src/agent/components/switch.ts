@@ -1,6 +1,7 @@
 // Takes a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
 // says which version is in use.
 import { dirname, join } from 'node:path'
+import { isReason } from '#api/catalogue.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
@@ -10,6 +11,7 @@ import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
 import type { Processes } from '../supervise/port.ts'
+import { causeOf, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { switchEffect, type SlotOf } from './effect.ts'
 import { layoutOf } from './layout.ts'
@@ -75,7 +77,7 @@ export class Switcher {
     const { open } = record
     if (open === undefined) return
     if (open.phase === 'GoingBack') {
-      await this.goBack(record.message ?? 'going back was cut off')
+      await this.goBack({ because: 'RolledBackByAgent', message: record.message ?? 'going back was cut off' })
       return
     }
     try {
@@ -92,7 +94,7 @@ export class Switcher {
       await this.#hook(spec, 'postSwitch')
     } catch (e) {
       if (isPowerLoss(e)) throw e
-      await this.goBack(messageOf(e))
+      await this.goBack(causeOf(e, 'InstallFailed'))
       return
     }
     if (open.phase === 'Switching')
@@ -134,30 +136,38 @@ export class Switcher {
       await this.restart()
     } catch (e) {
       if (isPowerLoss(e)) throw e
-      return this.goBack(messageOf(e))
+      return this.goBack(causeOf(e, 'InstallFailed'))
     }
     await this.#journal.write(change(true))
     return undefined
   }
 
   /** Puts the version before back. Needs nobody: no API server, no permit. */
-  async goBack(reason: string): Promise<void> {
+  async goBack(given: Cause): Promise<void> {
     const record = this.#demand()
+    // One that was cut off goes on for the cause that it began with.
+    const {
+      because: reason,
+      message,
+      output,
+    } = record.open?.phase === 'GoingBack' && isReason(record.reason)
+      ? { ...given, ...record, because: record.reason }
+      : given
     const { open } = record
     if (open === undefined) return
-    this.#deps.log.warn('component goes back', { component: this.#component, to: open.from?.version, reason })
+    this.#deps.log.warn('component goes back', { component: this.#component, to: open.from?.version, reason, message })
     // Written first: a version that runs again must not be taken for the new one after a crash.
     if (open.phase !== 'GoingBack')
-      await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message: reason })
+      await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message, reason, output })
     const isSame = open.from?.digest === open.to.digest
     const pins = isSame ? record.pins : withPin(record, open.to)
-    const change = { open: undefined, staged: undefined, current: open.from, message: reason, pins }
+    const change = { open: undefined, staged: undefined, current: open.from, message, reason, output, pins }
     const problem = await this.#restore(open.to, open.from)
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
     else if (open.from !== undefined && problem === undefined)
       await this.#journal.step('rollBack', { previousRuns: true }, change)
-    else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? reason })
+    else await this.#journal.step('break', { nothingRuns: true }, { ...change, message: problem ?? message })
     await this.dropOldSlots()
   }
 

@@ -3,14 +3,18 @@ import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import { lastLines } from '../last-lines.ts'
 import { Asks, REFUSED, failed, type AskKind, type AskResult } from './asks.ts'
+import { withOutput, type Cause } from './cause.ts'
 import { Journal, type JournalDeps } from './journal.ts'
 import {
   planComponent,
   type ComponentAction,
   type ComponentOrder,
   type ComponentSeen,
+  type Missing,
   type PermitReading,
   type ProbeReading,
 } from './plan.ts'
@@ -34,7 +38,7 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   /** Whether somebody on the node forbids every disruption; absent where nobody can. */
   readonly isNodeFrozen?: () => Promise<boolean>
   /** The first requirement that other components do not meet. */
-  readonly missingRequirement: (spec: MachineComponentSpec) => string | undefined
+  readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
   /** Something that others may want to know has changed. */
   readonly onChange: () => void
 }
@@ -51,6 +55,8 @@ const START_MOST_MS = 60_000
 /** What an action changed is told with its end, unless that is far. */
 const TOLD_AFTER_MS = 1_000
 const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
+const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
+const SHOWN_LINES = 3
 const NO_PROBES: ProbeReading = { verdict: 'Unknown', isSettled: false }
 
 export class ComponentWorker {
@@ -68,6 +74,7 @@ export class ComponentWorker {
   #permit: PermitReading | undefined
   #isNodePending: boolean | undefined
   #waiting: string | undefined
+  #waitingBecause: Reason | undefined
   #busy: Promise<void> | undefined
   #isDirty = false
   #isClosed = false
@@ -102,6 +109,10 @@ export class ComponentWorker {
 
   get waiting(): string | undefined {
     return this.#waiting
+  }
+
+  get waitingBecause(): Reason | undefined {
+    return this.#waitingBecause
   }
 
   /** Why what is in use cannot even be started. */
@@ -212,6 +223,7 @@ export class ComponentWorker {
     if (plan.action === undefined) {
       const isTold = this.#waiting === plan.waiting
       this.#waiting = plan.waiting
+      this.#waitingBecause = plan.because
       if (!isTold) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
       return
@@ -219,7 +231,7 @@ export class ComponentWorker {
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     // A look changes nothing: what it waited for stands until something is done.
     const isLook = LOOKS.has(plan.action.kind)
-    if (!isLook) this.#waiting = undefined
+    if (!isLook) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndTell(plan.action)
     this.#isDirty = true
     if (!isLook) this.#deps.onChange()
@@ -278,7 +290,7 @@ export class ComponentWorker {
     return this.#spec?.spec
   }
 
-  async #missing(record: ComponentRecord | undefined): Promise<string | undefined> {
+  async #missing(record: ComponentRecord | undefined): Promise<Missing | undefined> {
     const slot = record?.staged?.id
     if (slot === undefined || record?.state !== 'Staged') return undefined
     if (this.#stagedSpec?.slot !== slot) {
@@ -343,7 +355,7 @@ export class ComponentWorker {
         return this.#switcher.startAgain(action.how)
       case 'RollBack':
         this.#stopProbes()
-        await this.#switcher.goBack(action.reason)
+        await this.#switcher.goBack(await this.#causeOf(action))
         return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#stopProbes()
@@ -355,7 +367,7 @@ export class ComponentWorker {
         this.#stopProbes()
         return this.#reinstall()
       case 'Degrade':
-        await this.#journal.step('degrade', { probeFails: true }, { message: action.reason })
+        await this.#degrade(await this.#causeOf(action))
         return
       case 'Recover':
         await this.#journal.step('recover', { probesPass: true }, {})
@@ -367,6 +379,21 @@ export class ComponentWorker {
       default:
         return assertNever(action)
     }
+  }
+
+  async #degrade({ because: reason, message, output }: Cause): Promise<void> {
+    await this.#journal.step('degrade', { probeFails: true }, { message, reason, output })
+  }
+
+  /** What it wrote last says more than how it ended, and is gone with the next start. */
+  async #causeOf({ because, reason: message }: { readonly because: Reason; readonly reason: string }): Promise<Cause> {
+    const cause = { because, message }
+    if (!TELLS_BY_LOG.has(because)) return cause
+    const log = await this.#deps.processes.lastOutput?.(this.component).catch((error: unknown) => {
+      this.#log.warn('log of the component not read', { error })
+      return ''
+    })
+    return withOutput(cause, lastLines(log ?? '', SHOWN_LINES))
   }
 
   /** One that cannot be started is tried again ever more rarely, and holds up nothing else: the next version may be the cure. */

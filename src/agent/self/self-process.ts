@@ -108,6 +108,10 @@ export class WithSelf implements Processes {
     return component === AGENT_COMPONENT ? undefined : this.#base.end(component)
   }
 
+  async lastOutput(component: string): Promise<string> {
+    return component === AGENT_COMPONENT ? '' : ((await this.#base.lastOutput?.(component)) ?? '')
+  }
+
   brakeMs(component: string): number {
     return component === AGENT_COMPONENT ? 0 : this.#base.brakeMs(component)
   }

@@ -1,5 +1,6 @@
 // Pure: what the agent says about its Machine. Only its own fields: the rest of the status belongs to the machine controller.
 import { timestamp } from '#lib/clock.ts'
+import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
@@ -14,6 +15,7 @@ export interface ComponentReport {
   readonly record: ComponentRecord
   readonly order: ComponentOrder | undefined
   readonly waiting: string | undefined
+  readonly waitingBecause?: Reason | undefined
   readonly drift?: string | undefined
   /** Paths of the node that somebody else holds. */
   readonly foreign?: readonly string[]
@@ -33,10 +35,11 @@ export interface MachineLook {
 const MAX_MESSAGE = 200
 const MAX_FOREIGN = 20
 
-export function componentStatus({ record, order, waiting, drift }: ComponentReport): ComponentStatus {
-  const { component, state, since, current, target, open, healthy = [] } = record
+export function componentStatus({ record, order, waiting, waitingBecause, drift }: ComponentReport): ComponentStatus {
+  const { component, state, since, current, target, open, output, healthy = [] } = record
   // What is not as declared says why; what is needs no word.
   const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
+  const reason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
   // While a switch is open the old version counts: it is what would come back.
   const inUse = open === undefined ? current : (open.from ?? undefined)
   return {
@@ -48,6 +51,8 @@ export function componentStatus({ record, order, waiting, drift }: ComponentRepo
     ...(inUse === undefined ? {} : { version: inUse.version }),
     ...(current === undefined ? {} : { digest: current.digest }),
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(output === undefined ? {} : { output }),
     ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
     ...(healthy.length === 0 ? {} : { healthyBefore: healthy }),
   }

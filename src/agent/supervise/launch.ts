@@ -1,9 +1,10 @@
 // Starts the process of a component on a node without systemd: in a session of its own that outlives the agent, marked, writing into its log.
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { logFile } from './log-file.ts'
 import { MARK, markText } from './mark.ts'
 import type { StartRequest } from './port.ts'
 import { readStat, type ProcessId } from './proc.ts'
@@ -29,7 +30,7 @@ export async function launch(
 ): Promise<ProcessId> {
   if (service.exec === undefined) throw new KubeNodeError(agentErrors.KN8032({ component }))
   const user = userIds(component, service.user, dir.root)
-  const logPath = join(dir.logs, `${component}.log`)
+  const logPath = logFile(dir, component)
   mkdirSync(dirname(logPath), { recursive: true })
   const output = openSync(logPath, 'a', 0o640)
   try {

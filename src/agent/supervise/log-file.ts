@@ -1,12 +1,35 @@
 // Keeps the log of a component bounded: of what is too large the end is copied aside, and it is cut. The component goes on writing to the same open file.
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
+import type { NodeDir } from '../node-dir.ts'
 
 export const MAX_LOG_BYTES = 4 * 2 ** 20
 const KEPT = 2
 const CHUNK = 2 ** 16
 /** Who wrote so many times the limit since the last look writes faster than it is looked. */
 const FLOOD = 4
+
+/** Enough for some long lines. */
+const END_BYTES = 8_192
+
+export const logFile = (dir: Pick<NodeDir, 'logs'>, component: string): string => join(dir.logs, `${component}.log`)
+
+export const logSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+/** What was written after `from`, at most its end. A log that was cut since is read from its beginning. */
+export function readLogEnd(path: string, from: number): string {
+  const size = logSize(path)
+  const start = Math.max(from > size ? 0 : from, size - END_BYTES)
+  if (start >= size) return ''
+  const input = openSync(path, 'r')
+  try {
+    const buffer = Buffer.alloc(size - start)
+    return buffer.subarray(0, readSync(input, buffer, 0, buffer.length, start)).toString('utf8')
+  } finally {
+    closeSync(input)
+  }
+}
 
 export interface Rotation {
   /** Why nothing was kept of it, if so. */
@@ -16,7 +39,7 @@ export interface Rotation {
 }
 
 export function rotateLog(path: string, maxBytes = MAX_LOG_BYTES): Rotation {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const size = logSize(path)
   if (size <= maxBytes) return { problem: undefined, isFlood: false }
   const isFlood = size > maxBytes * FLOOD
   try {

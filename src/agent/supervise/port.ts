@@ -40,6 +40,8 @@ export interface Processes {
   describe(component: string): string | undefined
   /** How what has crashed or froze ended; undefined while it runs. */
   end(component: string): ProcessEnd | undefined
+  /** The end of what it wrote since it was started last. */
+  lastOutput?(component: string): Promise<string>
   /** Until the local brake lets it be started again. */
   brakeMs(component: string): number
   /** Called with the component whose reading changed. */

@@ -117,6 +117,16 @@ test('a second process of a component is a stray and is killed', async () => {
   expect([next.reading('c'), livingStat(kept) !== undefined]).toEqual(['Running', true])
 })
 
+test('the last output is what was written since the last start', async () => {
+  const s = await supervisor()
+  await s.start(program('echo one; sleep 60'))
+  await until('it wrote', () => readFileSync(join(dir.logs, 'c.log'), 'utf8') === 'one\n')
+  expect(await s.lastOutput('c')).toBe('one\n')
+  await s.stop('c')
+  await s.start(program('sleep 60'))
+  expect(await s.lastOutput('c')).toBe('')
+})
+
 test.each([
   ['exits with 3', 'exit 3', 'Always', 'Crashed', 'exited with code 3'],
   ['exits with 0 and must always run', 'exit 0', 'Always', 'Crashed', 'exited with code 0'],

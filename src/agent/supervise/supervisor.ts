@@ -1,7 +1,6 @@
 // Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
 // again by pid and start time, or by the mark in their environment, and go on undisturbed.
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { ProcessReading } from '../components/plan.ts'
@@ -12,7 +11,7 @@ import { LOOP_CRASHES } from './brake.ts'
 import { EACH_TICK_MS } from '../shared-tick.ts'
 import { GRACE_MS, hangs, terminate } from './ending.ts'
 import { launch, type LaunchPlace } from './launch.ts'
-import { rotateLog } from './log-file.ts'
+import { logFile, logSize, readLogEnd, rotateLog } from './log-file.ts'
 import { familyOf, mainOf, processesOfNode } from './mark.ts'
 import type { Processes, Service, StartRequest } from './port.ts'
 import { isFrozenState, livingStat, send, type ProcessId } from './proc.ts'
@@ -47,6 +46,8 @@ interface Entry extends Sight {
   readonly killMode: Service['killMode']
   readonly startedAt: number
   readonly start: string
+  /** What its log held before it was started. */
+  readonly logFrom: number
   isStopping: boolean
   /** Started by this very process. */
   isOurChild: boolean
@@ -125,12 +126,17 @@ export class Supervisor implements Processes {
     if (keep && old?.reading === 'Running' && livingStat(old.id) !== undefined) return this.#move(old, slot)
     if (old !== undefined) await this.stop(component)
     const start = randomUUID()
+    const logFrom = logSize(logFile(this.#o.dir, component))
     const id = await launch(request, start, this.#o, (pid, code, signal) => this.#ended(component, pid, code, signal))
     this.#o.log.info('component started', { component, pid: id.pid, slot })
     const { bootId } = this.#o
     const { restart, killMode } = service
     const process: KnownProcess = { id, slot, bootId, restart, killMode, start }
-    this.#entries.set(component, { ...entryOf(component, process, this.#o.clock.monotonic()), isOurChild: true })
+    this.#entries.set(component, {
+      ...entryOf(component, process, this.#o.clock.monotonic()),
+      isOurChild: true,
+      logFrom,
+    })
     await this.#write(component, process)
     this.#changed(component)
   }
@@ -191,11 +197,15 @@ export class Supervisor implements Processes {
   describe(component: string): string | undefined {
     const crashes = this.#restraint.crashes(component)
     const why = this.#entries.get(component)?.why
-    return why !== undefined && crashes >= LOOP_CRASHES ? `${why}, for the ${crashes}. time` : why
+    return why !== undefined && crashes >= LOOP_CRASHES ? `${why} (${crashes} times in a row)` : why
   }
 
   end(component: string): ProcessEnd | undefined {
     return this.#entries.get(component)?.end
+  }
+
+  async lastOutput(component: string): Promise<string> {
+    return readLogEnd(logFile(this.#o.dir, component), this.#entries.get(component)?.logFrom ?? 0)
   }
 
   brakeMs(component: string): number {
@@ -263,7 +273,7 @@ export class Supervisor implements Processes {
     if (now < this.#rotateAt) return
     this.#rotateAt = now + ROTATE_EVERY_MS
     for (const component of this.#entries.keys()) {
-      const { problem, isFlood } = rotateLog(join(this.#o.dir.logs, `${component}.log`))
+      const { problem, isFlood } = rotateLog(logFile(this.#o.dir, component))
       if (isFlood) this.#rotateAt = now + FLOOD_EVERY_MS
       if (problem !== undefined) this.#o.log.warn('component log not rotated', { component, problem })
     }
@@ -283,6 +293,7 @@ const entryOf = (component: string, process: KnownProcess, now: number): Entry =
   ...process,
   ...newSight(),
   startedAt: now,
+  logFrom: 0,
   isStopping: false,
   isOurChild: false,
 })

@@ -73,6 +73,11 @@ export class FakeProcesses implements Processes {
   end(component: string): ProcessEnd | undefined {
     return this.reading(component) === 'Running' ? undefined : this.ends.get(component)
   }
+  /** What every component wrote last. */
+  output = ''
+  async lastOutput(): Promise<string> {
+    return this.output
+  }
   brakeMs(): number {
     return 0
   }

@@ -16,6 +16,7 @@ import {
   phase,
   port,
   secretRef,
+  reasonWord,
   sentence,
   sha256,
   taints,
@@ -98,6 +99,10 @@ const componentStatus = obj('One component as the agent sees it.', {
   state: phase('Component', 'What the agent is doing with it.'),
   since: time('Since when it is in this state.'),
   message: optional(sentence('Why, for people.')),
+  reason: optional(reasonWord('Why, in one word: a reason of the catalogue.')),
+  output: optional(
+    str('The last lines of its log, when it ended by itself or a probe failed. Secrets are masked.', { max: 1024 }),
+  ),
   drifted: optional(
     sentence('What is not as it was installed and is not put right by itself: it waits for an order to switch.'),
   ),

@@ -31,7 +31,7 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
   return (
     machine.metadata.deletionTimestamp === undefined &&
     machine.spec.channel !== 'Observe' &&
-    phase === 'Ready' &&
+    (phase === 'Ready' || phase === 'NotReady') &&
     !isNodeFrozen(machine) &&
     (reachable === undefined || reachable.status === 'True') &&
     nodeRef !== undefined &&

@@ -128,6 +128,9 @@ const isBad = (state: ComponentState, phase: string | undefined): boolean =>
 /** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
 const NEVER_HEARD: Reason = 'NotYetObserved'
 
+/** What is not well with one of them is read from its node, its agent and its components. */
+const IN_SERVICE: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
+
 interface Diagnosis {
   readonly health: Health
   readonly why: string
@@ -148,7 +151,7 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
     return found('Silent', 'its agent is silent')
   }
   if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
-  if (phase !== 'Ready' && phase !== 'Updating') return found('Broken', `phase ${phase}`)
+  if (!IN_SERVICE.has(phase)) return found('Broken', `phase ${phase}`)
   if (!isNodeReady(node)) return found('Broken', node === undefined ? 'its Node is unknown' : 'its Node is not Ready')
   return found('Up', '')
 }

@@ -327,6 +327,15 @@ describe('whatever the machine controller sees', () => {
     })
   })
 
+  test('its phase is never better than its condition Ready', () => {
+    holds((seen) => {
+      const { phase, conditions } = statusOf(seen, plan(seen, NOW), [], NOW)
+      const ready = conditions?.find((c) => c.type === 'Ready')?.status
+      if (phase === 'Ready') expect(ready).toBe('True')
+      if (phase === 'NotReady') expect(ready).toBe('False')
+    })
+  })
+
   test('one with an agent and without a provider says that nobody will bring it anywhere', () => {
     holds((world) => {
       const { provider: _, ...spec } = world.machine.spec

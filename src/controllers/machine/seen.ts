@@ -1,4 +1,5 @@
 // What one look at a Machine sees, and the words in which its plan speaks of it. Pure.
+import { type Reason, isReason } from '#api/catalogue.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -6,7 +7,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { type Node, type Pod, hasTaint, isNodeReady } from '#nodeops/objects.ts'
 import type { Host } from '#providers/port.ts'
-import { type Claim, type Mark, isReportOf } from './desired-components.ts'
+import { type Claim, type ComponentReport, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
 import type { ConfigMap, Secret } from './objects.ts'
 import type { SealingSeen } from './sealing.ts'
@@ -79,6 +80,8 @@ export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): 
 export interface ComponentProblem {
   readonly name: string
   readonly what: string
+  /** Of the catalogue. */
+  readonly reason: Reason
 }
 
 type ComponentList = NonNullable<Machine['spec']['components']>
@@ -88,7 +91,7 @@ export function missingComponents(machine: Machine, components: ComponentList): 
   return components.flatMap((entry) => {
     const report = machine.status?.components?.find((c) => c.name === entry.name)
     if (report !== undefined && isReportOf(report, entry) && report.state === 'Healthy') return []
-    return [{ name: entry.name, what: report === undefined ? 'not reported yet' : report.state }]
+    return [problemOf(entry.name, report)]
   })
 }
 
@@ -99,12 +102,17 @@ const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged
 export function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {
   return (spec.components ?? []).flatMap(({ name }) => {
     const report = status?.components?.find((c) => c.name === name)
-    if (report === undefined) return [{ name, what: 'not reported yet' }]
-    const works = report.version !== undefined && UNDISTURBED.has(report.state)
-    return works
-      ? []
-      : [{ name, what: report.message === undefined ? report.state : `${report.state}: ${report.message}` }]
+    const works = report?.version !== undefined && UNDISTURBED.has(report.state)
+    return works ? [] : [problemOf(name, report)]
   })
+}
+
+function problemOf(name: string, report: ComponentReport | undefined): ComponentProblem {
+  if (report === undefined) return { name, what: 'not reported yet', reason: 'NotYetObserved' }
+  const { state, message, reason } = report
+  const what = message === undefined ? state : `${state}: ${message}`
+  if (isReason(reason)) return { name, what, reason }
+  return { name, what, reason: state === 'Degraded' || state === 'Failed' ? 'ProbeFailed' : 'Progressing' }
 }
 
 export const isUpdating = ({ spec, status }: Machine): boolean =>

@@ -12,7 +12,7 @@ export const UNDER_WAY_MS = 10_000
 
 /** Says that something is under way, or that it is over; the rest is about other things. */
 const PROGRESS: ReadonlySet<string> = new Set(['Ready', 'Reconciling'])
-const AT_WORK: ReadonlySet<string | undefined> = new Set(['Ready', 'Updating'])
+const AT_WORK: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
 const IN_TROUBLE: ReadonlySet<string> = new Set(['Degraded', 'Failed'])
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['Fetching', 'Staged', 'Switching', 'Probing'])
 

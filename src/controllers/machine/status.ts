@@ -6,7 +6,7 @@ import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.t
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
-import { isNodeReady } from '#nodeops/objects.ts'
+import { type Node, isNodeReady } from '#nodeops/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
@@ -73,13 +73,16 @@ export function statusOf(
   const { machine, node } = seen
   const { generation, annotations } = machine.metadata
   const refusal = refusalOf(results)
-  const phase = phaseOf(seen, plan, refusal)
+  const work = phaseOf(seen, plan, refusal)
+  const ready = readyIn(seen, work)
+  // One reading of its health serves both: the phase is never better than the condition.
+  const phase = work === 'Ready' && ready.status !== 'True' ? 'NotReady' : work
   const commit = annotations?.[ANNOTATIONS.commit]
   const nodeRef = nodeRefOf(seen)
   const before = ownConditions(machine)
   const wanted = isObserved(machine)
-    ? observedConditions(seen, plan, phase)
-    : conditionsOf(seen, plan, phase, refusal, now)
+    ? observedConditions(seen, plan, phase, ready)
+    : conditionsOf(seen, plan, phase, { refusal, ready, now })
   const isLeft = ({ type }: Condition) =>
     isObserved(machine) || PASSING.has(type) ? wanted.some((c) => c.type === type) : true
   const conditions = wanted.reduce<readonly Condition[]>(
@@ -94,7 +97,7 @@ export function statusOf(
     ...(nodeRef !== undefined && { nodeRef }),
     ...inServiceSince(seen, now),
     ...(commit !== undefined && { commit }),
-    ...waitingFor(seen, plan.waiting ?? waitIn(phase, seen, refusal), now),
+    ...waitingFor(seen, plan.waiting ?? waitIn(phase, seen, { refusal, ready }), now),
     ...(reports.length > 0 && { components: reports }),
     ...(isObserved(machine) && mirroredHost(node)),
     conditions,
@@ -158,15 +161,20 @@ const condition = (
   message: string,
 ): WantedCondition => ({ type, status, reason, message })
 
+interface Known {
+  readonly refusal: string | undefined
+  readonly ready: WantedCondition
+  readonly now: number
+}
+
 function conditionsOf(
   seen: Seen,
   plan: MachinePlan,
   phase: MachinePhase,
-  refusal: string | undefined,
-  now: number,
+  { refusal, ready, now }: Known,
 ): readonly WantedCondition[] {
   return [
-    readyOf(seen, phase),
+    ready,
     reconcilingOf(seen, plan, phase),
     stalledOf(seen, now),
     ...consistent(seen),
@@ -190,17 +198,14 @@ function paused({ hold }: Seen): WantedCondition[] {
 }
 
 /** What can be said of a machine that has no agent of ours. */
-function observedConditions(seen: Seen, plan: MachinePlan, phase: MachinePhase): readonly WantedCondition[] {
-  const { node } = seen
-  const isGood = phase === 'Ready' && isNodeReady(node)
-  const not: readonly [Reason, string] =
-    phase === 'Lost'
-      ? ['LeaseExpired', 'its Node was not heard of for long']
-      : node === undefined
-        ? ['NodeMissing', 'there is no Node of its name']
-        : ['NodeNotReady', 'its Node is not Ready']
+function observedConditions(
+  seen: Seen,
+  plan: MachinePlan,
+  phase: MachinePhase,
+  ready: WantedCondition,
+): readonly WantedCondition[] {
   return [
-    isGood ? condition('Ready', 'True', 'NodeHealthy', 'its Node is Ready') : condition('Ready', 'False', ...not),
+    ready,
     plan.waiting === undefined
       ? condition('Reconciling', 'False', 'ObservedOnly', 'nothing of it is changed')
       : reconcilingOf(seen, plan, phase),
@@ -210,21 +215,39 @@ function observedConditions(seen: Seen, plan: MachinePlan, phase: MachinePhase):
   ]
 }
 
+const readyIn = (seen: Seen, work: MachinePhase): WantedCondition =>
+  isObserved(seen.machine) ? observedReady(seen, work) : readyOf(seen, work)
+
+function observedReady({ node }: Seen, work: MachinePhase): WantedCondition {
+  const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
+  if (work === 'Lost') return not('LeaseExpired', 'no heartbeat from its Node')
+  if (node === undefined) return not('NodeMissing', 'there is no Node of its name')
+  if (work !== 'Ready') return not('Deleting', 'the machine is being taken away')
+  return isNodeReady(node) ? condition('Ready', 'True', 'NodeHealthy', 'its Node is Ready') : nodeNotReady(node)
+}
+
+function nodeNotReady(node: Node): WantedCondition {
+  const { reason, message, status = 'Unknown' } = node.status?.conditions?.find((c) => c.type === 'Ready') ?? {}
+  const why = [reason, message].filter((w) => w !== undefined && w !== '').join(': ')
+  const what = status === 'Unknown' ? 'its Node has stopped reporting' : 'its Node is not Ready'
+  return condition('Ready', 'False', 'NodeNotReady', why === '' ? what : `${what}: ${why}`)
+}
+
 function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   const { machine, node } = seen
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
   // Until it is drained, a machine that is being deleted serves like any other.
   const isLeaving = phase === 'Deleting' && (!isInService(seen) || isCordonedBy(node, DELETE_OWNER))
   if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
-  if (phase === 'Lost') return not('LeaseExpired', 'neither its agent nor its node was heard of for long')
+  if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
   if (phase === 'Failed') return not('ProviderError', 'the provider does not make it')
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))
     return not('Progressing', `phase ${phase}`)
   const reachable = agentReachable(seen)
-  if (reachable.status !== 'True') return not('LeaseExpired', 'its agent is not heard of')
-  if (!isNodeReady(node)) return not('WaitingForOther', 'its Node is not Ready')
+  if (reachable.status !== 'True') return not('LeaseExpired', 'no heartbeat from its agent')
+  if (!isNodeReady(node)) return nodeNotReady(node)
   const [broken] = brokenComponents(machine)
-  if (broken !== undefined) return not('ProbeFailed', `component ${broken.name}: ${broken.what}`)
+  if (broken !== undefined) return not(broken.reason, `component ${broken.name}: ${broken.what}`)
   return condition('Ready', 'True', 'AllHealthy', 'the node works and its components are healthy')
 }
 
@@ -235,7 +258,7 @@ const WAITS: Readonly<Record<string, Reason>> = {
   AgentJoined: 'JoinCommandMissing',
 }
 
-const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'Lost', 'Failed'])
+const SETTLED: ReadonlySet<MachinePhase> = new Set(['Ready', 'NotReady', 'Lost', 'Failed'])
 
 function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): WantedCondition {
   if (plan.waiting !== undefined) {

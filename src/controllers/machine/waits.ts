@@ -2,6 +2,7 @@
 import type { Phase } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
+import type { WantedCondition } from '#kube/conditions.ts'
 import type { Waiting } from './actions.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 
@@ -21,8 +22,13 @@ export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
   }
 }
 
-/** `refusal` is what the provider said when it was asked last. */
-export function waitIn(phase: Phase<'Machine'>, seen: Seen, refusal: string | undefined): Waiting | undefined {
+export interface Known {
+  /** What the provider said when it was asked last. */
+  readonly refusal: string | undefined
+  readonly ready: WantedCondition
+}
+
+export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: Known): Waiting | undefined {
   switch (phase) {
     case 'Pending':
     case 'Failed':
@@ -47,6 +53,12 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, refusal: string | un
       return installWait(seen)
     case 'Lost':
       return lostWait(seen)
+    case 'NotReady':
+      return {
+        predicate: ready.reason,
+        seen: ready.message,
+        unblock: UNBLOCKS[ready.reason] ?? 'the component healthy',
+      }
     case 'Ready':
     case 'Updating':
     case 'Repairing':
@@ -56,6 +68,12 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, refusal: string | un
     default:
       return phase satisfies never
   }
+}
+
+/** What makes a machine Ready again that is in service; everything else is about a component. */
+const UNBLOCKS: Readonly<Record<string, string>> = {
+  LeaseExpired: 'its agent renewing its Lease',
+  NodeNotReady: 'its Node being Ready',
 }
 
 function lostWait({ machine }: Seen): Waiting {

@@ -14,7 +14,7 @@ export const REMEMBERED_MS = 30 * 60_000
 export const REPAIRER = 'RemedyOperationJob'
 
 /** Phases in which a machine is meant to serve. */
-const SERVING: ReadonlySet<string> = new Set(['Ready', 'Updating'])
+const SERVING: ReadonlySet<string> = new Set(['Ready', 'NotReady', 'Updating'])
 
 export interface FailingSeen {
   /** Also those that ended. */

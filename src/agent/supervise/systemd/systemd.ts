@@ -9,6 +9,7 @@ import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
+import { outputOf } from '../../detect/npd/service-state.ts'
 import type { Processes, Service, StartRequest } from '../port.ts'
 import { endOfUnit, type ProcessEnd } from '../process-end.ts'
 import { isFrozenState, readStat, type ProcessId } from '../proc.ts'
@@ -37,6 +38,9 @@ export interface SystemdOptions extends RestraintLimits {
 const LOOK_EVERY_MS = 500
 /** Systemd is asked about everything this often, for what /proc does not tell. */
 const ASK_EVERY_MS = 60_000
+const JOURNAL_LINES = 10
+/** A journal that is slow to answer must not hold up going back. */
+const JOURNAL_MS = 2_000
 
 interface Entry extends Sight, OwnUnit {
   readonly component: string
@@ -195,6 +199,14 @@ export class Systemd implements Processes {
 
   end(component: string): ProcessEnd | undefined {
     return this.#entries.get(component)?.end
+  }
+
+  /** Only what the unit itself wrote: systemd's own lines about it say what its state says. */
+  async lastOutput(component: string): Promise<string> {
+    const unit = this.#entries.get(component)?.unit
+    if (unit === undefined) return ''
+    const args = ['--quiet', '--no-pager', '--output=cat', `--lines=${JOURNAL_LINES}`, `_SYSTEMD_UNIT=${unit}`]
+    return (await outputOf('journalctl', args, { timeoutMs: JOURNAL_MS })) ?? ''
   }
 
   brakeMs(component: string): number {
