@@ -9,6 +9,7 @@ import {
   observedGeneration,
   phase,
   selector,
+  reasonWord,
   sentence,
   waitingFor,
 } from '../fields.ts'
@@ -49,6 +50,7 @@ const result = obj('One machine of the canary.', {
   component: componentName('The component.'),
   state: phase('Component', 'What the agent reports.'),
   healthySince: optional(time('Since when it is healthy with the version.')),
+  reason: optional(reasonWord('Why, in one word, as the agent reports it.')),
   message: optional(sentence('Why, for people.')),
 })
 

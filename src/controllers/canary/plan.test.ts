@@ -80,6 +80,25 @@ const watching = { ...rolling, phase: 'Observing' as const, observeUntil: '2026-
 const kinds = (s: Seen, now = START) => plan(s, now).actions.map((a) => a.kind)
 
 describe('a canary', () => {
+  test('that failed names machine, probe and answer, and keeps saying so when its machines are back on their sets', () => {
+    const back = told('m-0', 'RolledBack')
+    const why = { reason: 'ProbeFailed', message: 'probe healthz: HTTP 500 from /healthz' }
+    const failed = {
+      ...back,
+      status: { ...back.status, components: (back.status?.components ?? []).map((c) => ({ ...c, ...why })) },
+    }
+    const first = plan(seen({ canary: canary({}, rolling), machines: [failed, old('m-1')] }), START)
+    const said = 'm-0: beacon 1.1.0: ProbeFailed: probe healthz: HTTP 500 from /healthz'
+    const stalled = { type: 'Stalled', status: 'True', reason: 'CanaryFailed', message: said }
+    expect(first.status.phase).toBe('Failed')
+    expect(first.status.conditions).toContainEqual(expect.objectContaining(stalled))
+    expect(first.notices).toEqual([{ reason: 'CanaryFailed', message: said }])
+    const later = plan(seen({ canary: canary({}, first.status), machines: [old('m-0'), old('m-1')] }), START + 60_000)
+    expect(later.status.conditions).toContainEqual(expect.objectContaining(stalled))
+    expect(later.status.results).toContainEqual(expect.objectContaining({ machine: 'm-0', ...why }))
+    expect(later.status.counts).toEqual({ total: 2, healthy: 0, failed: 1 })
+  })
+
   test('picks its machines, marks them and asks for the first batch', () => {
     const { status, actions } = plan(seen(), START)
     expect(status).toMatchObject({ phase: 'Rolling', machines: ['m-0', 'm-1'] })

@@ -81,13 +81,16 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     isPaused: isHeld(holds),
     now,
   })
-  const notices =
-    move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: `the canary is ${move.phase}` }]
+  const notices = move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: readyMessage(status) }]
   const next = nextLook(status, canary.spec.promoteWithin, now)
   const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
   const requeueAfter = isWaitingForSecrets ? Math.min(next ?? Infinity, SECRET_LOOK_MS) : next
   return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
 }
+
+/** An event says what the status says. */
+const readyMessage = ({ phase, conditions = [] }: Status): string =>
+  conditions.find((c) => c.type === 'Ready')?.message ?? `the canary is ${phase ?? 'Pending'}`
 
 const isHeld = (holds: readonly OperationalHold[]): boolean => holdOf(holds, 'Pause', 'Freeze') !== undefined
 

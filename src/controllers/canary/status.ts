@@ -2,11 +2,13 @@
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'
 import { setConditions } from '#kube/conditions.ts'
+import { counted } from '#lib/counted.ts'
 import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
 import type { Seen, Status } from './seen.ts'
 
 const MOST_RESULTS = 200
 const MOST_PERMITS = 16
+const MOST_MESSAGE = 200
 
 export interface Progress {
   readonly phase: CanaryPhase
@@ -21,11 +23,15 @@ export interface Progress {
   readonly now: number
 }
 
+const isOver = (phase: CanaryPhase): boolean => phase !== 'Pending' && !MARKING.has(phase)
+
 type Result = NonNullable<Status['results']>[number]
 
 export function statusOf({ canary, permits }: Seen, progress: Progress): Status {
   const { phase, machines, trials, observeUntil, promotedBy, wait, now } = progress
   const before = canary.status
+  // Once it is over its machines go back to their sets: what is reported then is no result of the canary.
+  const kept = isOver(phase) && before?.phase === phase ? before : undefined
   const healthy = machines.filter((name) => {
     const own = trials.filter((t) => t.machine.metadata.name === name)
     return own.length > 0 && own.every((t) => t.standing === 'Healthy')
@@ -38,8 +44,8 @@ export function statusOf({ canary, permits }: Seen, progress: Progress): Status 
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     machines,
-    results: trials.slice(0, MOST_RESULTS).map((t) => resultOf(t, before, now)),
-    counts: { total: machines.length, healthy: healthy.length, failed: failedMachines(trials).size },
+    results: kept?.results ?? trials.slice(0, MOST_RESULTS).map((t) => resultOf(t, before, now)),
+    counts: kept?.counts ?? { total: machines.length, healthy: healthy.length, failed: failedMachines(trials).size },
     permits: names.slice(0, MOST_PERMITS),
     ...(observeUntil !== undefined && { observeUntil }),
     ...(promotedBy !== undefined && { promotedBy }),
@@ -59,8 +65,24 @@ function resultOf({ machine, wanted, standing }: Trial, before: Status | undefin
     component: wanted.name,
     state: report?.state ?? 'Fetching',
     ...(standing === 'Healthy' && { healthySince: known ?? timestamp(now) }),
+    ...(report?.reason !== undefined && { reason: report.reason }),
     ...(report?.message !== undefined && { message: report.message }),
   }
+}
+
+/** The first machine that failed, with what its agent reported: the probe and its answer, or the exit code. */
+function failureOf(trials: readonly Trial[]): string | undefined {
+  const failed = trials.filter((t) => t.standing === 'Failed')
+  const [first] = failed
+  if (first === undefined) return undefined
+  const { machine, wanted } = first
+  const { state, reason, message } = machine.status?.components?.find((c) => c.name === wanted.name) ?? {}
+  const why = [reason ?? state, message].filter((w) => w !== undefined).join(': ')
+  const count = failedMachines(trials).size
+  const more = count === 1 ? '' : ` (and ${counted(count - 1, 'other machine')})`
+  return (
+    `${machine.metadata.name}: ${wanted.name} ${wanted.version}: ${why}`.slice(0, MOST_MESSAGE - more.length) + more
+  )
 }
 
 /** What nothing but a person mends. */
@@ -73,13 +95,15 @@ const STALLING: ReadonlySet<Wait['predicate']> = new Set([
 
 function conditionsOf(
   before: Status | undefined,
-  { phase, wait, isPaused, now }: Progress,
+  { phase, trials, wait, isPaused, now }: Progress,
   generation: number | undefined,
 ): NonNullable<Status['conditions']> {
   const isReady = phase === 'Passed' || phase === 'Promoted'
   const isStalled = phase === 'Failed' || (wait !== undefined && STALLING.has(wait.predicate))
   const observed = generation === undefined ? {} : { observedGeneration: generation }
-  const message = wait?.seen ?? `the canary is ${phase}`
+  const known = before?.conditions?.find((c) => c.type === 'Stalled' && c.reason === 'CanaryFailed')?.message
+  const failure = phase === 'Failed' ? (known ?? failureOf(trials)) : undefined
+  const message = failure ?? wait?.seen ?? `the canary is ${phase}`
   const reason = REASON_OF[phase]
   const is = (b: boolean) => (b ? ('True' as const) : ('False' as const))
   const wanted = [

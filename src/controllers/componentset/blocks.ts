@@ -103,8 +103,8 @@ function failedOn(component: string, { surveys, members }: BlockedNow): readonly
 
 /** What a machine says of the component, with its name: as people are told of a failure. */
 export function reportOf({ name, reported }: Reading, index: number): string {
-  const { state = '', message = '' } = reported[index] ?? {}
-  return `${name}: ${state}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`
+  const { state = '', reason = state, message = '' } = reported[index] ?? {}
+  return `${name}: ${reason}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`
 }
 
 /** A probe may have printed lines. */
