@@ -109,8 +109,18 @@ test('what runs and fails later says why, and nothing once it is well again', as
 
 test.each([
   ['a hook that fails', new KubeNodeError(agentErrors.KN8033({ program: 'p', why: 'w', said: 's' })), 'InstallFailed'],
-  ['a program for another processor', new KubeNodeError(agentErrors.KN8018({ component: 'c', version: '1', os: 'linux', arch: 'arm64' })), 'UnsupportedPlatform'],
-  ['a short download', new KubeNodeError(agentErrors.KN8012({ place: 'p', got: 1, digest: 'd', size: 2, sha256: 's' }), { data: { reason: 'FetchFailed' } }), 'FetchFailed'],
+  [
+    'a program for another processor',
+    new KubeNodeError(agentErrors.KN8018({ component: 'c', version: '1', os: 'linux', arch: 'arm64' })),
+    'UnsupportedPlatform',
+  ],
+  [
+    'a short download',
+    new KubeNodeError(agentErrors.KN8012({ place: 'p', got: 1, digest: 'd', size: 2, sha256: 's' }), {
+      data: { reason: 'FetchFailed' },
+    }),
+    'FetchFailed',
+  ],
   ['a server that is away', new Error('connect ECONNREFUSED'), 'FetchFailed'],
 ] as const)('%s', (_, error, because) => {
   expect(causeOf(error, 'FetchFailed').because).toBe(because)
