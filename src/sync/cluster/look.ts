@@ -3,7 +3,6 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { messageOf } from '#lib/errors.ts'
-import { ApiError, ConnectionError } from '#kube/errors.ts'
 import { refText } from '../object-ref.ts'
 import type { ClusterLook } from '../release/cluster-phase.ts'
 import type { ClusterReadings } from '../release/gates.ts'
@@ -14,6 +13,7 @@ import { healthOf, worstHealth } from './health.ts'
 import type { InventoryMark, InventoryOwner } from './inventory.ts'
 import { observeCluster, type Observed } from './observe.ts'
 import { planCluster, type ClusterConfig, type ClusterPlan } from './plan.ts'
+import { unreachableReason } from './unreachable.ts'
 
 export interface LookOrder {
   readonly target: RenderedTarget
@@ -36,11 +36,9 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
   try {
     return await look(connection, order)
   } catch (error) {
-    const isLost =
-      error instanceof ConnectionError ||
-      (error instanceof ApiError && (error.status >= 500 || error.status === 401 || error.status === 429))
-    if (!isLost) throw error
-    return { look: { kind: 'Unreachable', message: messageOf(error) } }
+    const because = unreachableReason(error)
+    if (because === 'ReconcileFailed') throw error
+    return { look: { kind: 'Unreachable', because, message: messageOf(error) } }
   }
 }
 
@@ -70,7 +68,8 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const readings = await readingsOf(connection, needs, signal)
   const prune = plan.blocked
   const answered: ClusterLook = { kind: 'Seen', isApplied: failures.length === 0, failures, health, readings, prune }
-  return { look: isLost ? { kind: 'Unreachable', message: failures[0] ?? 'no answer' } : answered, plan, result }
+  const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no answer' } as const
+  return { look: isLost ? lost : answered, plan, result }
 }
 
 const healthOfAll = ({ objects }: RenderedTarget, { objects: live }: Observed) =>

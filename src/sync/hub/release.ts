@@ -11,6 +11,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import { unreachableReason } from '../cluster/unreachable.ts'
 import { lookAtCluster, type LookReport } from '../cluster/look.ts'
 import { refText } from '../object-ref.ts'
 import { chainOf, previousOf } from '../release/chain.ts'
@@ -172,7 +173,8 @@ async function lookAt(
   const target = targets.get(name)
   const cluster = parts.clusters.get({ namespace, name })
   if (target === undefined) return undefined
-  if (cluster === undefined) return { look: { kind: 'Unreachable', message: `the hub has no Cluster ${name}` } }
+  if (cluster === undefined)
+    return { look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `the hub has no Cluster ${name}` } }
   const { track, commit } = release.spec
   const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
   const { prune, drift } = source.spec
@@ -197,7 +199,7 @@ async function lookAt(
     })
   } catch (error) {
     if (signal.aborted) throw error
-    return { look: { kind: 'Unreachable', message: messageOf(error) } }
+    return { look: { kind: 'Unreachable', because: unreachableReason(error), message: messageOf(error) } }
   }
 }
 

@@ -180,7 +180,7 @@ async function applyHub(
 
 function hubConditions({ look, plan }: LookReport, source: string): readonly Condition[] {
   const out: Condition[] = []
-  if (look.kind === 'Unreachable') out.push(bad('Applied', 'ApplyFailed', `hub: ${look.message}`))
+  if (look.kind === 'Unreachable') out.push(bad('Applied', look.because, `hub: ${look.message}`))
   else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
   const blocked = plan?.blocked
   if (blocked !== undefined) {

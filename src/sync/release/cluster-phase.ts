@@ -7,6 +7,7 @@ import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { Health } from '../cluster/health.ts'
 import type { HeldPrune } from '../cluster/plan.ts'
+import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
@@ -24,7 +25,7 @@ export interface SeenCluster {
 }
 
 export type ClusterLook =
-  | { readonly kind: 'Unreachable'; readonly message: string }
+  | { readonly kind: 'Unreachable'; readonly because: UnreachableReason; readonly message: string }
   | {
       readonly kind: 'Seen'
       /** The objects of this very release are applied. */
@@ -131,9 +132,9 @@ function fromWork(
     return {
       ...plain,
       waitingFor: waits(
-        'ApiServerDown',
+        look.because,
         look.message,
-        `it answers, or ${stage.offlineDeadline} pass and it is skipped`,
+        `${UNBLOCKS[look.because]}, or ${stage.offlineDeadline} pass and it is skipped`,
       ),
     }
   }

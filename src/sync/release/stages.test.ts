@@ -48,7 +48,12 @@ const well: ClusterLook = {
 const working: ClusterLook = { ...well, health: { state: 'InProgress', message: 'workers: 1 of 2' } }
 const broken: ClusterLook = { ...well, health: { state: 'Failed', message: 'base: it is Paused' } }
 const refused: ClusterLook = { ...well, isApplied: false, failures: ['ConfigMap/x: no'] }
-const silent: ClusterLook = { kind: 'Unreachable', message: 'connect ECONNREFUSED' }
+const silent: ClusterLook = { kind: 'Unreachable', because: 'ApiServerDown', message: 'connect ECONNREFUSED' }
+const unauthorized: ClusterLook = {
+  kind: 'Unreachable',
+  because: 'CredentialsInvalid',
+  message: 'KN2401: Unauthorized',
+}
 
 interface World {
   readonly pipeline: ReleasePipelineSpec
@@ -208,6 +213,18 @@ describe('a Release', () => {
     story.steps(4, { a: well, b: well, x: well })
     expect(story.phases()).toBe('Succeeded: a=Healthy x=Healthy b=Healthy')
     expect(isOver({ status: story.status ?? {} })).toBe(true)
+  })
+
+  test('tells a cluster that refuses our credentials from one that does not answer', () => {
+    const story = new Story({
+      pipeline: pipelineOf([stage('test', ['a', 'x'], { maxConcurrency: 2 })]),
+      names: ['a', 'x'],
+    })
+    story.steps(5, { a: well, x: unauthorized })
+    expect(story.status?.clusters?.find((c) => c.name === 'x')?.waitingFor).toMatchObject({
+      predicate: 'CredentialsInvalid',
+      seen: 'KN2401: Unauthorized',
+    })
   })
 
   test('does not open the next stage when nobody in this one can vouch for the change', () => {

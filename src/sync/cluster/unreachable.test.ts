@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { KubeNodeError } from '#lib/errors.ts'
+import { ApiError, ConnectionError, failure } from '#kube/errors.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { syncErrors } from '../sync-errors.ts'
+import { unreachableReason } from './unreachable.ts'
+
+const answered = (code: number) => new ApiError(failure(code, 'no'), { action: 'list', target: 'machines' })
+const thrown = (work: () => unknown): unknown => {
+  try {
+    return work()
+  } catch (e) {
+    return e
+  }
+}
+
+test.each([
+  ['a server that says 401', answered(401), 'CredentialsInvalid'],
+  ['a server that says 403', answered(403), 'CredentialsInvalid'],
+  [
+    'a kubeconfig that we do not use',
+    thrown(() => parseSafeKubeconfig('kind: Config', 'Secret a/b')),
+    'CredentialsInvalid',
+  ],
+  ['a server that says 503', answered(503), 'ApiServerDown'],
+  ['a server with too much to do', answered(429), 'ApiServerDown'],
+  ['a cluster without a kubeconfig', new KubeNodeError(syncErrors.KN7301({ id: 'x' })), 'ReferenceMissing'],
+  ['a request that the server finds malformed', answered(400), 'ReconcileFailed'],
+  ['an error of ours', new TypeError('x is undefined'), 'ReconcileFailed'],
+] as const)('%s', (_, error, reason) => {
+  expect(unreachableReason(error)).toBe(reason)
+})
+
+test('a lost connection', () => {
+  const message = syncErrors.KN7301({ id: 'x' })
+  expect(unreachableReason(new ConnectionError(message, 'no'))).toBe('ApiServerDown')
+})

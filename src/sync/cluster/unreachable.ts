@@ -1,0 +1,33 @@
+// Why a cluster could not be looked at: it does not answer, or it answers and refuses who we are. The two are mended by different people.
+import type { Reason } from '#api/catalogue.ts'
+import { isKubeNodeError } from '#lib/errors.ts'
+import { ApiError, ConnectionError } from '#kube/errors.ts'
+
+export type UnreachableReason = Extract<
+  Reason,
+  'ApiServerDown' | 'CredentialsInvalid' | 'ReferenceMissing' | 'ReconcileFailed'
+>
+
+/** Codes of kubeconfigs that we do not use: malformed, or running programs, reading files, skipping TLS checks. */
+const KUBECONFIG_REFUSED = /^KN21\d\d$/
+const NO_KUBECONFIG: ReadonlySet<string> = new Set(['KN7301', 'KN7302'])
+const TOO_MANY_REQUESTS = 429
+
+export function unreachableReason(error: unknown): UnreachableReason {
+  if (error instanceof ConnectionError) return 'ApiServerDown'
+  if (error instanceof ApiError) {
+    if (error.status === 401 || error.status === 403) return 'CredentialsInvalid'
+    return error.status >= 500 || error.status === TOO_MANY_REQUESTS ? 'ApiServerDown' : 'ReconcileFailed'
+  }
+  if (!isKubeNodeError(error)) return 'ReconcileFailed'
+  if (KUBECONFIG_REFUSED.test(error.code)) return 'CredentialsInvalid'
+  return NO_KUBECONFIG.has(error.code) ? 'ReferenceMissing' : 'ReconcileFailed'
+}
+
+/** What the cluster has to do, or a person with its kubeconfig. */
+export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
+  ApiServerDown: 'it answers',
+  CredentialsInvalid: 'its kubeconfig is renewed and has the rights it needs',
+  ReferenceMissing: 'its kubeconfig is in the Secret',
+  ReconcileFailed: 'the error is gone',
+}
