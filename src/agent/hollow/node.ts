@@ -20,6 +20,7 @@ import { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
+import type { ProcessEnd } from '../supervise/process-end.ts'
 import { componentStatus, machineStatusWith } from '../status/machine-status.ts'
 import { adoptWishes, recordOf } from './adopt.ts'
 import { type Catalogue, isMissing } from './catalogue.ts'
@@ -156,9 +157,9 @@ export class HollowNode {
     this.#obeySeen()
   }
 
-  /** A component's process ends by itself. */
-  crashComponent(component: string): void {
-    this.#processes?.crash(component)
+  /** A component's process ends: by itself, or in the way that is told. */
+  crashComponent(component: string, end?: ProcessEnd): void {
+    this.#processes?.crash(component, end)
   }
 
   records(): readonly ComponentRecord[] {

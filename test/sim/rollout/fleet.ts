@@ -204,18 +204,18 @@ export const nameOf = (i: number): string => `m-${String(i).padStart(3, '0')}`
 const classOf = (i: number): string => `c-${i % 3}`
 export const zoneOf = (i: number): string => `z-${i % 4}`
 
-export const definition = (version: string) => ({
+export const definition = (version: string, component = 'beacon') => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'MachineComponent',
-  metadata: { name: componentObjectName('beacon', version) },
+  metadata: { name: componentObjectName(component, version) },
   spec: {
-    component: 'beacon',
+    component,
     version,
     type: 'Package',
-    artifacts: [{ os: 'linux', arch: 'any', url: `beacon-${version}.tar`, sha256: '0'.repeat(64), size: 1 }],
-    install: { unpack: { path: '/opt/beacon' } },
+    artifacts: [{ os: 'linux', arch: 'any', url: `${component}-${version}.tar`, sha256: '0'.repeat(64), size: 1 }],
+    install: { unpack: { path: `/opt/${component}` } },
     disruption: 'Restart',
-    service: { exec: '/opt/beacon/beacon', restart: 'Always', killMode: 'Process' },
+    service: { exec: `/opt/${component}/${component}`, restart: 'Always', killMode: 'Process' },
     // At rest a probe costs a timer: once in a run of ours is enough.
     probes: [{ name: 'http', http: { port: 1, path: '/' }, interval: '1h', timeout: '1s', settle: '1s' }],
   },
@@ -259,7 +259,8 @@ export function plantFleet(
   rested?: Rested,
 ): void {
   const { fake, clock } = world
-  for (const version of [...GOOD, BAD]) fake.plant(machineComponent, definition(version))
+  for (const version of [...GOOD, BAD])
+    for (const component of ['beacon', 'scribe']) fake.plant(machineComponent, definition(version, component))
   fake.plant(defenderPolicy, {
     apiVersion: API_GROUP_VERSION,
     kind: 'DefenderPolicy',
@@ -370,8 +371,17 @@ export const select = ({ fake }: Stage, pools: readonly string[]): void => {
   fake.poke(machineComponentSet, { name: SET }, { spec: { selector } })
 }
 
-export const declare = (world: Stage, version: string): void =>
-  void world.fake.poke(machineComponentSet, { name: SET }, { spec: { components: [{ name: 'beacon', version }] } })
+export const declare = (world: Stage, version: string, scribe?: string): void => {
+  const components = [
+    { name: 'beacon', version },
+    ...(scribe === undefined ? [] : [{ name: 'scribe', version: scribe }]),
+  ]
+  world.fake.poke(machineComponentSet, { name: SET }, { spec: { components } })
+}
+
+/** How many machines of the set may be unavailable. */
+export const limitTo = (world: Stage, maxUnavailable: number): void =>
+  void world.fake.poke(machineComponentSet, { name: SET }, { spec: { rollout: { maxUnavailable } } })
 
 export function hold({ fake, clock }: Stage, name: string, effect: string, forMs: number): void {
   fake.plant(operationalHold, {

@@ -83,6 +83,25 @@ describe('F18 sets that go, come again, or are overruled', () => {
   )
 })
 
+/** A run that stands still as the one without faults does would not show it. */
+const ENDS = [
+  ['F42', 'one end in every settle window', ['Complete', 'Complete', 'Complete', 'Complete']],
+  ['F44', 'a first install that fails', ['Complete', 'Blocked', 'Complete', 'Blocked', 'Complete']],
+] as const
+
+describe('each phase ends as people expect', () => {
+  test.each(ENDS)(
+    '%s %s',
+    async (_, name, ends) => {
+      const story = storyNamed(name)
+      const run = await runSeed(1, { story })
+      if (run.violations.length > 0) throw new Error(describeSeed(run, story))
+      expect(run.states).toMatchObject(ends.map((phase) => ({ outcome: { phase } })))
+    },
+    TIMEOUT_MS,
+  )
+})
+
 /** Each failed once; what it was says more than its number. */
 const LESSONS = [
   ['F5 slots of machines whose slice went on without them count until they are free', 'zone partition', 15],

@@ -13,6 +13,7 @@ import {
   canary,
   declare,
   hold,
+  limitTo,
   nameOf,
   nodeReady,
   select,
@@ -298,6 +299,75 @@ const canaryPromoted: Story = {
   ],
 }
 
+const SETTLE_LOOK_MS = 200
+const KILLED = { how: 'ended by SIGKILL', isEvidence: false }
+const UNSEEN = { how: 'ended while the agent was away', isEvidence: false }
+/** Longer than it takes until an agent counts as silent. */
+const AWAY_MS = 50_000
+
+/** Each machine meets one end that says nothing about the version, or one silence, in each of its settle windows. */
+function meddle(world: Stage, agents: Agents, salt: number): void {
+  const random = diceOf(world, salt)
+  const met = new Set<string>()
+  const end = (name: string): void => {
+    const node = agents.fleet?.node(name)
+    const dice = random.below(4)
+    if (dice === 0 && agents.silent.size === 0) {
+      agents.silence([name])
+      world.clock.after(AWAY_MS, () => agents.hearAll())
+    } else if (dice === 1) void node?.crash().then(() => node.crashComponent('beacon', UNSEEN))
+    else node?.crashComponent('beacon', KILLED)
+  }
+  const look = (): void => {
+    const set = world.fake.peek(machineComponentSet, { name: SET }) as MachineComponentSet | undefined
+    for (const name of (set?.status?.waves ?? []).flatMap((w) => (w.phase === 'Switching' ? w.machines : []))) {
+      const record = agents.fleet?.node(name)?.records()[0]
+      const window = `${name} ${record?.target.attempt}`
+      if (record?.state !== 'Probing' || met.has(window)) continue
+      met.add(window)
+      end(name)
+    }
+    world.clock.after(SETTLE_LOOK_MS, look)
+  }
+  look()
+}
+
+const meddled: Story = {
+  name: 'one end in every settle window',
+  phases: (agents) => [
+    { name: 'begin', act: (w, g) => g.plantFleet(agents(), { declared: '1.1.0', members: agents().scale.some }) },
+    {
+      name: 'forward',
+      act: (w) => {
+        declare(w, '1.2.0')
+        meddle(w, agents(), 10)
+      },
+    },
+    { name: 'back', act: (w) => declare(w, '1.1.0') },
+    { name: 'forward again', act: (w) => declare(w, '1.2.0') },
+  ],
+}
+
+/** So few that one after the other is soon over. */
+const FEW = 8
+
+const firstInstall: Story = {
+  name: 'a first install that fails',
+  phases: (agents) => [
+    {
+      name: 'begin',
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', members: Math.min(FEW, agents().scale.machines) })
+        limitTo(w, 1)
+      },
+    },
+    { name: 'a first version that is bad', act: (w) => declare(w, '1.1.0', BAD) },
+    { name: 'fixed forward', act: (w) => declare(w, '1.1.0', '1.0.0') },
+    { name: 'a version that is bad', act: (w) => declare(w, '1.1.0', BAD) },
+    { name: 'taken out', act: (w) => declare(w, '1.1.0') },
+  ],
+}
+
 export const stories: readonly Story[] = [
   goodBump,
   badVersion,
@@ -311,6 +381,8 @@ export const stories: readonly Story[] = [
   broken,
   canaryAborted,
   canaryPromoted,
+  meddled,
+  firstInstall,
 ]
 
 export function storyNamed(name: string): Story {
