@@ -174,7 +174,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }
-  const isBroken = reading.brokenBy === track.component && !reading.isBusy
+  const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
   if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
 }

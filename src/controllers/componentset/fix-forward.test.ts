@@ -1,6 +1,6 @@
 // What a bad first version broke is the first to get the next one, and costs no budget: no commit, revert or retry waits for it.
 import { describe, expect, test } from 'vitest'
-import { componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
+import { component, componentSet, workingMachine } from '#test/support/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/rollout-model.ts'
 import type { Share } from './share.ts'
 import { components, fleet, holdOn, until } from '#test/support/rollout-story.ts'
@@ -158,4 +158,64 @@ describe('F44 a version that no agent accepts', () => {
       expect([model.set.status?.phase, model.versions('beacon')]).toEqual(['Complete', { '1.2.0': n }])
     },
   )
+})
+
+describe('F44 a machine on which two components were installed badly, as on a new node', () => {
+  const relays = ['1.0.0', '1.1.0'].map((v) => component('relay', v)).map((c) => [c.metadata.name ?? '', c] as const)
+  const versions = { beacon: '1.0.0', relay: '1.0.0', scribe: '1.0.0' }
+
+  function withTwo(count: number, maxUnavailable: Share) {
+    const quality = (c: string, v: string): Quality => (c !== 'beacon' && v === '1.0.0' ? 'breaks' : 'good')
+    const model = fleet(count, { quality, versions: { beacon: '1.0.0' } })
+    model.components = new Map([...model.components, ...relays])
+    model.declare(versions, { maxUnavailable, soak: '0s' })
+    const [name = '', m] = [...model.machines][0] ?? []
+    const told = Object.entries(versions).map(([c, version]) => ({ name: c, version, attempt: 1, setRef: 'base' }))
+    const reports = (m?.status?.components ?? []).concat(
+      ['relay', 'scribe'].map((c) => {
+        const since = '2026-01-05T09:00:00Z'
+        return { name: c, desired: '1.0.0', attempt: 1, state: 'Failed' as const, since }
+      }),
+    )
+    if (m !== undefined)
+      model.machines.set(name, {
+        ...m,
+        spec: { ...m.spec, components: told },
+        status: { ...m.status, components: reports },
+      })
+    model.settle()
+    expect(broken(model)).toBe(1)
+    return model
+  }
+
+  test.each([
+    [1, 1],
+    [3, 1],
+    [4, 2],
+    [12, '50%'],
+  ] as const)('is mended by a commit for both: %d machines, maxUnavailable %s', (count, maxUnavailable) => {
+    const model = withTwo(count, maxUnavailable)
+    model.declare({ ...versions, relay: '1.1.0', scribe: '1.1.0' })
+    model.settle()
+    expect([model.set.status?.phase, model.versions('relay'), model.versions('scribe')]).toEqual([
+      'Complete',
+      { '1.1.0': count },
+      { '1.1.0': count },
+    ])
+  })
+
+  test('is mended by one commit after the other: what is still broken speaks against nobody else', () => {
+    const model = withTwo(4, 2)
+    model.declare({ ...versions, relay: '1.1.0' })
+    model.settle()
+    expect(model.set.status?.revisions?.blocked?.map((b) => b.component) ?? []).not.toContain('relay')
+    expect(model.versions('relay')['1.1.0']).toBeGreaterThan(0)
+    model.declare({ ...versions, relay: '1.1.0', scribe: '1.1.0' })
+    model.settle()
+    expect([model.set.status?.phase, model.versions('relay'), model.versions('scribe')]).toEqual([
+      'Complete',
+      { '1.1.0': 4 },
+      { '1.1.0': 4 },
+    ])
+  })
 })

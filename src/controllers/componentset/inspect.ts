@@ -73,17 +73,25 @@ function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected)
   return look.holds ? undefined : { seen: look.seen }
 }
 
-function wrongWithMachines(inspection: Inspection, { machines, nodes, slack, now }: Inspected): Wrong | undefined {
-  const bad = machines.filter((m) => wrongWith(inspection, m, nodes) !== undefined)
+function wrongWithMachines(
+  inspection: Inspection,
+  { wave: { component }, machines, nodes, slack, now }: Inspected,
+): Wrong | undefined {
+  const wrongOn = (m: Reading) => wrongWith(inspection, m, { nodes, component })
+  const bad = machines.filter((m) => wrongOn(m) !== undefined)
   const [first] = bad
   if (first === undefined || bad.length <= slack) return undefined
   const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
   const isSilence = bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length <= slack
-  return { seen: `it does not hold on ${first.name}: ${wrongWith(inspection, first, nodes) ?? ''}${more}`, isSilence }
+  return { seen: `it does not hold on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
 }
 
 /** What keeps the inspection from holding on one machine, in the words of whoever said it. */
-function wrongWith(inspection: Inspection, { machine, health }: Reading, nodes: Lookup<Node>): string | undefined {
+function wrongWith(
+  inspection: Inspection,
+  { machine, health }: Reading,
+  { nodes, component }: { readonly nodes: Lookup<Node>; readonly component: string },
+): string | undefined {
   if (health === 'Silent') return 'its agent is silent'
   const ref = machine.status?.nodeRef
   const node = ref && nodes.get(ref.name)
@@ -91,7 +99,8 @@ function wrongWith(inspection: Inspection, { machine, health }: Reading, nodes: 
   if (inspection.componentsHealthy !== undefined) {
     const { components } = machine.status ?? {}
     if (components === undefined) return 'its agent reports no components'
-    const bad = components.find((c) => c.state === 'Degraded' || c.state === 'Failed')
+    // Nothing but a switch of its own makes a component Failed: another one that is speaks against its own version.
+    const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
     return bad && saying(`component ${bad.name} is ${bad.state}`, bad.message)
   }
   if (inspection.conditionAbsent !== undefined) {

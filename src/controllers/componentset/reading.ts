@@ -30,8 +30,8 @@ export interface Reading {
   readonly place: string
   /** Every component that runs, with its version, in one line each: equal on most machines. */
   readonly runs: string
-  /** Set when nothing but this component is wrong: a new version of it may be what heals the machine. */
-  readonly brokenBy: string | undefined
+  /** Components, where nothing but these is wrong with the machine: a new version of one may be what heals it. */
+  readonly brokenBy: ReadonlySet<string>
   /** Some component is being switched, or was ordered to. */
   readonly isBusy: boolean
   /** A file on its node forbids its agent every disruption. */
@@ -42,6 +42,8 @@ export interface Reading {
   /** What it was found to be to the last target that was asked about, by index: a reading is asked the same at each look. */
   readonly found: (Found | undefined)[]
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 interface Found {
   readonly target: Target
@@ -71,7 +73,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   let isBusy = false
   let runs = ''
   let broken: Reported | undefined
-  let brokenCount = 0
+  let bad = NONE
   for (const t of spec.components ?? []) {
     if (t.switch !== undefined) isBusy = true
   }
@@ -80,7 +82,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     if (r.version !== undefined) runs += `${r.name} ${r.version}\n`
     if (isBad(r.state, status?.phase)) {
       broken = r
-      brokenCount++
+      bad = new Set([...bad, r.name])
     }
   }
   const { health, why, isAwaited = false } = healthOf(machine, node)
@@ -98,7 +100,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     class: kind,
     place: placeOf(machine, kind),
     runs,
-    brokenBy: isBroken && brokenCount === 1 ? broken?.name : undefined,
+    brokenBy: isBroken ? bad : NONE,
     isBusy,
     isFrozen: isNodeFrozen(machine),
     told,
