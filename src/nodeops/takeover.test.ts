@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { MachineSet } from '#api/kinds/machine-set.ts'
-import { type HostField, type HostSpec, canTakeOver, machinesLost, needsOtherHost } from './takeover.ts'
+import { type HostField, type HostSpec, type Taker, canTakeOver, machinesLost, needsOtherHost } from './takeover.ts'
 
 const POOL = { pool: 'w' }
 const process = { name: 'process' }
 
-const set = (name: string, spec: HostSpec & object = {}, more: Partial<MachineSet['spec']> = {}): MachineSet => ({
-  apiVersion: 'kubenode.io/v1alpha1',
-  kind: 'MachineSet',
-  metadata: { name, uid: name },
+const set = (spec: HostSpec = {}, more: Partial<Taker['spec']> = {}): Taker => ({
+  metadata: {},
   spec: {
-    replicas: 3,
     selector: { matchLabels: POOL },
     template: { metadata: { labels: POOL }, spec: { provider: process, channel: 'Agent', ...spec } },
-    deleteOrder: 'Unhealthy',
-    maxUnavailable: 1,
     ...more,
   },
 })
@@ -75,22 +69,12 @@ describe('whether a machine needs another host', () => {
 describe('whether a set can take over a machine', () => {
   const made = { labels: POOL, spec: { provider: process } }
   test.each([
-    ['one that it selects', set('b'), made, true],
-    ['not one that it does not select', set('b'), { ...made, labels: { pool: 'x' } }, false],
-    ['not one that needs another host', set('b', { provider: { name: 'static' } }), made, false],
-    [
-      'not one that is only observed',
-      set('b'),
-      { ...made, spec: { ...made.spec, channel: 'Observe' as const } },
-      false,
-    ],
-    ['none by a selector that selects everything', set('b', {}, { selector: {} }), made, false],
-    [
-      'none while it is deleted itself',
-      { ...set('b'), metadata: { name: 'b', deletionTimestamp: 'now' } },
-      made,
-      false,
-    ],
+    ['one that it selects', set(), made, true],
+    ['not one that it does not select', set(), { ...made, labels: { pool: 'x' } }, false],
+    ['not one that needs another host', set({ provider: { name: 'static' } }), made, false],
+    ['not one that is only observed', set(), { ...made, spec: { ...made.spec, channel: 'Observe' as const } }, false],
+    ['none by a selector that selects everything', set({}, { selector: {} }), made, false],
+    ['none while it is deleted itself', { ...set(), metadata: { deletionTimestamp: 'now' } }, made, false],
   ])('%s', (_, taker, machine, can) => {
     expect(canTakeOver(taker, machine)).toBe(can)
   })
@@ -103,10 +87,10 @@ describe('how many machines are lost', () => {
     made: { labels: POOL, spec },
   })
   test('none where another set has room for all of them', () => {
-    expect([...machinesLost([leaving('a', 3)], [{ set: set('b'), room: 3 }])]).toEqual([['a', 0]])
+    expect([...machinesLost([leaving('a', 3)], [{ set: set(), room: 3 }])]).toEqual([['a', 0]])
   })
   test('those beyond the room, which is used once', () => {
-    const lost = machinesLost([leaving('a', 3), leaving('c', 3)], [{ set: set('b'), room: 4 }])
+    const lost = machinesLost([leaving('a', 3), leaving('c', 3)], [{ set: set(), room: 4 }])
     expect([...lost]).toEqual([
       ['a', 0],
       ['c', 2],
@@ -114,8 +98,8 @@ describe('how many machines are lost', () => {
   })
   test('all where the set has its machines already, or needs other hosts', () => {
     const takers = [
-      { set: set('b'), room: -1 },
-      { set: set('d', { zone: 'z' }), room: 9 },
+      { set: set(), room: -1 },
+      { set: set({ zone: 'z' }), room: 9 },
     ]
     expect([...machinesLost([leaving('a', 3, { provider: process, zone: 'y' })], takers)]).toEqual([['a', 3]])
   })

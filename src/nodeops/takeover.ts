@@ -1,11 +1,11 @@
 // Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets go away. Pure.
-import type { MachineSet } from '#api/kinds/machine-set.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { Machine, MachineInput } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
+import type { LabelSelector } from '#kube/selector.ts'
 import { selects } from './selecting.ts'
 
 /** What a machine, or the template that it would be made from, says about its host. */
-export type HostSpec = Partial<Pick<Machine['spec'], 'provider' | 'channel' | 'ssh' | 'zone' | 'rack' | 'class'>>
+export type HostSpec = Partial<Pick<MachineInput['spec'], 'provider' | 'channel' | 'ssh' | 'zone' | 'rack' | 'class'>>
 
 export type HostField = 'provider.name' | 'provider.params' | 'channel' | 'ssh.host' | 'zone' | 'rack' | 'class'
 
@@ -31,16 +31,25 @@ export interface Made {
 }
 
 export const madeAs = ({ metadata, spec }: Machine): Made => ({ labels: metadata.labels, spec })
-export const madeFrom = ({ spec: { template } }: Pick<MachineSet, 'spec'>): Made => ({
+export const madeFrom = ({ spec: { template } }: Pick<Taker, 'spec'>): Made => ({
   labels: template.metadata?.labels,
-  // A rendered object has no defaults yet.
   spec: template.spec ?? {},
 })
 
-type Taker = Pick<MachineSet, 'metadata' | 'spec'>
+/** A MachineSet as it is stored, or as it was rendered, without defaults. */
+export interface Taker {
+  readonly metadata: { readonly deletionTimestamp?: string }
+  readonly spec: {
+    readonly selector: LabelSelector
+    readonly template: {
+      readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
+      readonly spec?: HostSpec
+    }
+  }
+}
 
 /** An empty selector selects everything, and its set makes and takes nothing. */
-const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: MachineSet['spec']['selector']): boolean =>
+const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
   Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
 
 /** The set is there to stay, and selects the machine. */

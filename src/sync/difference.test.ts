@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { differenceOf, hasDifference } from './difference.ts'
 import { refOf } from './object-ref.ts'
@@ -65,4 +65,62 @@ test('equal renderings have no difference', () => {
   const one = targets({ c: [config('a', {})] })
   expect(hasDifference(differenceOf(one, one))).toBe(false)
   expect(hasDifference(differenceOf(new Map(), one))).toBe(true)
+})
+
+describe('machines that a commit deletes', () => {
+  const pool = (name: string, replicas?: number, more: object = {}): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineSet',
+    metadata: { name },
+    spec: {
+      ...(replicas !== undefined && { replicas }),
+      selector: { matchLabels: { pool: 'w' } },
+      template: { metadata: { labels: { pool: 'w' } }, spec: { provider: { name: 'process' }, ...more } },
+    },
+  })
+  const single = (name: string, channel?: 'Observe'): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name },
+    spec: { ...(channel !== undefined && { channel }) },
+  })
+  const between = (before: readonly KubeObject[], after: readonly KubeObject[]) =>
+    differenceOf(targets({ c: before }), targets({ c: after }))[0]?.machines
+
+  test.each<readonly [string, readonly KubeObject[], readonly KubeObject[], object]>([
+    ['none where nothing changes', [pool('a', 3)], [pool('a', 3)], { deleted: 0, sets: [] }],
+    [
+      'none where a set is renamed',
+      [pool('a', 24)],
+      [pool('b', 24)],
+      { deleted: 0, sets: [{ set: 'a', of: 24, deleted: 0, kept: 24 }] },
+    ],
+    [
+      'those beyond the new number',
+      [pool('a', 24)],
+      [pool('b', 20)],
+      { deleted: 4, sets: [{ set: 'a', deleted: 4, kept: 20 }] },
+    ],
+    [
+      'all where the new set needs other hosts',
+      [pool('a', 24, { zone: 'x' })],
+      [pool('b', 24, { zone: 'y' })],
+      { deleted: 24 },
+    ],
+    ['all where the other set has its machines already', [pool('a', 3), pool('b', 3)], [pool('b', 3)], { deleted: 3 }],
+    ['none where the other set grows by as many', [pool('a', 3), pool('b', 3)], [pool('b', 6)], { deleted: 0 }],
+    [
+      'those of a set that shrinks',
+      [pool('a', 3)],
+      [pool('a', 1)],
+      { deleted: 2, sets: [{ set: 'a', of: 3, deleted: 2, kept: 0 }] },
+    ],
+    ['the one of a set that names no number', [pool('a')], [], { deleted: 1 }],
+    [
+      'single ones, but not those that are only observed',
+      [single('m'), single('o', 'Observe')],
+      [],
+      { deleted: 1, single: ['m'] },
+    ],
+  ])('%s', (_, before, after, wanted) => expect(between(before, after)).toMatchObject(wanted))
 })

@@ -1,5 +1,6 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { isObject, jsonEqual } from '#lib/json.ts'
+import { type SetLoss, declaredLoss, singleMachinesLost } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject, RenderedTarget, Targets } from './render/rendered.ts'
 
@@ -28,6 +29,15 @@ export interface ClusterDifference {
   readonly unchanged: number
   readonly changes: readonly ObjectChange[]
   readonly problems: readonly string[]
+  readonly machines: MachineChanges
+}
+
+/** By the numbers that the commits declare; how many there are may differ. */
+export interface MachineChanges {
+  readonly deleted: number
+  readonly sets: readonly SetLoss[]
+  /** Machines that were declared one by one. */
+  readonly single: readonly string[]
 }
 
 /** Of one object; a person who wants more reads the commit. */
@@ -71,7 +81,18 @@ function clusterDifference(
     unchanged,
     changes,
     problems,
+    machines: machineChanges(before, after),
   }
+}
+
+function machineChanges(before: RenderedTarget | undefined, after: RenderedTarget | undefined): MachineChanges {
+  const olds = before?.objects ?? []
+  // What is declared but wrong stays as it is.
+  const wrong = new Set((after?.rejected ?? []).map((r) => refText(r.ref)))
+  const news = [...(after?.objects ?? []), ...olds.filter(({ ref }) => wrong.has(refText(ref)))]
+  const sets = declaredLoss(olds, news)
+  const single = singleMachinesLost(olds, news)
+  return { deleted: sets.reduce((n, { deleted }) => n + deleted, single.length), sets, single }
 }
 
 const byRef = (target: RenderedTarget | undefined): ReadonlyMap<string, DesiredObject> =>

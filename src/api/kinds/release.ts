@@ -51,6 +51,8 @@ export const heldPrune = () =>
     count: count('Objects that would be deleted.'),
     allowed: count('How many may be deleted without an Approval.'),
     first: sentence('The first of them.'),
+    machines: optional(count('Machines that would be deleted with them.')),
+    allowedMachines: optional(count('How many machines may be deleted without an Approval.')),
   })
 
 const clusterStatus = obj('One cluster.', {

@@ -1,6 +1,7 @@
 // `kubenode plan`: what a commit would change, cluster by cluster, without asking any cluster: two commits rendered in the cage and compared.
 import type { Command } from 'commander'
-import type { ClusterDifference, FieldChange, ObjectChange } from '#sync/difference.ts'
+import { counted } from '#lib/counted.ts'
+import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
 import { EXIT_DIFFERENT, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
@@ -74,7 +75,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   if (options.output === 'json')
     io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown }, null, 2)}\n`)
-  else io.out(textOf(commit, base, shown))
+  else io.out(textOf(commit, base, shown, hasColors(io)))
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
 }
 
@@ -91,16 +92,45 @@ const MARKS = { added: '+', changed: '~', removed: '-' } as const
 const MAX_FIELDS = 12
 const MAX_VALUE_CHARS = 60
 
-function textOf(commit: string, base: string | undefined, all: readonly ClusterDifference[]): string {
+/** https://no-color.org */
+const hasColors = ({ isTerminal, env }: Io): boolean => isTerminal && (env['NO_COLOR'] ?? '') === ''
+
+export function textOf(
+  commit: string,
+  base: string | undefined,
+  all: readonly ClusterDifference[],
+  isColored: boolean,
+): string {
   const head = `plan of ${commit.slice(0, 12)}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}\n`
-  return printable(head + all.map(clusterText).join(''))
+  return printable(head) + all.map((d) => clusterText(d, isColored)).join('')
 }
 
-function clusterText({ cluster, added, changed, removed, unchanged, changes, problems }: ClusterDifference): string {
+function clusterText(difference: ClusterDifference, isColored: boolean): string {
+  const { cluster, added, changed, removed, unchanged, changes, problems, machines } = difference
   const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
-  const lines = changes.flatMap(objectText)
-  return [`\n${cluster}: ${counts}`, ...lines, ...problems.map((p) => `  ! ${p}`), ''].join('\n')
+  const lines = [`\n${cluster}: ${counts}`, ...changes.flatMap(objectText), ...problems.map((p) => `  ! ${p}`)]
+  const loss = lossText(machines).map((line) => (isColored ? `${RED}${printable(line)}${PLAIN}` : printable(line)))
+  return [...lines.map(printable), ...keptText(machines).map(printable), ...loss, ''].join('\n')
 }
+
+const RED = '\u001b[31m'
+const PLAIN = '\u001b[39m'
+/** Machines named in the text; the JSON has all. */
+const MAX_NAMES = 5
+
+/** The one line of a plan that must not be overlooked. */
+function lossText({ deleted, sets, single }: MachineChanges): readonly string[] {
+  if (deleted === 0) return []
+  const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
+  const more = single.length > MAX_NAMES ? ` and ${single.length - MAX_NAMES} more` : ''
+  const alone = single.length === 0 ? [] : [`${single.slice(0, MAX_NAMES).join(', ')}${more}`]
+  return [`  ! deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+}
+
+const keptText = ({ sets }: MachineChanges): readonly string[] =>
+  sets
+    .filter(({ kept }) => kept > 0)
+    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
 
 function objectText({ change, object, fields, more }: ObjectChange): readonly string[] {
   const hidden = more + Math.max(0, fields.length - MAX_FIELDS)

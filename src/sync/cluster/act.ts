@@ -7,6 +7,7 @@ import { applyObject, describeConflicts, type ApplyOutcome } from '#kube/apply.t
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { isMachineSet } from '../machine-loss.ts'
 import { refText, type ObjectRef } from '../object-ref.ts'
 import type { ClusterConnection } from './connection.ts'
 import { refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
@@ -61,6 +62,8 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   const pruned = new Set<string>()
   for (const action of plan.actions) {
     if (action.kind !== 'Prune' || context.signal?.aborted === true) continue
+    // A set that was not applied may be the one that takes over its machines: the next run tries both again.
+    if (isMachineSet(action.ref) && failures.some((f) => isMachineSet(f.ref))) continue
     const failure = await pruneOne(action, pruned, context)
     if (failure !== undefined) failures.push(failure)
   }

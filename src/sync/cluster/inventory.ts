@@ -66,7 +66,14 @@ export function refsAfter(
       digest: shortDigest(action.desired.digest),
     })
   }
-  for (const key of pruned) refs.delete(key)
+  for (const action of plan.actions) {
+    if (action.kind !== 'Prune') continue
+    const key = refText(action.ref)
+    const { digest: _, ...ending }: InventoryRef = refs.get(key) ?? action.ref
+    // Finalizers hold it. Without a digest it is applied again should a commit declare it once more.
+    if (pruned.has(key)) refs.delete(key)
+    else refs.set(key, ending)
+  }
   for (const { ref, reason } of plan.skips)
     if (reason === 'Gone' || reason === 'MovedTrack' || reason === 'OtherObject') refs.delete(refText(ref))
   return [...refs.values()].toSorted(compareRefs)

@@ -2,12 +2,13 @@
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
-import { machine } from '#api/kinds/machine.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { holdsMachines } from '../machine-loss.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
 import type { DesiredObject } from '../render/rendered.ts'
 import { listAll, type ClusterConnection } from './connection.ts'
@@ -22,6 +23,8 @@ export interface Observed {
   /** By `refText`: what was read, whole, for health. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly referenced: ReadonlySet<string>
+  /** All of the cluster, when a deletion may take machines with it. */
+  readonly machines: readonly Machine[]
 }
 
 /** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
@@ -50,10 +53,15 @@ export async function observeCluster(
   const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
   const { live, objects } = await readLive(connection, [...wanted.values()], desired, signal)
   const declared = new Set(desired.map((d) => refText(d.ref)))
-  const mayPrune = refs.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent' && !declared.has(refText(r)))
+  const undeclared = refs.filter((r) => !declared.has(refText(r)))
+  const mayPrune = undeclared.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent')
   const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
-  return { shards, inventory: refs, live, objects, referenced }
+  const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))
+  const machines = losesMachines ? await listAll(connection.client, machine, call) : []
+  return { shards, inventory: refs, live, objects, referenced, machines }
 }
+
+const isThere = (live: Live | undefined): boolean => typeof live === 'object' && !live.isDeleting
 
 async function readLive(
   { client, types }: ClusterConnection,

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText } from '../object-ref.ts'
 import { digestOf, type DesiredObject } from '../render/rendered.ts'
@@ -49,6 +51,7 @@ const seen = (more: Partial<ClusterSeen>): ClusterSeen => ({
   elsewhere: new Set(),
   referenced: new Set(),
   approved: new Set(),
+  machines: [],
   ...more,
 })
 
@@ -214,6 +217,114 @@ describe('the guard', () => {
     [0, 100, 0],
   ] as const)('%s of %i objects lets %i go', (guard, total, allowed) => {
     expect(allowedPrunes(guard, total)).toBe(allowed)
+  })
+})
+
+describe('sets of machines', () => {
+  const set = (name: string, replicas: number, zone = 'z'): DesiredObject => {
+    const object: KubeObject = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'MachineSet',
+      metadata: { name },
+      spec: {
+        replicas,
+        selector: { matchLabels: { pool: 'w' } },
+        template: { metadata: { labels: { pool: 'w' } }, spec: { provider: { name: 'process' }, zone } },
+      },
+    }
+    return { ref: refOf(object), object, digest: digestOf(object) }
+  }
+  const machinesOf = (owner: string, count: number): readonly Machine[] =>
+    Array.from({ length: count }, (_, i) => ({
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: {
+        name: `${owner}-${i}`,
+        uid: `${owner}-${i}`,
+        labels: { pool: 'w' },
+        ownerReferences: [{ apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', name: owner, uid: `uid-${owner}` }],
+      },
+      spec: { channel: 'Agent', provider: { name: 'process' }, zone: 'z' },
+    }))
+  const old = set('old', 24)
+  const fillers = Array.from({ length: 50 }, (_, i) => desired(`o${i}`))
+  const world = (declared: readonly DesiredObject[], more: Partial<ClusterSeen> = {}): ClusterSeen =>
+    seen({
+      desired: [...declared, ...fillers],
+      inventory: [old, ...fillers].map((d) => recorded(d)),
+      live: new Map([old, ...fillers].map((d) => [refText(d.ref), live(d.ref.name)])),
+      machines: [...machinesOf('old', 24), ...machinesOf('other', 76)],
+      ...more,
+    })
+  const guarded = config({ prune: { enabled: true, guard: '10%' } })
+  const said = (w: ClusterSeen, c = guarded) => {
+    const { actions, skips } = planCluster(w, c)
+    return [
+      ...actions.map((x) => (x.kind === 'Apply' ? `Apply ${x.desired.ref.name}` : `Prune ${x.ref.name}`)),
+      ...skips.map((s) => `${s.reason} ${s.ref.name}`),
+    ]
+  }
+
+  test('F41 are weighed by the machines that go with them', () => {
+    expect(planCluster(world([]), guarded).blocked).toMatchObject({
+      count: 1,
+      allowed: 5,
+      machines: 24,
+      allowedMachines: 10,
+    })
+    expect(said(world([]))).toEqual(['PruneBlocked old'])
+    expect(said(world([], { machines: [...machinesOf('old', 9), ...machinesOf('other', 91)] }))).toEqual(['Prune old'])
+  })
+
+  test('F41 pass where another set takes the machines over, up to its room', () => {
+    expect(said(world([set('new', 24)]))).toEqual(['Apply new', 'Prune old'])
+    expect(said(world([set('new', 14)]))).toEqual(['Apply new', 'Prune old'])
+    expect(said(world([set('new', 13)]))).toEqual(['PruneBlocked old', 'PruneBlocked new'])
+  })
+
+  test('F41 wait together: the new one is not applied while the deletion of the old one waits', () => {
+    const few = config({ prune: { enabled: true, guard: 0 } })
+    expect(said(world([set('new', 24)]), few)).toEqual(['PruneBlocked old', 'PruneBlocked new'])
+    expect(said(world([set('new', 24, 'elsewhere')]), few)).toEqual(['Apply new', 'PruneBlocked old'])
+  })
+
+  test('F41 stay while a set that may take over their machines is not valid', () => {
+    const rejected = [{ ref: set('new', 24).ref, problem: 'a typo' }]
+    expect(said(world([], { rejected }))).toEqual(['Rejected new', 'PruneDeferred old'])
+  })
+
+  test('single machines are counted too', () => {
+    const object: KubeObject = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { name: 'old-1' },
+      spec: {},
+    }
+    const one = { ref: refOf(object), object, digest: digestOf(object) }
+    const w = seen({
+      inventory: [recorded(one, 'old-1')],
+      live: new Map([[refText(one.ref), live('x', { uid: 'old-1' })]]),
+      machines: machinesOf('old', 3),
+    })
+    expect(planCluster(w, config({ prune: { enabled: true, guard: 0 } })).blocked).toMatchObject({ machines: 1 })
+  })
+
+  test('F41 declared again while they are deleted, keep their machines', () => {
+    const ending = new Map([[refText(old.ref), live('old', { isDeleting: true })]])
+    const again = (c: ClusterConfig, inventory: readonly InventoryRef[]) =>
+      planCluster(seen({ desired: [old], inventory, live: ending }), c).actions.map((x) =>
+        x.kind === 'Apply' ? x.desired.object.metadata.annotations : x.kind,
+      )
+    const kept = [{ [ANNOTATIONS.keepMachines]: 'true' }]
+    expect(again(config(), [recorded(old)])).toEqual(kept)
+    expect(again(config({ drift: 'Detect' }), [recorded(old)])).toEqual([])
+    // Sync itself deleted it: no longer recorded as applied, it comes back whatever is done about drift.
+    const pruned = planCluster(
+      seen({ inventory: [recorded(old)], live: new Map([[refText(old.ref), live('old')]]) }),
+      config(),
+    )
+    const after = refsAfter([recorded(old)], pruned, { applied: new Map(), pruned: new Set() })
+    expect(again(config({ drift: 'Detect' }), after)).toEqual(kept)
   })
 })
 

@@ -1,7 +1,10 @@
 // Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
 // One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
 import { createHash } from 'node:crypto'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { canonicalJson } from '#lib/json.ts'
+import { isMachineSet, lossOf, takesFrom } from '../machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
 import type { DesiredObject, Rejected } from '../render/rendered.ts'
 import { orderOf } from './order.ts'
@@ -37,6 +40,8 @@ export interface ClusterSeen {
   readonly referenced: ReadonlySet<string>
   /** Digests of deletions that somebody approved. */
   readonly approved: ReadonlySet<string>
+  /** Read only when something that holds machines is not declared any more. */
+  readonly machines: readonly Machine[]
 }
 
 export interface ClusterConfig {
@@ -90,6 +95,9 @@ export interface HeldPrune {
   readonly allowed: number
   /** The first of them, for people. */
   readonly first: string
+  /** Machines that would be deleted with them, and how many may be; absent when there are none. */
+  readonly machines?: number
+  readonly allowedMachines?: number
 }
 
 export interface ClusterPlan {
@@ -116,13 +124,30 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
     else skips.push(verdict)
   }
   const prunes = planPrunes(seen, config)
+  const heldBack = prunes.blocked === undefined ? [] : waitingSets(applies, prunes.held, seen)
   applies.sort((a, b) => orderOf(a.desired.ref) - orderOf(b.desired.ref) || compareRefs(a.desired.ref, b.desired.ref))
   return {
-    actions: [...applies, ...prunes.actions],
-    skips: [...skips, ...prunes.skips],
+    actions: [...applies.filter((a) => !heldBack.includes(a)), ...prunes.actions],
+    skips: [
+      ...skips,
+      ...prunes.skips,
+      ...heldBack.map(({ desired: { ref } }): Skip => ({ ref, reason: 'PruneBlocked', detail: TAKES_OVER })),
+    ],
     unchanged,
     ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
   }
+}
+
+const TAKES_OVER = 'it takes over machines of a set whose deletion waits for an approval'
+
+/** Both halves of a rename wait together: applied alone, the new set would make all machines a second time. */
+const waitingSets = (
+  applies: readonly ApplyAction[],
+  held: readonly PruneAction[],
+  { machines }: ClusterSeen,
+): readonly ApplyAction[] => {
+  const sets = held.filter(({ ref }) => isMachineSet(ref))
+  return applies.filter(({ desired }) => sets.some(({ uid }) => takesFrom(desired, uid, machines)))
 }
 
 function judgeDesired(
@@ -133,7 +158,13 @@ function judgeDesired(
 ): ApplyAction | Skip | 'Unchanged' {
   const { ref } = desired
   const live = all.get(refText(ref)) ?? 'Unknown'
-  const apply = (reason: ApplyReason, by = commit): ApplyAction => ({ kind: 'Apply', reason, desired, commit: by })
+  const isEndingSet = typeof live === 'object' && live.isDeleting && isMachineSet(ref)
+  const apply = (reason: ApplyReason, by = commit): ApplyAction => ({
+    kind: 'Apply',
+    reason,
+    desired: isEndingSet ? keepingMachines(desired) : desired,
+    commit: by,
+  })
   const isRecorded = applied?.digest === shortDigest(desired.digest)
   if (applied === undefined) return apply('New')
   if (!isRecorded) return apply(applied.digest === undefined ? 'Unrecorded' : 'Changed')
@@ -141,10 +172,18 @@ function judgeDesired(
   if (live === 'Unknown') return 'Unchanged'
   if (live === 'Absent')
     return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'it is gone') : apply('Missing')
+  if (isEndingSet && drift === 'Correct') return apply('Missing')
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (live.matches) return 'Unchanged'
   // The same content comes back, so the commit that last changed it stays the same.
   return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'somebody changed it')
+}
+
+/** A set that is declared again while it is being deleted: its machines stay, and the set that is made once it is gone takes them in. */
+const keepingMachines = (desired: DesiredObject): DesiredObject => {
+  const { metadata } = desired.object
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.keepMachines]: 'true' }
+  return { ...desired, object: { ...desired.object, metadata: { ...metadata, annotations } } }
 }
 
 const drifted = (drift: 'Detect' | 'Off', ref: ObjectRef, detail: string): Skip | 'Unchanged' =>
@@ -152,6 +191,8 @@ const drifted = (drift: 'Detect' | 'Off', ref: ObjectRef, detail: string): Skip 
 
 interface Prunes {
   readonly actions: readonly PruneAction[]
+  /** Those that wait for an approval. */
+  readonly held: readonly PruneAction[]
   readonly skips: readonly Skip[]
   readonly blocked?: NonNullable<ClusterPlan['blocked']>
 }
@@ -168,22 +209,37 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   }
   // Backwards: what rests on others goes first.
   actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
-  const allowed = allowedPrunes(config.prune.guard, seen.inventory.length)
-  if (actions.length <= allowed) return { actions, skips }
+  const { guard } = config.prune
+  const allowed = allowedPrunes(guard, seen.inventory.length)
+  const { lost, total } = lossOf(actions, seen.desired, seen.machines, (ref) => liveUid(seen, ref))
+  const allowedMachines = allowedPrunes(guard, total)
+  const passes: Prunes = { actions, held: [], skips }
+  if (actions.length <= allowed && lost <= allowedMachines) return passes
   const [first] = actions
   const digest = pruneDigest(actions)
-  if (first === undefined || seen.approved.has(digest)) return { actions, skips }
-  const held = actions.map(({ ref }): Skip => ({ ref, reason: 'PruneBlocked' }))
+  if (first === undefined || seen.approved.has(digest)) return passes
   return {
     actions: [],
-    skips: [...skips, ...held],
-    blocked: { digest, count: actions.length, allowed, first: refText(first.ref) },
+    held: actions,
+    skips: [...skips, ...actions.map(({ ref }): Skip => ({ ref, reason: 'PruneBlocked' }))],
+    blocked: {
+      digest,
+      count: actions.length,
+      allowed,
+      first: refText(first.ref),
+      ...(lost > 0 && { machines: lost, allowedMachines }),
+    },
   }
+}
+
+function liveUid({ live }: ClusterSeen, ref: ObjectRef): string | undefined {
+  const found = live.get(refText(ref))
+  return typeof found === 'object' ? found.uid : undefined
 }
 
 function judgePrune(
   ref: InventoryRef,
-  { live: all, elsewhere, referenced }: ClusterSeen,
+  { live: all, elsewhere, referenced, rejected }: ClusterSeen,
   { prune }: ClusterConfig,
 ): PruneAction | Skip {
   const live = all.get(refText(ref)) ?? 'Unknown'
@@ -196,6 +252,13 @@ function judgePrune(
     return { ref, reason: 'OtherObject', detail: 'somebody made another object of the same name' }
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
     return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
+  const refused = isMachineSet(ref) ? rejected.find((r) => isMachineSet(r.ref)) : undefined
+  if (refused !== undefined)
+    return {
+      ref,
+      reason: 'PruneDeferred',
+      detail: `${refText(refused.ref)}, which may take over its machines, is not valid`,
+    }
   return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
 }
 

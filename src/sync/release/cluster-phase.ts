@@ -215,7 +215,11 @@ function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | und
   return undefined
 }
 
-export const pruneText = ({ count, allowed, first }: HeldPrune): string =>
-  `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}`
+export function pruneText({ count, allowed, first, machines, allowedMachines }: HeldPrune): string {
+  if (machines === undefined)
+    return `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}`
+  const limits = `${counted(machines, 'machine')} (limit ${allowedMachines ?? 0}) and ${counted(count, 'object')} (limit ${allowed})`
+  return `${limits} would be deleted, the first is ${first}`
+}
 
 const cut = (text: string): string => text.slice(0, 200)
