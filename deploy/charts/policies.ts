@@ -232,6 +232,22 @@ const approvals: AdmissionPolicy = {
   ],
 }
 
+/** Whoever may pause a rollout may not for that reason roll out what git does not declare. */
+const allowedEdits: AdmissionPolicy = {
+  name: 'kubenode-edits',
+  rules: [
+    { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['operationalholds'] },
+  ],
+  matchConditions: [{ name: 'allows-an-edit', expression: `object.spec.effect == 'AllowEdit'` }],
+  variables: [],
+  validations: [
+    {
+      expression: `authorizer.group(${quoted(API_GROUP)}).resource('operationalholds').subresource('allowedit').check('create').allowed()`,
+      message: 'a hold AllowEdit needs the right to create operationalholds/allowedit',
+    },
+  ],
+}
+
 const certificates: AdmissionPolicy = {
   name: 'kubenode-certificates',
   rules: [
@@ -254,7 +270,7 @@ const certificates: AdmissionPolicy = {
   ],
 }
 
-export const POLICIES: readonly AdmissionPolicy[] = [agentWrites, defenderOwns, approvals, certificates]
+export const POLICIES: readonly AdmissionPolicy[] = [agentWrites, defenderOwns, approvals, allowedEdits, certificates]
 
 export class PoliciesChart extends Chart {
   constructor(scope: Construct) {

@@ -181,6 +181,7 @@ const defender: RoleEntry = {
         'approvals',
         'clusters',
         'defenderpolicies',
+        'inventories',
         'machinecomponents',
         'machinecomponentsets',
         'machines',

@@ -81,6 +81,7 @@ export const CONDITIONS = {
   Rendered: entry('The commit was rendered to objects.', 'True', 'sync'),
   Applied: entry('The objects of the commit were applied.', 'True', 'sync'),
   Drifted: entry('Something differs from what was declared, and it is not corrected by itself.', 'False', 'sync'),
+  UncommittedChange: entry('The spec was edited and is not what git declares.', 'False', 'sync'),
   PruneBlocked: entry('The list of objects to delete is larger than the guard allows.', 'False', 'sync'),
   GatesPassed: entry('Every gate of the stage holds.', 'True', 'releases'),
   Superseded: entry('A newer object took the place of this one.', 'False', 'releases'),
@@ -141,6 +142,7 @@ export const REASONS = {
   HoldPin: because('holds', 'A Pin hold keeps it on a revision.'),
   HoldAbort: because('holds', 'An Abort hold ended it.'),
   HoldRetry: because('holds', 'A Retry hold lets a blocked revision be tried again.'),
+  HoldAllowEdit: because('holds', 'An AllowEdit hold lets content act that git does not declare.'),
   HoldExpired: because('holds', 'The end of the hold has passed; it has no effect any more.'),
   HoldActive: because('holds', 'The hold is in effect.'),
   // rollout
@@ -250,6 +252,10 @@ export const REASONS = {
   PruneGuard: because('sync', 'Too many objects would be deleted; approve the digest of the list.'),
   StillReferenced: because('sync', 'Something still refers to the object.'),
   DriftDetected: because('sync', 'Objects differ from what was applied.'),
+  UncommittedChange: because(
+    'sync',
+    'Somebody edited what git declares; the edit has no effect until it is put back or allowed.',
+  ),
   UpToDate: because('sync', 'The newest commit is applied everywhere it should be.'),
   // releases
   StageWaiting: because('releases', 'An earlier stage is not done.'),

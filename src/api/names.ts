@@ -49,6 +49,8 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
+  /** On an object whose edit would roll out: the spec that git declares, as JSON. Counts only where the Inventory has its digest. */
+  committed: 'kubenode.io/committed',
   /** On a Node: owner → {reason, until} of our cordon, as JSON. */
   cordon: 'kubenode.io/cordon-owners',
   /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */

@@ -302,4 +302,32 @@ export const cliErrors = errorTable({
     text: 'cannot let inspections ask {url}: write an origin such as http://prometheus.monitoring:9090',
     next: '',
   },
+  KN1390: {
+    text: 'cannot put back or allow edits of {what}',
+    next: 'name set/NAME, machineset/NAME, canary/NAME, remedier/NAME or policy/NAME',
+  },
+  KN1391: {
+    text: '{what} not found',
+    next: 'when git declares it, sync makes it again within a minute',
+  },
+  KN1392: {
+    text: 'nothing to do for {what}: git does not declare it, or its source does not correct drift',
+    next: 'edits of it take effect at once',
+  },
+  KN1393: {
+    text: 'cannot put {what} back: the cluster has no copy of what git declares',
+    next: 'apply it from the repository, or wait for sync',
+  },
+  KN1394: {
+    text: 'cannot allow the edit for {length}: write a duration such as 30m or 8h, at most 7d',
+    next: '',
+  },
+  KN1395: {
+    text: 'cannot allow {digest}: the content of {what} is {found} now',
+    next: 'kubenode trace {what} shows who wrote it',
+  },
+  KN1396: {
+    text: 'nothing to do for {what}: it is as git declares',
+    next: '',
+  },
 })

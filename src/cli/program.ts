@@ -5,6 +5,7 @@ import * as approve from './commands/approve.ts'
 import * as apiserver from './commands/apiserver.ts'
 import * as artifact from './commands/artifact.ts'
 import * as completion from './commands/completion.ts'
+import * as edits from './commands/edits.ts'
 import * as freeze from './commands/freeze.ts'
 import * as inspect from './commands/inspect.ts'
 import * as lint from './commands/lint.ts'
@@ -27,6 +28,7 @@ const COMMANDS = [
   approve,
   artifact,
   completion,
+  edits,
   freeze,
   inspect,
   lint,

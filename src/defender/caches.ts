@@ -2,6 +2,7 @@
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -37,6 +38,7 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
     permits: informers.of(operationPermit),
     policies: informers.of(defenderPolicy),
     holds: informers.of(operationalHold),
+    inventories: informers.of(inventory),
     approvals: informers.of(approval),
     machines: informers.of(machine),
     nodes: informers.of(nodeType),

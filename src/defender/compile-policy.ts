@@ -3,6 +3,7 @@ import type { DefenderPolicy, DefenderPolicySpec } from '#api/kinds/defender-pol
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import type { Edit } from '#nodeops/committed.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
@@ -21,6 +22,8 @@ export interface CompiledPolicy {
   readonly spec: DefenderPolicySpec
   /** Why it cannot be understood; the gates then refuse. */
   readonly broken?: string
+  /** Its spec was edited; this is what git declares, unless a hold allows the edit. */
+  readonly edit?: Edit
   readonly protections: readonly Protection[]
   readonly windows: readonly OpenUntil[]
   readonly blackouts: readonly OpenUntil[]
@@ -36,10 +39,14 @@ export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolic
   try {
     return understood(name, spec)
   } catch (e) {
-    // Of a policy that is not understood nobody knows whom it would spare: it stands in the way of everything.
-    const none = { protections: [], windows: [], blackouts: [], rules: undefined }
-    return { name, spec, broken: messageOf(e), ...none, decides: () => true, selects: () => true }
+    return brokenPolicy(name, spec, messageOf(e))
   }
+}
+
+/** Of a policy that is not understood nobody knows whom it would spare: it stands in the way of everything. */
+export function brokenPolicy(name: string, spec: DefenderPolicySpec, broken: string): CompiledPolicy {
+  const none = { protections: [], windows: [], blackouts: [], rules: undefined }
+  return { name, spec, broken, ...none, decides: () => true, selects: () => true }
 }
 
 function understood(name: string, spec: DefenderPolicySpec): CompiledPolicy {

@@ -87,7 +87,7 @@ export class DefenderLoop implements Part {
   }
 
   start(): void {
-    const { permits, policies, holds, approvals, sets, components } = this.#options.caches
+    const { permits, policies, holds, approvals, inventories, sets, components } = this.#options.caches
     const wake = () => this.#wake()
     const lookedUp = () => {
       if (this.#watchesFleet) this.#lookIn(FLEET_MS)
@@ -103,6 +103,7 @@ export class DefenderLoop implements Part {
       }),
       holds.onChange(wake),
       approvals.onChange(wake),
+      inventories.onChange(wake),
       sets.onChange(lookedUp),
       components.onChange(lookedUp),
     )

@@ -1,15 +1,15 @@
 // Makes the snapshot of one decision out of the caches, and asks the server where the caches alone may not be believed.
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import { BlameWatch } from './blame/watch.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
 import { clusterFacts } from './cluster-vocabulary.ts'
-import { type CompiledPolicy, compilePolicy } from './compile-policy.ts'
+import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
 import { GoneWatch } from './gone.ts'
@@ -18,6 +18,7 @@ import { LeaseWatch } from './lease-watch.ts'
 import { type Grant, grantsOf } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
 import { PermitWatch } from './permit-watch.ts'
+import { PolicyBook } from './policy-book.ts'
 import { QuietWatch } from './quiet.ts'
 import { RecoveryWatch } from './recovery.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -36,12 +37,13 @@ export class Observer {
   readonly #quiet: QuietWatch
   readonly #recoveries: RecoveryWatch
   readonly #blames: BlameWatch
-  readonly #policies = new WeakMap<DefenderPolicy, CompiledPolicy>()
+  readonly #policies: PolicyBook
   readonly #fleet: FleetWatch
   readonly #permits = new PermitWatch()
 
   constructor(options: ObserverOptions) {
     this.#options = options
+    this.#policies = new PolicyBook(options.caches, new CommittedContents(options.caches))
     this.leases = new LeaseWatch(options.clock)
     this.#gone = new GoneWatch(options.client)
     this.#quiet = new QuietWatch(options.client)
@@ -69,10 +71,7 @@ export class Observer {
     this.leases.observe(open)
     const fleet = this.#fleet.now()
     const grants = grantsOf(ledger)
-    const policies = caches.policies
-      .list()
-      .map((p) => this.#compiled(p))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const policies = this.#policies.inForce(clock.now())
     // Caches that are not complete miss everything: then there is nothing to ask the server about.
     const unknown = staleness(caches)
     if (unknown === undefined) {
@@ -119,14 +118,6 @@ export class Observer {
   /** The ledger as the server has it, for the first look; what comes of that is held against the server's again. */
   readLedger(): Promise<DefenderLedger | undefined> {
     return this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
-  }
-
-  #compiled(policy: DefenderPolicy): CompiledPolicy {
-    const known = this.#policies.get(policy)
-    if (known !== undefined) return known
-    const compiled = compilePolicy(policy)
-    this.#policies.set(policy, compiled)
-    return compiled
   }
 }
 

@@ -3,6 +3,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
+import { editedConditions } from '#nodeops/edited-status.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { Decisions } from './decision-counts.ts'
 import type { FleetView } from './fleet.ts'
@@ -37,7 +38,8 @@ export function policyStatus({
   const breaker = ledger?.breakers?.find((b) => b.policy === compiled.name)?.state ?? 'Closed'
   const generation = observedGeneration === undefined ? {} : { observedGeneration }
   const wanted = conditionsOf(compiled, breaker).map((c) => ({ ...c, ...generation }))
-  const conditions = setConditions(policy.status?.conditions, wanted, now)
+  const before = policy.status?.conditions
+  const conditions = editedConditions(setConditions(before, wanted, now), before, compiled.edit, now)
   const old = policy.status
   const isSame =
     old?.observedGeneration === observedGeneration && old?.breaker === breaker && jsonEqual(old.conditions, conditions)

@@ -349,3 +349,46 @@ test('an approval names its maker and groups of its maker, and no others', async
   expect(await said(ada.create(approval, made('three', 'ada', ['sre', 'board'])))).toMatch(/only groups of who makes/)
   ada.close()
 })
+
+const ROLE: ResourceType = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+  namespaced: false,
+}
+const BINDING: ResourceType = { ...ROLE, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' }
+
+test('whoever may make holds may not for that reason let an edit act', async () => {
+  const grant = async (user: string, resources: readonly string[]) => {
+    const apiVersion = 'rbac.authorization.k8s.io/v1'
+    const rules = [{ apiGroups: [API_GROUP], resources, verbs: ['create'] }]
+    await admin.create(ROLE, { apiVersion, kind: 'ClusterRole', metadata: { name: user }, rules })
+    const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user }
+    await admin.create(BINDING, { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: user }, subjects, roleRef })
+  }
+  const hold = (name: string, effect: 'AllowEdit' | 'Pause'): OperationalHold => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name },
+    spec: {
+      target: { kind: 'MachineComponentSet', name: 'base' },
+      effect,
+      ...(effect === 'AllowEdit' && { to: '2c26b46b68ffc68f' }),
+      reason: 'a test',
+      author: 'me',
+      until: '2099-01-01T00:00:00Z',
+    },
+  })
+  await grant('operator', ['operationalholds'])
+  await grant('lead', ['operationalholds', 'operationalholds/allowedit'])
+  const [operator, lead] = [asUser('operator'), asUser('lead')]
+  const right = /needs the right to create operationalholds\/allowedit/
+  expect(await said(operator.create(operationalHold, hold('pause', 'Pause')))).toBe('accepted')
+  expect(await said(operator.create(operationalHold, hold('allow-1', 'AllowEdit')))).toMatch(right)
+  expect(await said(lead.create(operationalHold, hold('allow-2', 'AllowEdit')))).toBe('accepted')
+  const sync = asUser('kubenode:sync')
+  expect(await said(sync.create(operationalHold, hold('allow-3', 'AllowEdit')))).toMatch(right)
+  for (const client of [operator, lead, sync]) client.close()
+})

@@ -1,5 +1,6 @@
 // The scenario for the set controller: a small fleet whose machine controller, agents and Defender are honest, and what a person declares over time.
 import { componentConfig } from '#api/kinds/component-config.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -51,6 +52,7 @@ const kinds: readonly FakeKind[] = [
   { type: machineComponent, status: true },
   { type: operationPermit, status: true },
   { type: operationalHold, status: true },
+  { type: inventory },
   { type: componentConfig },
 ]
 

@@ -94,7 +94,7 @@ export const componentCanary = defineKind({
     { name: 'Until', type: 'string', jsonPath: '.status.observeUntil' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  conditions: ['Ready', 'Reconciling', 'Stalled', 'Paused'],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'Paused', 'UncommittedChange'],
   example: {
     metadata: { name: 'kubelet-1-35' },
     spec: {

@@ -178,7 +178,7 @@ export const defenderPolicy = defineKind({
     { name: 'Denied', type: 'integer', jsonPath: '.status.decisions.denied', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  conditions: ['Ready', 'Stalled', 'Enforced', 'BreakerOpen'],
+  conditions: ['Ready', 'Stalled', 'Enforced', 'BreakerOpen', 'UncommittedChange'],
   example: {
     metadata: { name: 'production' },
     spec: {

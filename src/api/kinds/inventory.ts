@@ -3,6 +3,9 @@ import { fallback, int, list, obj, optional, str, time } from '../build.ts'
 import { commitId, dnsLabel, objectName, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
+/** The content that git declares now, and what it declared before until that is applied; more than two only after failed attempts. */
+export const MAX_COMMITTED = 4
+
 /** A shard stays well below the size that a server stores. */
 export const MAX_REFS = 2_000
 const MAX_SHARDS = 1_000
@@ -20,6 +23,21 @@ const reference = obj('One object that was applied.', {
       pattern: '^[0-9a-f]+$',
       says: 'lower-case hexadecimal digits',
     }),
+  ),
+  committed: optional(
+    list(
+      'Contents that may be acted upon, the declared one first. Absent: the object acts as it is (drift is not corrected, or sync has not recorded it yet).',
+      obj('One content.', {
+        digest: str('Start of the SHA-256 of the spec, without defaults and replicas.', {
+          min: 8,
+          max: 64,
+          pattern: '^[0-9a-f]+$',
+          says: 'lower-case hexadecimal digits',
+        }),
+        replicas: optional(int('The declared replicas.', { min: 0, max: 1_000_000 })),
+      }),
+      { min: 1, max: MAX_COMMITTED },
+    ),
   ),
 })
 

@@ -291,7 +291,16 @@ export const machineComponentSet = defineKind({
     { name: 'Skipped', type: 'integer', jsonPath: '.status.counts.skipped', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  conditions: ['Ready', 'Reconciling', 'Stalled', 'RolledOut', 'RevisionBlocked', 'Conflicting', 'Paused'],
+  conditions: [
+    'Ready',
+    'Reconciling',
+    'Stalled',
+    'RolledOut',
+    'RevisionBlocked',
+    'Conflicting',
+    'Paused',
+    'UncommittedChange',
+  ],
   example: {
     metadata: { name: 'base' },
     spec: {

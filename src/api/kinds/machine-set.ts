@@ -74,7 +74,7 @@ export const machineSet = defineKind({
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor.predicate', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused'],
+  conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused', 'UncommittedChange'],
   checks: [
     {
       name: 'the template carries the labels that the selector asks for',

@@ -127,7 +127,7 @@ export const nodeRemedier = defineKind({
     { name: 'Priority', type: 'integer', jsonPath: '.spec.priority', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
-  conditions: ['Ready', 'Stalled', 'RuleActive', 'Inhibited', 'LimitReached', 'Paused'],
+  conditions: ['Ready', 'Stalled', 'RuleActive', 'Inhibited', 'LimitReached', 'Paused', 'UncommittedChange'],
   example: {
     metadata: { name: 'kernel-deadlock' },
     spec: {

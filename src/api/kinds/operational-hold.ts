@@ -3,7 +3,7 @@ import { choice, immutable, obj, optional, rule, str, time, union } from '../bui
 import { conditions, dnsLabel, objectName, observedGeneration, selector, sentence } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect'] as const
+export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit'] as const
 export type HoldEffect = (typeof HOLD_EFFECTS)[number]
 
 const HOLD_TARGETS = [
@@ -39,21 +39,26 @@ const spec = rule(
     target,
     effect: immutable(
       choice(
-        'Pause: nothing new is begun. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: what is blocked may be tried again. Abort: what is at work ends. Unprotect: protection does not bind.',
+        'Pause: nothing new is begun. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: what is blocked may be tried again. Abort: what is at work ends. Unprotect: protection does not bind. AllowEdit: content that git does not declare, with the digest in to, may act.',
         HOLD_EFFECTS,
       ),
       'the effect of a hold cannot change; make another hold',
     ),
-    to: optional(str('For Pin the revision to stay on, for Retry the one to try.', { min: 1, max: 253 })),
+    to: optional(
+      str('For Pin the revision to stay on, for Retry the one to try, for AllowEdit the digest of the content.', {
+        min: 1,
+        max: 253,
+      }),
+    ),
     reason: str('Why, for people.', { min: 1, max: 512 }),
     author: str('Who holds.', { min: 1, max: 253 }),
     until: time('When the hold ends by itself. A hold without an end is forgotten, so there is none.'),
   }),
   {
-    cel: "self.effect == 'Pin' ? has(self.to) : true",
-    message: 'effect Pin needs to',
+    cel: "self.effect == 'Pin' || self.effect == 'AllowEdit' ? has(self.to) : true",
+    message: 'effects Pin and AllowEdit need to',
     fieldPath: '.to',
-    holds: (s) => s.effect !== 'Pin' || s.to !== undefined,
+    holds: (s) => (s.effect !== 'Pin' && s.effect !== 'AllowEdit') || s.to !== undefined,
   },
 )
 

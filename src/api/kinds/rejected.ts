@@ -104,7 +104,7 @@ export const REJECTED: readonly Rejected[] = [
   rejected(defenderLedger, { '/metadata/name': 'other' }, 'there is one DefenderLedger, named cluster'),
   rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
-  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effect Pin needs to'),
+  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin and AllowEdit need to'),
   rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
   rejected(
     cluster,

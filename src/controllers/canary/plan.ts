@@ -11,6 +11,8 @@ import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { BEHIND_LOOK_MS } from '#nodeops/committed.ts'
+import { withEdit } from '#nodeops/edited-status.ts'
 import { holdOf, holdsOn } from '#nodeops/holds.ts'
 import { selects } from '#nodeops/selecting.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#nodeops/secret-values.ts'
@@ -53,7 +55,11 @@ const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
 const AFTER_MS = 50
 
 export function plan(seen: Seen, now: number): CanaryPlan {
-  const { canary } = seen
+  const { canary, edit } = seen
+  if (seen.isHeld === true) {
+    const status = withEdit<Status>(canary.status ?? {}, canary.status, edit, now)
+    return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
+  }
   const before = canary.status?.phase ?? 'Pending'
   const holds = holdsOn(seen.holds, canary, now)
   const fit = fitOf(seen)
@@ -85,7 +91,12 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const next = nextLook(status, canary.spec.promoteWithin, now)
   const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
   const requeueAfter = isWaitingForSecrets ? Math.min(next ?? Infinity, SECRET_LOOK_MS) : next
-  return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+  return {
+    actions,
+    notices,
+    status: withEdit(status, canary.status, edit, now),
+    ...(requeueAfter !== undefined && { requeueAfter }),
+  }
 }
 
 /** An event says what the status says. */

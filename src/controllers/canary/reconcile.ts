@@ -13,6 +13,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { reportConfirmed } from '#nodeops/let-go.ts'
 import { renewPermit, requestPermit } from '#nodeops/permits.ts'
@@ -59,16 +60,19 @@ interface ObserveTools {
   readonly caches: Caches
   readonly values: SecretValues
   readonly serverVersion: ServerVersion
+  readonly contents: CommittedContents
+  readonly now: () => number
 }
 
 async function observe(
-  { caches, values, serverVersion }: ObserveTools,
+  { caches, values, serverVersion, contents, now }: ObserveTools,
   name: string,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
-  requireFresh(Object.values(caches))
-  const found = caches.canaries.get(name)
-  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+  requireFresh([...Object.values(caches), ...contents.caches])
+  const cached = caches.canaries.get(name)
+  if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined
+  const { object: found, edit, isHeld } = contents.view(cached, now())
   const { components, missing } = await values.lookAt(found.spec.components, signal)
   const canary = { ...found, spec: { ...found.spec, components } }
   const specOf = specsIn(caches.components)
@@ -77,12 +81,14 @@ async function observe(
   return {
     canary,
     ...(missing !== undefined && { missingSecret: missing }),
+    ...(edit !== undefined && { edit }),
+    isHeld,
     configs: caches.configs,
     machines: caches.machines.list(),
     nodes: caches.nodes,
     permits: caches.permits.byIndex(BY_REQUESTER, canary.metadata.uid ?? ''),
     holds: caches.holds.list(),
-    sets: caches.sets.list(),
+    sets: contents.all(caches.sets.list(), now()),
     components: caches.components,
     ...(apiServer !== undefined && { apiServer }),
   }
@@ -95,6 +101,8 @@ function setup(context: ControllerContext): RunningModule {
     caches,
     values: new SecretValues({ client, clock }),
     serverVersion: new ServerVersion(client, () => clock.now()),
+    contents: CommittedContents.of(context.informers),
+    now: () => clock.now(),
   }
   const controller = new Controller({
     name: 'canary',
@@ -113,8 +121,9 @@ function setup(context: ControllerContext): RunningModule {
         const { status, notices } = planned as CanaryPlan
         return results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined
       },
-      writeStatus: async ({ status, notices }, { canary }, { signal }) => {
-        if (jsonEqual(canary.status, status)) return undefined
+      writeStatus: async ({ status, notices }, { canary, isHeld, edit }, { signal }) => {
+        const isBehind = isHeld === true && edit === undefined
+        if (isBehind || jsonEqual(canary.status, status)) return undefined
         const { name, resourceVersion } = canary.metadata
         const object = { apiVersion: canary.apiVersion, kind: canary.kind, metadata: { name, resourceVersion }, status }
         const outcome = await applyObject(client, componentCanary, object as never, {
@@ -138,6 +147,7 @@ function setup(context: ControllerContext): RunningModule {
   })
   for (const cache of [caches.machines, caches.holds, caches.sets, caches.components, caches.configs])
     cache.onChange(wakeAll)
+  observing.contents.onChange(wakeAll)
   return { controllers: [controller] }
 }
 

@@ -6,6 +6,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Edit } from '#nodeops/committed.ts'
 import type { Node } from '#nodeops/objects.ts'
 
 export interface Lookup<T> {
@@ -16,6 +17,10 @@ export interface Seen {
   /** Components with secret values say in `sealed` what the values are now, but for what `missingSecret` tells. */
   readonly canary: ComponentCanary
   readonly missingSecret?: string
+  /** Its spec was edited; `canary` has what git declares in its place, unless a hold allows the edit. */
+  readonly edit?: Edit
+  /** What git declares is not known: nothing is begun. */
+  readonly isHeld?: boolean
   readonly configs: Lookup<ComponentConfig>
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>

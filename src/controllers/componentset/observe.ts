@@ -9,6 +9,7 @@ import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { CommittedContents } from '#nodeops/committed.ts'
 import { type Pod, nodeType, podType } from '#nodeops/objects.ts'
 import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
@@ -56,18 +57,20 @@ export interface ObserveTools {
   readonly secretValues: SecretValues
   /** The set, or what is known to have become of it since. */
   readonly newest: (set: MachineComponentSet) => MachineComponentSet
+  readonly contents: CommittedContents
+  readonly now: () => number
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion, secretValues, newest }: ObserveTools,
+  { caches, client, looker, serverVersion, secretValues, newest, contents, now }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
 ): Promise<Seen | undefined> {
-  requireFresh(Object.values(caches))
+  requireFresh([...Object.values(caches), ...contents.caches])
   const cached = caches.sets.get(name)
-  const found = cached && newest(cached)
-  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
+  if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined
+  const { object: found, edit, isHeld } = contents.view(newest(cached), now())
   const uid = found.metadata.uid ?? ''
   const recorded = caches.revisions.byIndex(BY_OWNER, uid)
   const { set, missingSecret } = await withSecrets(found, recorded, secretValues, signal)
@@ -86,13 +89,15 @@ export async function observe(
     nodes: caches.nodes,
     permits,
     holds: caches.holds.list(),
-    sets: caches.sets.list(),
+    sets: contents.all(caches.sets.list(), now()),
     components: caches.components,
     memo,
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
     canInspect: looker.can,
     looks: looker.read({ name, uid }, wantedLooks(set)),
     ...(missingSecret !== undefined && { missingSecret }),
+    ...(edit !== undefined && { edit }),
+    isHeld,
     ...(apiServer !== undefined && { apiServer }),
     ...(probePods !== undefined && { probePods }),
   }

@@ -1,6 +1,8 @@
 // Decides a whole rollout: from a set and everything that binds it, which slices open, move or end, which permits are asked for, and what it waits for. Pure.
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { BEHIND_LOOK_MS } from '#nodeops/committed.ts'
+import { withEdit } from '#nodeops/edited-status.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { SetAction } from './actions.ts'
@@ -44,6 +46,7 @@ interface Draft {
 }
 
 export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetPlan {
+  if (seen.isHeld === true) return heldPlan(seen, now)
   const context = contextOf(seen, now, rules)
   const surveys = surveysOf(context)
   const draft: Draft = {
@@ -66,7 +69,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   draft.actions.push(...oncePerRevision([...kept, ...completed], draft.actions))
   draft.actions.push(...probePods(seen, draft.probed))
   const progress: Progress = { surveys, waves, blocks: draft.blocks, waits: draft.waits }
-  const status = statusOf(context, progress)
+  const status = withEdit(statusOf(context, progress), seen.set.status, seen.edit, now)
   const requeueAfter = nextLook(context, waves)
   const notices = [...draft.notices, ...finished(seen, status)]
   // Asked for last: when something before does not come off, no status names the slice, and its permit would be there beside that of the next look.
@@ -84,6 +87,12 @@ function oncePerRevision(actions: readonly SetAction[], before: readonly SetActi
     written.add(nameOf(action))
     return isFirst
   })
+}
+
+/** Slices at work end by what their machines report once it is known again what they are to be held to. */
+function heldPlan({ set, edit }: Seen, now: number): SetPlan {
+  const status = withEdit(set.status ?? {}, set.status, edit, now)
+  return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
 }
 
 function slicesIn(waves: readonly Wave[]): Slices {

@@ -7,6 +7,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { applyObject } from '#kube/apply.ts'
 import { isOlder } from '#kube/resource-version.ts'
 import { matchesSelector } from '#kube/selector.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
 import type { Node } from '#nodeops/objects.ts'
 import { type ReadSelector, readSelector } from '#nodeops/selecting.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
@@ -71,7 +72,8 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
       own?.metadata.uid === set.metadata.uid && isOlder(set.metadata.resourceVersion, own?.metadata.resourceVersion)
     return own !== undefined && isNewer ? own : set
   }
-  const observing = { caches, client, looker, serverVersion, secretValues, newest }
+  const contents = CommittedContents.of(context.informers)
+  const observing = { caches, client, looker, serverVersion, secretValues, newest, contents, now: () => clock.now() }
   let gatherMs = GATHER_MS
   const planning: typeof plan = (...about) => {
     const from = clock.monotonic()
@@ -101,8 +103,9 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
       plan: planning,
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
       status: (seen, planned, results) => verdictAfter(seen, planned as SetPlan, results, clock.now()),
-      writeStatus: async ({ status, notices }, { set }, { signal }) => {
-        if (jsonEqual(set.status, status)) return undefined
+      writeStatus: async ({ status, notices }, { set, isHeld, edit }, { signal }) => {
+        const isBehind = isHeld === true && edit === undefined
+        if (isBehind || jsonEqual(set.status, status)) return undefined
         const { name, resourceVersion } = set.metadata
         // The version goes along: a status that was decided on another one must not overwrite its slices.
         const object = { apiVersion: set.apiVersion, kind: set.kind, metadata: { name, resourceVersion }, status }
@@ -113,11 +116,11 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
           signal,
         })
         if (outcome.kind !== 'Applied') return outcome
-        const isBehind = isOlder(
+        const isCacheBehind = isOlder(
           caches.sets.get(name ?? '')?.metadata.resourceVersion,
           outcome.object.metadata.resourceVersion,
         )
-        if (isBehind) written.set(name ?? '', outcome.object)
+        if (isCacheBehind) written.set(name ?? '', outcome.object)
         for (const { reason, message, severity = 'Normal' } of notices)
           events.record(set, { type: severity, reason, action: 'RollOut', note: message })
         return outcome
@@ -125,6 +128,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
     }),
   })
   wakeOn(caches, controller, () => gatherMs)
+  contents.onChange(() => caches.sets.list().forEach((s) => controller.enqueue(s.metadata.name ?? '')))
   const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => looker.stop() }
   const canaries = context.informers.of(componentCanary)
   const sweep = new ConfigSweep({

@@ -4,6 +4,7 @@ import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Edit } from '#nodeops/committed.ts'
 import type { Node, Pod } from '#nodeops/objects.ts'
 import type { Abilities, Look } from './inspections.ts'
 import type { Lookup } from './lookup.ts'
@@ -14,6 +15,10 @@ export interface Seen {
   /** Components with secret values say in `sealed` what the values are now, unless `missingSecret` says why not. */
   readonly set: MachineComponentSet
   readonly missingSecret?: string
+  /** Its spec was edited; `set` has what git declares in its place, unless a hold allows the edit. */
+  readonly edit?: Edit
+  /** What git declares is not known: nothing is begun. */
+  readonly isHeld?: boolean
   /** Those that the set owns. */
   readonly revisions: readonly ControllerRevision[]
   /** All machines of the cluster: the selector is applied by the plan. */

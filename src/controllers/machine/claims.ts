@@ -42,6 +42,8 @@ export function claimOf(
   set: MachineComponentSet,
   machine: Machine,
   revisionNamed: (name: string) => ControllerRevision | undefined,
+  /** What git declares of the set is not known: it goes to what it went to before, and offers nothing. */
+  isHeld = false,
 ): Claim | undefined {
   const { metadata, spec, status = {} } = set
   if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
@@ -53,8 +55,8 @@ export function claimOf(
   return {
     set: metadata.name ?? '',
     priority: spec.priority,
-    isCurrent: isObserved && isKnown,
-    components: isObserved && goesTo !== undefined ? componentsIn(goesTo) : spec.components.map(wantedOf),
+    isCurrent: isObserved && isKnown && !isHeld,
+    components: (isObserved && goesTo !== undefined) || isHeld ? componentsIn(goesTo) : spec.components.map(wantedOf),
     waves: status.waves ?? [],
     // Whichever revision failed with it: the status names those that still bind.
     blocked: blocked.map((b) => b.component),

@@ -11,6 +11,7 @@ import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#
 import { messageOf } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { CommittedContents } from '#nodeops/committed.ts'
 import { podsOn } from '#nodeops/drain.ts'
 import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
@@ -108,12 +109,16 @@ export interface ObserveTools {
   /** What the providers last said of all their hosts. */
   readonly hostLists: HostLists
   readonly secretValues: SecretValues
+  /** What of sets and canaries may be acted upon. */
+  readonly contents: CommittedContents
+  /** Of a set or canary it is not known yet what git declares: the machine is looked at again in a moment. */
+  readonly behind: (machine: string) => void
   readonly now: () => number
 }
 
 export async function observe(tools: ObserveTools, name: string, signal: AbortSignal): Promise<Seen | undefined> {
-  const { caches } = tools
-  requireFresh(Object.values(caches))
+  const { caches, contents } = tools
+  requireFresh([...Object.values(caches), ...contents.caches])
   const machine = caches.machines.get(name)
   if (machine === undefined) return undefined
   const node = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
@@ -124,11 +129,12 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     ...readBeats(tools, name, node?.metadata.name ?? name),
   }
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
-  const claims = caches.sets
-    .list()
-    .flatMap(
-      (set) => claimOf(set, machine, (r) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })) ?? [],
-    )
+  const revisionNamed = (r: string) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })
+  const claims = caches.sets.list().flatMap((set) => {
+    const { object, isHeld, edit } = contents.view(set, tools.now())
+    if (isHeld && edit === undefined) tools.behind(name)
+    return claimOf(object, machine, revisionNamed, isHeld) ?? []
+  })
   const marks = await marksOn(tools, machine, signal)
   const definitions = definitionsOf(caches, [
     ...(machine.spec.components ?? []),
@@ -166,12 +172,18 @@ export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly H
 
 /** Secret values of what a canary tries are looked at as the canary does; while they are not to be had, the machine keeps what it has of the version. */
 async function marksOn(
-  { caches, secretValues }: ObserveTools,
+  { caches, secretValues, contents, behind, now: time }: ObserveTools,
   machine: Machine,
   signal: AbortSignal,
 ): Promise<readonly Mark[]> {
   const marks: Mark[] = []
-  for (const canary of caches.canaries.list()) {
+  for (const found of caches.canaries.list()) {
+    const { object: canary, isHeld, edit } = contents.view(found, time())
+    if (isHeld) {
+      if (edit === undefined) behind(nameOf(machine))
+      marks.push(...keptMark(found, machine))
+      continue
+    }
     const mark = markOf(canary, machine)
     if (mark === undefined || !hasSecretRefs(canary.spec.components)) marks.push(...(mark === undefined ? [] : [mark]))
     else {
@@ -186,6 +198,18 @@ async function marksOn(
     }
   }
   return marks
+}
+
+/** While it is not known what a canary is to try, a machine that it marks keeps what it has of it. */
+function keptMark(canary: ComponentCanary, machine: Machine): readonly Mark[] {
+  const mark = markOf(canary, machine)
+  const own = (machine.spec.components ?? []).filter((c) => c.canaryRef === canary.metadata.name)
+  const components = own.map(({ name, version, config }) => ({
+    name,
+    version,
+    ...(config !== undefined && { config }),
+  }))
+  return mark === undefined ? [] : [{ ...mark, components }]
 }
 
 /** The Secrets are only asked about where something is to be sealed. */

@@ -6,6 +6,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { BEHIND_LOOK_MS, CommittedContents } from '#nodeops/committed.ts'
 import { SecretValues } from '#nodeops/secret-values.ts'
 import { Controller } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
@@ -44,7 +45,10 @@ function setup(context: ControllerContext): RunningModule {
   const hostLists = new HostLists(clock)
   const now = () => clock.now()
   const secretValues = new SecretValues({ client, clock })
-  const observing = { client, caches, secretValues, agentBeats: beats(), nodeBeats: beats(), providers, hostLists, now }
+  const contents = CommittedContents.of(context.informers)
+  const behind = (name: string) => void clock.after(BEHIND_LOOK_MS, () => wake(name))
+  const beating = { agentBeats: beats(), nodeBeats: beats() }
+  const observing = { client, caches, secretValues, contents, behind, ...beating, providers, hostLists, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
   const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow, randomBytes }
   const pace = new StatusPace(() => clock.monotonic())

@@ -44,7 +44,7 @@ export async function act(
         return updateExactly(client, machineType, owned(action.machine, set), { fieldManager })
       })
     case 'AddFinalizer':
-      return updateExactly(client, machineSet, withFinalizer(seen.set), { fieldManager })
+      return addFinalizer(client, seen, signal)
     case 'RemoveFinalizer':
       return leave(tools, seen, signal)
     case 'HandOver':
@@ -93,14 +93,22 @@ async function withFresh(
   const read = await outcomeOf(async () => {
     const set = await client.get(machineSet, { name: nameOf(seen.set) }, { signal })
     if (set === undefined) return undefined
-    return { set, machines: await listMachines(client, set, signal) }
+    return { set, machines: await listMachines(client, seen.set, signal) }
   })
   if (read.kind !== 'Applied') return read
   if (read.object === undefined) return outdated('the set is gone')
   const { set, machines } = read.object
   const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
   if (!isSame || isGoing(set)) return outdated('the set changed')
-  return then({ ...seen, set, machines })
+  // Of the same generation: what it may be acted upon was decided.
+  return then({ ...seen, set: { ...set, spec: seen.set.spec }, machines })
+}
+
+/** To what is there: the spec that was decided upon may not be the one that is there. */
+async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+  const found = await client.get(machineSet, { name: nameOf(set) }, { signal })
+  if (found === undefined || uidOf(found) !== uidOf(set) || isGoing(found)) return outdated('the set changed')
+  return updateExactly(client, machineSet, withFinalizer(found), { fieldManager })
 }
 
 async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {

@@ -5,6 +5,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesSelector } from '#kube/selector.ts'
+import type { CommittedContents } from '#nodeops/committed.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
@@ -37,11 +38,17 @@ export function cachesOf(informers: Informers): MachineSetCaches {
   }
 }
 
-export function observe(caches: MachineSetCaches, name: string, now: number): Seen | undefined {
+export function observe(
+  caches: MachineSetCaches,
+  contents: CommittedContents,
+  name: string,
+  now: number,
+): Seen | undefined {
   const { sets, machines, permits, holds } = caches
-  requireFresh([sets, machines, permits, holds])
-  const set = sets.get(name)
-  if (set === undefined) return undefined
+  requireFresh([sets, machines, permits, holds, ...contents.caches])
+  const found = sets.get(name)
+  if (found === undefined) return undefined
+  const { object: set, edit, isHeld } = contents.view(found, now)
   const read = understood(set)
   const free = machines.byIndex(BY_OWNER, NOBODY)
   const owned = machines.byIndex(BY_OWNER, uidOf(set))
@@ -52,6 +59,8 @@ export function observe(caches: MachineSetCaches, name: string, now: number): Se
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
     permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
+    ...(edit !== undefined && { edit }),
+    isHeld,
     hold: holdOver(holds.list(), ['Pause', 'Freeze'], [[machineSet.kind, set]], now),
     others:
       isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],

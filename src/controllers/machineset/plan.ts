@@ -1,6 +1,7 @@
 // Decides which machines of a set are made, taken in, let go and removed. Pure. It removes what is in service only under a granted permit, and
 // makes nothing while more machines exist than it asked for: a set that cannot count must not act.
 import type { Machine } from '#api/kinds/machine.ts'
+import { BEHIND_LOOK_MS } from '#nodeops/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
@@ -32,6 +33,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     return withPermits(seen, [{ kind: 'AddFinalizer', reason: 'its machines must not be garbage-collected' }], {}, now)
   const read = understood(set)
   if (read.kind === 'Invalid') return withPermits(seen, [], {}, now)
+  if (seen.isHeld === true) return { requeueAfter: BEHIND_LOOK_MS, ...withPermits(seen, [], {}, now) }
   if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {
     const matches = matchesSelector(read.selector, m.metadata.labels)

@@ -2,6 +2,8 @@
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { jsonEqual } from '#lib/json.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
+import { withEdit } from '#nodeops/edited-status.ts'
 import { Controller } from '#runtime/controller.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
@@ -22,6 +24,7 @@ export const machineSetModule: ControllerModule = { name: 'machineset', setup }
 function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, log, metrics, events } = context
   const caches = cachesOf(context.informers)
+  const contents = CommittedContents.of(context.informers)
   const tools = { client, random, now: () => clock.now() }
   const controller = new Controller({
     name: 'machineset',
@@ -33,13 +36,14 @@ function setup(context: ControllerContext): RunningModule {
     reconcile: reconcileWith<Seen, undefined, MachineSetAction, MachineSetStatus>({
       clock,
       config: () => undefined,
-      observe: async (key) => observe(caches, key, clock.now()),
+      observe: async (key) => observe(caches, contents, key, clock.now()),
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
       status: (seen, planned, results) =>
-        results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'RemoveFinalizer')
+        results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'RemoveFinalizer') ||
+        (seen.isHeld === true && seen.edit === undefined)
           ? undefined
-          : statusOf(seen, planned, results, clock.now()),
+          : withEdit(statusOf(seen, planned, results, clock.now()), seen.set.status, seen.edit, clock.now()),
       writeStatus: async (status, { set }) =>
         jsonEqual(set.status, status)
           ? undefined
@@ -63,6 +67,9 @@ function setup(context: ControllerContext): RunningModule {
       if (m !== undefined) for (const name of setsOf(caches, m)) controller.enqueueAfter(name, GATHER_MS)
   })
   caches.holds.onChange(() => {
+    for (const set of caches.sets.list()) wake(set.metadata.name)
+  })
+  contents.onChange(() => {
     for (const set of caches.sets.list()) wake(set.metadata.name)
   })
   caches.permits.onChange((before, now) => {

@@ -8,6 +8,7 @@ import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
+import type { Edit } from '#nodeops/committed.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 
 export interface Seen {
@@ -18,6 +19,10 @@ export interface Seen {
   readonly permits: readonly OperationPermit[]
   /** Nothing is made or removed while it is in force. */
   readonly hold: OperationalHold | undefined
+  /** Its spec was edited; `set` has what git declares in its place, unless a hold allows the edit. */
+  readonly edit?: Edit
+  /** What git declares is not known: nothing is made or removed. */
+  readonly isHeld?: boolean
   /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */
   readonly others: readonly OtherSet[]
 }

@@ -5,8 +5,15 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
-import { type ControllerRevision, RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
+import {
+  type ControllerRevision,
+  type RuleReading,
+  RuleBook,
+  controllerRevisionType,
+  remedierOf,
+} from '#nodeops/rules/active-rule.ts'
 import { type NodeView, nodeUidOf, nodeView } from '#nodeops/rules/node-view.ts'
 import { repairsFact } from '#nodeops/rules/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
@@ -26,6 +33,7 @@ export interface RemedyCaches {
   readonly machines: SharedInformer<Machine>
   readonly jobs: SharedInformer<RemedyOperationJob>
   readonly holds: SharedInformer<OperationalHold>
+  readonly contents: CommittedContents
 }
 
 const BY_NODE = 'remedy/node'
@@ -37,6 +45,7 @@ export const cachesOf = (informers: Informers): RemedyCaches => ({
   machines: informers.of(machineType, { indexes: { [BY_NODE]: nodeUidOf } }),
   jobs: informers.of(remedyOperationJob),
   holds: informers.of(operationalHold),
+  contents: CommittedContents.of(informers),
 })
 
 /** What is remembered between looks; all of it can be made again from the caches. */
@@ -65,7 +74,8 @@ export class Observer {
 
   /** `wake` is called where a look may find something new. */
   listen(wake: (news: 'Now' | 'Later') => void): void {
-    const { remediers, revisions, nodes, machines, jobs, holds } = this.#caches
+    const { remediers, revisions, nodes, machines, jobs, holds, contents } = this.#caches
+    contents.onChange(() => wake('Now'))
     const now = () => wake('Now')
     const mark = (news: News, ...names: readonly (string | undefined)[]) => {
       if (news === undefined) return
@@ -98,8 +108,8 @@ export class Observer {
   }
 
   async observe(now: number): Promise<Seen> {
-    const { remediers, revisions, nodes, machines, jobs: cachedJobs, holds } = this.#caches
-    requireFresh([remediers, revisions, nodes, machines, cachedJobs, holds])
+    const { remediers, revisions, nodes, machines, jobs: cachedJobs, holds, contents } = this.#caches
+    requireFresh([remediers, revisions, nodes, machines, cachedJobs, holds, ...contents.caches])
     const kept = Map.groupBy(
       revisions.list().filter((r) => remedierOf(r) !== ''),
       remedierOf,
@@ -107,7 +117,11 @@ export class Observer {
     const rules = remediers
       .list()
       .filter((r) => r.metadata.deletionTimestamp === undefined)
-      .map((r) => this.#book.read(r, kept.get(r.metadata.name ?? '') ?? []))
+      .map((r): RuleReading => {
+        const { object, edit, isHeld } = contents.view(r, now)
+        const reading = this.#book.read(object, kept.get(r.metadata.name ?? '') ?? [], isHeld)
+        return edit === undefined ? reading : { ...reading, edit }
+      })
     const active = rules
       .flatMap((r) => r.active ?? [])
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))

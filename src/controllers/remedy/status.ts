@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
+import { editedConditions } from '#nodeops/edited-status.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { RuleVerdict } from './plan.ts'
 
@@ -39,7 +40,12 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
       inhibited: inhibited === undefined ? 0 : faults.length,
     },
     matching,
-    conditions: setConditions(remedier.status?.conditions, conditionsOf(verdict), now),
+    conditions: editedConditions(
+      setConditions(remedier.status?.conditions, conditionsOf(verdict), now),
+      remedier.status?.conditions,
+      reading.edit,
+      now,
+    ),
   }
 }
 

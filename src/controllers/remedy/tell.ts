@@ -107,6 +107,7 @@ const isNothingNew = (before: RuleVerdict, now: RuleVerdict): boolean =>
   before.reading.remedier === now.reading.remedier &&
   before.reading.active === now.reading.active &&
   before.reading.problem === now.reading.problem &&
+  jsonEqual(before.reading.edit, now.reading.edit) &&
   before.selected === now.selected &&
   before.silent === now.silent &&
   before.inFlight === now.inFlight &&

@@ -5,6 +5,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CommittedContents } from '#nodeops/committed.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
 import { type ControllerRevision, controllerRevisionType } from '#nodeops/rules/active-rule.ts'
 import { nodeUidOf } from '#nodeops/rules/node-view.ts'
@@ -18,6 +19,8 @@ export interface JobCaches {
   readonly remediers: SharedInformer<NodeRemedier>
   readonly revisions: SharedInformer<ControllerRevision>
   readonly holds: SharedInformer<OperationalHold>
+  /** What of a rule may be acted upon. */
+  readonly contents: Pick<CommittedContents, 'view' | 'caches'>
 }
 
 export const BY_NODE = 'remedyjob/node'
@@ -41,4 +44,5 @@ export const cachesOf = (informers: Informers): JobCaches => ({
   remediers: informers.of(nodeRemedier),
   revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
   holds: informers.of(operationalHold),
+  contents: CommittedContents.of(informers),
 })

@@ -73,8 +73,8 @@ export class Observer {
   }
 
   async observe(name: string): Promise<Seen | undefined> {
-    const { jobs, permits, nodes, machines, remediers, revisions, holds } = this.#caches
-    requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds])
+    const { jobs, permits, nodes, machines, remediers, revisions, holds, contents } = this.#caches
+    requireFresh([jobs, permits, nodes, machines, remediers, revisions, holds, ...contents.caches])
     const job = jobs.get(name)
     if (job === undefined) return undefined
     const remedier = remediers.get(job.spec.remedierRef.name)
@@ -160,10 +160,18 @@ export class Observer {
     return isNext ? { ...seen, hasPods: await this.hasPods(seen, signal) } : seen
   }
 
+  /** The rule as git declares it, also while somebody has edited it. */
+  #active(remedier: NodeRemedier | undefined): ActiveRule | undefined {
+    if (remedier === undefined) return undefined
+    const { contents, revisions } = this.#caches
+    const { object, isHeld } = contents.view(remedier, this.#clock.now())
+    return this.#book.read(object, revisions.list(), isHeld).active
+  }
+
   /** Where a probe decides it must be one of after the repair. */
   async #isHeard(job: RemedyOperationJob, remedier: NodeRemedier | undefined): Promise<boolean> {
     if (phaseOf(job) !== 'Verifying') return true
-    const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
+    const active = this.#active(remedier)
     const wantsProbe = active?.spec.ladder[job.spec.rung]?.verify.probe !== undefined
     return !wantsProbe || this.#beats.isHeard(job)
   }
@@ -188,7 +196,7 @@ export class Observer {
 
   /** A cache that missed its events hides a mass fault; a few nodes picked at random and read directly do not. */
   async #ask(job: RemedyOperationJob, remedier: NodeRemedier | undefined, signal: AbortSignal): Promise<Seen['asked']> {
-    const active = remedier && this.#book.read(remedier, this.#caches.revisions.list()).active
+    const active = this.#active(remedier)
     if (active === undefined) return NOBODY_ASKED
     const key = JSON.stringify(active.spec.nodeSelector ?? null)
     const at = this.#clock.monotonic()
@@ -254,10 +262,10 @@ export class Observer {
     }: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'> &
       Partial<Pick<Seen, 'holds'>> & { readonly isHeard: boolean },
   ): Seen {
-    const { jobs, revisions } = this.#caches
+    const { jobs } = this.#caches
     const { node, machine, remedier } = read
     const view = node === undefined ? undefined : nodeView(node, machine)
-    const active = remedier === undefined ? undefined : this.#book.read(remedier, revisions.list()).active
+    const active = this.#active(remedier)
     const now = this.#clock.now()
     const before = jobs.byIndex(BY_NODE, job.spec.node.uid).filter((j) => nameOf(j) !== nameOf(job))
     const fault = this.#fault(view, active, now, before)

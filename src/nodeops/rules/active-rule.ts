@@ -9,6 +9,7 @@ import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
+import type { Edit } from '../committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
@@ -45,10 +46,14 @@ export interface RuleReading {
   readonly active: ActiveRule | undefined
   /** Why the newest is not the one that is asked. */
   readonly problem?: string
+  /** The rule was edited; what git declares is asked. */
+  readonly edit?: Edit
 }
 
 export const remedierOf = (revision: ControllerRevision): string =>
   revision.metadata.annotations?.[REMEDIER_ANNOTATION] ?? ''
+
+const HELD = 'it is not what git declares'
 
 /** Rules whose last word is remembered; of a rule that is forgotten the same is made again. */
 const MOST_REMEMBERED = 1_000
@@ -64,8 +69,9 @@ export class RuleBook {
   /** By name. */
   readonly #last = new Map<string, { readonly remedier: NodeRemedier; readonly compiled: ActiveRule | string }>()
 
-  read(remedier: NodeRemedier, revisions: readonly ControllerRevision[]): RuleReading {
-    const newest = this.#compileOnce(remedier, () => this.#newest(remedier))
+  /** `isHeld`: what git declares is not known, so the last good one is asked. */
+  read(remedier: NodeRemedier, revisions: readonly ControllerRevision[], isHeld = false): RuleReading {
+    const newest = isHeld ? HELD : this.#compileOnce(remedier, () => this.#newest(remedier))
     if (typeof newest !== 'string') return { remedier, active: newest }
     const kept = revisions
       .filter((r) => remedierOf(r) === remedier.metadata.name && isOwnedBy(r, remedier))

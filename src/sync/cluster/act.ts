@@ -1,16 +1,19 @@
 // Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run goes on.
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { isRolloutKind, keptContent } from '#api/protocol/committed.ts'
 import { messageOf } from '#lib/errors.ts'
-import { jsonEqual } from '#lib/json.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import { applyObject, describeConflicts, type ApplyOutcome } from '#kube/apply.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import { isMachineSet } from '../machine-loss.ts'
 import { refText, type ObjectRef } from '../object-ref.ts'
 import type { ClusterConnection } from './connection.ts'
 import { refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
+import { hasDeclaredContent } from './observe.ts'
 import { orderOf } from './order.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
 
@@ -52,7 +55,8 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   const shards = jsonEqual(before, seen) ? context.shards : await writeInventory(context, context.shards, before, true)
   const failures: ObjectFailure[] = []
   const applied = new Map<string, string | undefined>()
-  const owned = new Set(seen.filter((r) => r.digest !== undefined).map(refText))
+  // One that was applied before and whose last pass died has no digest, and is ours all the same.
+  const owned = new Set(seen.filter((r) => r.digest !== undefined || r.uid !== undefined).map(refText))
   const applies = plan.actions.filter((a) => a.kind === 'Apply')
   for (const rank of byRank(applies))
     await inParallel(rank, async (action) => {
@@ -93,11 +97,14 @@ async function applyOne(
   if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'told to end before it was applied' }
   try {
     const type = await connection.types.of(desired.object.apiVersion, ref.kind, signal)
-    const object = withCommit(desired.object, commit)
+    const object = marked(desired.object, commit, correct)
     const options = { fieldManager: FIELD_MANAGERS.sync, fieldValidation: 'Strict', ...(signal && { signal }) } as const
     let outcome = await applyObject(connection.client, type, object, options)
     if (mayForce(outcome, isOurs && correct))
       outcome = await applyObject(connection.client, type, object, { ...options, force: true })
+    // What others added stays under an apply; where an edit would roll out, that is an edit too.
+    if (outcome.kind === 'Applied' && correct && !hasDeclaredContent(desired.object, outcome.object))
+      outcome = await replaceSpec(connection, type, desired.object, outcome.object, signal)
     if (outcome.kind === 'Applied') {
       applied.set(refText(ref), outcome.object.metadata.uid)
       return undefined
@@ -106,6 +113,26 @@ async function applyOne(
   } catch (error) {
     return { ref, kind: 'Refused', message: messageOf(error) }
   }
+}
+
+/** Replicas that git leaves alone belong to whoever scales. */
+async function replaceSpec(
+  { client }: ClusterConnection,
+  type: ResourceType,
+  declared: KubeObject,
+  live: KubeObject,
+  signal: AbortSignal | undefined,
+): Promise<ApplyOutcome<KubeObject>> {
+  const spec = isObject(declared['spec']) ? declared['spec'] : {}
+  const scaled = isObject(live['spec']) && spec['replicas'] === undefined ? live['spec']['replicas'] : undefined
+  const { managedFields: _, ...metadata } = live.metadata
+  const object = { ...live, metadata, spec: { ...spec, ...(scaled === undefined ? {} : { replicas: scaled }) } }
+  const outcome = await outcomeOf(() =>
+    client.update(type, object, { fieldManager: FIELD_MANAGERS.sync, ...(signal && { signal }) }),
+  )
+  return outcome.kind === 'Applied' || outcome.kind === 'Denied' || outcome.kind === 'Unknown'
+    ? outcome
+    : { kind: 'Conflict', conflicts: [], error: outcome.error }
 }
 
 function mayForce(outcome: ApplyOutcome<KubeObject>, isCorrected: boolean): boolean {
@@ -122,10 +149,16 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
   return { ref, kind, message: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
 }
 
-const withCommit = (object: KubeObject, commit: string): KubeObject => ({
-  ...object,
-  metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [ANNOTATIONS.commit]: commit } },
-})
+/** What git declares goes along where it has to be known while the spec is edited. */
+function marked(object: KubeObject, commit: string, correct: boolean): KubeObject {
+  const kept = correct && isRolloutKind(object.kind) ? keptContent(object) : undefined
+  const annotations = {
+    ...object.metadata.annotations,
+    [ANNOTATIONS.commit]: commit,
+    ...(kept === undefined ? {} : { [ANNOTATIONS.committed]: kept }),
+  }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}
 
 async function pruneOne(
   { ref, uid, resourceVersion }: PruneAction,

@@ -29,15 +29,26 @@ export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwne
   return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
 }
 
-/** Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. */
+/**
+ * Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. Contents that may be acted upon are
+ * the new one and the one of before, so that a crash or a cache that is behind between this write and the last one holds nothing up.
+ */
 export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): readonly InventoryRef[] {
   const refs = new Map(seen.map((ref) => [refText(ref), ref]))
   for (const action of plan.actions) {
     if (action.kind !== 'Apply') continue
     const key = refText(action.desired.ref)
-    const { digest: _, ...before }: InventoryRef = refs.get(key) ?? action.desired.ref
+    const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...action.desired.ref }
+    const before = { ...rest, ...(action.meanwhile === undefined ? {} : { committed: action.meanwhile }) }
     // A drifted object that is put back has the content that was recorded.
-    if (refs.get(key)?.digest !== shortDigest(action.desired.digest)) refs.set(key, before)
+    const isRecorded = digest !== undefined && digest === shortDigest(action.desired.digest)
+    refs.set(key, isRecorded ? { ...before, digest } : before)
+  }
+  // What is about to be deleted by us is no longer held to what git declared.
+  for (const action of plan.actions) {
+    if (action.kind !== 'Prune') continue
+    const { committed: _, ...rest } = action.ref
+    refs.set(refText(action.ref), rest)
   }
   return [...refs.values()].toSorted(compareRefs)
 }
@@ -66,10 +77,16 @@ export function refsAfter(
       digest: shortDigest(action.desired.digest),
     })
   }
+  // Also of what was not applied now: it may have been recorded by an older release, or drift is treated in another way since.
+  for (const [key, { committed: _, ...ref }] of refs) {
+    if (ref.digest === undefined || !plan.committed.has(key)) continue
+    const content = plan.committed.get(key)
+    refs.set(key, content === undefined ? ref : { ...ref, committed: [content] })
+  }
   for (const action of plan.actions) {
     if (action.kind !== 'Prune') continue
     const key = refText(action.ref)
-    const { digest: _, ...ending }: InventoryRef = refs.get(key) ?? action.ref
+    const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? action.ref
     // Finalizers hold it. Without a digest it is applied again should a commit declare it once more.
     if (pruned.has(key)) refs.delete(key)
     else refs.set(key, ending)
@@ -119,11 +136,12 @@ export function shardWrites(
   return { apply, remove: [...byName.keys()].filter((name) => !names.has(name)) }
 }
 
-const plain = ({ group, kind, namespace, name, uid, digest }: InventoryRef): ObjectRef & InventoryRef => ({
+const plain = ({ group, kind, namespace, name, uid, digest, committed }: InventoryRef): ObjectRef & InventoryRef => ({
   group,
   kind,
   namespace,
   name,
   ...(uid === undefined ? {} : { uid }),
   ...(digest === undefined ? {} : { digest }),
+  ...(committed === undefined ? {} : { committed }),
 })

@@ -44,7 +44,7 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
 
 async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
   const { target, owner, config, mark, elsewhere, approved, needs, signal } = order
-  const read = () => observeCluster(connection, owner, target.objects, signal)
+  const read = () => observeCluster(connection, owner, target.objects, Date.parse(mark.appliedAt), signal)
   let seen = await read()
   const plan = planCluster({ ...target, desired: target.objects, ...seen, elsewhere, approved }, config)
   const { inventory, shards } = seen

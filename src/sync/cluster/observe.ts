@@ -3,9 +3,12 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
+import { contentOf, keptContent } from '#api/protocol/committed.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { allowing } from '#nodeops/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { holdsMachines } from '../machine-loss.ts'
@@ -14,7 +17,7 @@ import type { DesiredObject } from '../render/rendered.ts'
 import { listAll, type ClusterConnection } from './connection.ts'
 import { coversDeclared } from './covers.ts'
 import { inventoryRefs, type InventoryOwner } from './inventory.ts'
-import type { InventoryRef, Live } from './plan.ts'
+import type { InventoryRef, Live, LiveObject } from './plan.ts'
 
 export interface Observed {
   readonly shards: readonly Inventory[]
@@ -45,6 +48,7 @@ export async function observeCluster(
   connection: ClusterConnection,
   owner: InventoryOwner,
   desired: readonly DesiredObject[],
+  now: number,
   signal?: AbortSignal,
 ): Promise<Observed> {
   const call = signal === undefined ? {} : { signal }
@@ -52,6 +56,7 @@ export async function observeCluster(
   const refs = inventoryRefs(shards, owner)
   const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
   const { live, objects } = await readLive(connection, [...wanted.values()], desired, signal)
+  await withAllowed(connection, live, objects, now, signal)
   const declared = new Set(desired.map((d) => refText(d.ref)))
   const undeclared = refs.filter((r) => !declared.has(refText(r)))
   const mayPrune = undeclared.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent')
@@ -132,14 +137,49 @@ async function readKind(
 const isForbidden = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'status' in error && error.status === 403
 
-function liveOf(object: KubeObject, declared: KubeObject | undefined): Live {
+function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObject {
   const { uid = '', resourceVersion = '', annotations = {}, deletionTimestamp } = object.metadata
+  const content = contentOf(object)
   return {
     uid,
     resourceVersion,
     commit: annotations[ANNOTATIONS.commit],
-    matches: declared === undefined || coversDeclared(declared, object),
+    matches: declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object)),
+    ...(content !== undefined && { content }),
     isDeleting: deletionTimestamp !== undefined,
+  }
+}
+
+/** Where an edit would roll out, a field that git leaves alone is an edit too; replicas that git leaves alone are not. */
+export function hasDeclaredContent(declared: KubeObject, live: KubeObject): boolean {
+  const wanted = contentOf(declared)
+  if (wanted === undefined) return true
+  const found = contentOf(live)
+  const kept = keptContent(declared)
+  return (
+    found?.digest === wanted.digest &&
+    (wanted.replicas === undefined || wanted.replicas === found.replicas) &&
+    (kept === undefined || live.metadata.annotations?.[ANNOTATIONS.committed] === kept)
+  )
+}
+
+/** Contents of which a hold says that they may act for now. */
+async function withAllowed(
+  { client }: ClusterConnection,
+  live: Map<string, Live>,
+  objects: ReadonlyMap<string, KubeObject>,
+  now: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const edited = [...live].flatMap(([key, l]) =>
+    typeof l === 'object' && !l.matches && l.content !== undefined ? [[key, l, l.content] as const] : [],
+  )
+  if (edited.length === 0) return
+  const holds = await listAll(client, operationalHold, signal === undefined ? {} : { signal })
+  for (const [key, l, content] of edited) {
+    const object = objects.get(key)
+    if (object !== undefined && allowing(holds, object, content, now) !== undefined)
+      live.set(key, { ...l, isAllowed: true })
   }
 }
 

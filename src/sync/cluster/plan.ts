@@ -1,9 +1,11 @@
 // Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
 // One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
 import { createHash } from 'node:crypto'
+import { MAX_COMMITTED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { canonicalJson } from '#lib/json.ts'
+import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
+import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import { isMachineSet, lossOf, takesFrom } from '../machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
 import type { DesiredObject, Rejected } from '../render/rendered.ts'
@@ -13,6 +15,8 @@ export interface InventoryRef extends ObjectRef {
   readonly uid?: string
   /** Start of the digest of what was applied; absent when nobody knows whether it was. */
   readonly digest?: string
+  /** Contents that controllers may act upon; absent: whatever is there. */
+  readonly committed?: readonly CommittedContent[]
 }
 
 export interface LiveObject {
@@ -22,6 +26,10 @@ export interface LiveObject {
   readonly commit: string | undefined
   /** Every declared field has its declared value. */
   readonly matches: boolean
+  /** Of kinds whose edit rolls out. */
+  readonly content?: CommittedContent
+  /** A hold lets exactly this content act for a while, so it stays. */
+  readonly isAllowed?: boolean
   readonly isDeleting: boolean
 }
 
@@ -58,12 +66,14 @@ export interface ApplyAction {
   readonly desired: DesiredObject
   /** For the annotation. */
   readonly commit: string
+  /** What may be acted upon until it is known to be applied: the content of before as well. */
+  readonly meanwhile?: readonly CommittedContent[]
 }
 
 export interface PruneAction {
   readonly kind: 'Prune'
   readonly reason: 'Undeclared'
-  readonly ref: ObjectRef
+  readonly ref: InventoryRef
   readonly uid: string
   readonly resourceVersion: string
 }
@@ -73,6 +83,7 @@ export type ClusterAction = ApplyAction | PruneAction
 export type SkipReason =
   | 'Rejected'
   | 'DriftDetected'
+  | 'EditAllowed'
   | 'Unreadable'
   | 'PruneDeferred'
   | 'PruneBlocked'
@@ -104,6 +115,8 @@ export interface ClusterPlan {
   readonly actions: readonly ClusterAction[]
   readonly skips: readonly Skip[]
   readonly unchanged: number
+  /** By `refText`, what git declares of kinds whose edit rolls out: nothing else of them acts. Undefined where drift is not corrected: whatever is there acts. */
+  readonly committed: ReadonlyMap<string, CommittedContent | undefined>
   /** Set when the guard holds back deletions: what an Approval has to name. */
   readonly blocked?: HeldPrune
 }
@@ -134,6 +147,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
       ...heldBack.map(({ desired: { ref } }): Skip => ({ ref, reason: 'PruneBlocked', detail: TAKES_OVER })),
     ],
     unchanged,
+    committed: committedOf(seen.desired, config),
     ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
   }
 }
@@ -150,13 +164,38 @@ const waitingSets = (
   return applies.filter(({ desired }) => sets.some(({ uid }) => takesFrom(desired, uid, machines)))
 }
 
+/** People who only want to be told of drift, or not even that, may edit: then what is there acts. */
+const committedOf = (desired: readonly DesiredObject[], { drift }: ClusterConfig): ClusterPlan['committed'] =>
+  new Map(
+    desired.flatMap(({ ref, object }) => {
+      const content = contentOf(object)
+      return content === undefined ? [] : [[refText(ref), drift === 'Correct' ? content : undefined] as const]
+    }),
+  )
+
+/** Of an object that was never recorded nothing is held back before it is applied: it may be somebody's who has not handed it over. */
+function meanwhileOf(
+  { object }: DesiredObject,
+  applied: InventoryRef | undefined,
+  live: Live,
+  { drift }: ClusterConfig,
+): Pick<ApplyAction, 'meanwhile'> {
+  const content = drift === 'Correct' ? contentOf(object) : undefined
+  if (content === undefined || applied?.committed === undefined) return {}
+  const before = applied.committed.filter((c) => !jsonEqual(c, content))
+  // An edited object has the one that it keeps of them.
+  const there = before.filter((c) => typeof live === 'object' && jsonEqual(c, live.content))
+  return { meanwhile: [content, ...(there.length > 0 ? there : before)].slice(0, MAX_COMMITTED) }
+}
+
 function judgeDesired(
   desired: DesiredObject,
   applied: InventoryRef | undefined,
   { live: all }: ClusterSeen,
-  { commit, drift }: ClusterConfig,
+  config: ClusterConfig,
 ): ApplyAction | Skip | 'Unchanged' {
   const { ref } = desired
+  const { commit, drift } = config
   const live = all.get(refText(ref)) ?? 'Unknown'
   const isEndingSet = typeof live === 'object' && live.isDeleting && isMachineSet(ref)
   const apply = (reason: ApplyReason, by = commit): ApplyAction => ({
@@ -164,6 +203,7 @@ function judgeDesired(
     reason,
     desired: isEndingSet ? keepingMachines(desired) : desired,
     commit: by,
+    ...meanwhileOf(desired, applied, live, config),
   })
   const isRecorded = applied?.digest === shortDigest(desired.digest)
   if (applied === undefined) return apply('New')
@@ -175,6 +215,7 @@ function judgeDesired(
   if (isEndingSet && drift === 'Correct') return apply('Missing')
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (live.matches) return 'Unchanged'
+  if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
   // The same content comes back, so the commit that last changed it stays the same.
   return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'somebody changed it')
 }

@@ -3,6 +3,7 @@
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { approval } from '#api/kinds/approval.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -31,6 +32,7 @@ const KINDS: readonly ApiKind[] = [
   defenderLedger,
   operationPermit,
   operationalHold,
+  inventory,
   approval,
   machineComponentSet,
   machineComponent,

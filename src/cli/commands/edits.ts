@@ -1,0 +1,58 @@
+// `kubenode put-back | allow-edit`: what to do about an object that was edited although git declares it, also while git or the hub is away.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { type ServerOptions, connect, withServer } from './inspect.ts'
+
+interface AllowOptions extends ServerOptions {
+  readonly digest: string
+  readonly reason: string
+  readonly for: string
+}
+
+const WHAT = 'set/NAME, machineset/NAME, canary/NAME, remedier/NAME or policy/NAME'
+
+export function register(program: Command, io: Io): void {
+  withServer(
+    program
+      .command('put-back')
+      .description(`undo an edit: bring ${WHAT} back to what git declares`)
+      .argument('<what>', 'the edited object'),
+  ).action(async (what: string, options: ServerOptions) => {
+    const { editable, putBack } = await import('../edits/edits.ts')
+    editable(what)
+    const { committed } = await putBack(await connect(options, io), what, systemClock.now())
+    io.out(printable(`${what} is back at what git declares (content ${committed})\n`))
+  })
+
+  withServer(
+    program
+      .command('allow-edit')
+      .description(`let an edit of ${WHAT} take effect for a while although git declares something else`)
+      .argument('<what>', 'the edited object')
+      .requiredOption('--digest <digest>', 'the edited content, as kubenode why shows it; another edit is not allowed')
+      .requiredOption('--reason <text>', 'why, for whoever finds it')
+      .option('--for <duration>', 'how long; it ends by itself', '8h'),
+  ).action(async (what: string, options: AllowOptions) => {
+    const [{ allowHold, checkDigest }, { placeHold }, { authorOf }] = await Promise.all([
+      import('../edits/edits.ts'),
+      import('../hold/placing.ts'),
+      import('../who-am-i.ts'),
+    ])
+    const { digest, reason } = options
+    const wish = { what, digest, reason, for: options.for, author: 'nobody' }
+    // A mistyped argument is reported before the server is asked.
+    allowHold(wish, systemClock.now())
+    const client = await connect(options, io)
+    await checkDigest(client, wish, systemClock.now())
+    const hold = allowHold({ ...wish, author: await authorOf(client, io) }, systemClock.now())
+    const { metadata, spec } = await placeHold(client, hold)
+    io.out(
+      printable(`content ${digest} of ${what} takes effect until ${spec.until} (${spec.author}: ${spec.reason})\n`),
+    )
+    io.err(
+      `commit the change before then; kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''} ends it earlier\n`,
+    )
+  })
+}

@@ -1,0 +1,92 @@
+// Edits of what git declares: found by comparing an object with the Inventory, put back by the content that sync left on the object, or allowed by a hold.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { isRolloutKind } from '#api/protocol/committed.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Edit, type View, committedIn, viewOf } from '#nodeops/committed.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { named } from '../inspect/target.ts'
+
+export interface Found {
+  readonly type: ResourceType
+  readonly live: KubeObject
+  readonly view: View<KubeObject>
+}
+
+export interface FoundEdit extends Found {
+  readonly edit: Edit
+}
+
+/** What can be edited against git, by the words of `kubenode get`. */
+export function editable(what: string): { readonly type: ResourceType; readonly name: string } {
+  const { type, name } = named([what])
+  if (!isRolloutKind(type.kind)) throw new KubeNodeError(cliErrors.KN1390({ what }))
+  return { type, name }
+}
+
+/** The object and its edit; an object that is as git declares, or that git does not declare, has none. */
+export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit> {
+  const { type, name } = editable(what)
+  const [live, { items }] = await Promise.all([client.get(type, { name }), client.list(inventory)])
+  if (live === undefined) throw new KubeNodeError(cliErrors.KN1391({ what }))
+  const listed = committedIn(items)
+  const committed = listed.get(`${type.kind}/${name}`)
+  if (committed === undefined) throw new KubeNodeError(cliErrors.KN1392({ what }))
+  const view = viewOf(live, committed, [], now)
+  if (view.edit === undefined) throw new KubeNodeError(cliErrors.KN1396({ what }))
+  return { type, live, view, edit: view.edit }
+}
+
+/** Only while nobody has changed it since it was read. */
+export async function putBack(client: KubeClient, what: string, now: number): Promise<Edit> {
+  const { type, live, view, edit } = await findEdit(client, what, now)
+  if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
+  const { managedFields: _, ...metadata } = live.metadata
+  const object = { ...live, metadata, spec: view.object['spec'] }
+  await client.update(type, object, { fieldManager: FIELD_MANAGERS.cli })
+  return edit
+}
+
+export interface AllowWish {
+  readonly what: string
+  readonly digest: string
+  readonly reason: string
+  readonly for: string
+  readonly author: string
+}
+
+/** Long enough for a weekend; whoever needs longer commits. */
+const LONGEST_MS = 7 * 86_400_000
+
+export function allowHold({ what, digest, reason, for: length, author }: AllowWish, now: number): OperationalHold {
+  const { type, name } = editable(what)
+  const ms = durationMs(length)
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
+    throw new KubeNodeError(cliErrors.KN1394({ length: JSON.stringify(length) }))
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name: `allowedit-${type.kind.toLowerCase()}-${name}` },
+    spec: {
+      target: { kind: type.kind as OperationalHold['spec']['target']['kind'], name },
+      effect: 'AllowEdit',
+      to: digest,
+      reason,
+      author,
+      until: timestamp(now + ms),
+    },
+  }
+}
+
+/** Refuses a digest that is not that of what is there now: somebody may have edited it again. */
+export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
+  const { edit } = await findEdit(client, what, now)
+  if (edit.digest !== digest) throw new KubeNodeError(cliErrors.KN1395({ what, digest, found: edit.digest }))
+}

@@ -1,0 +1,236 @@
+// What of an object may be acted upon: what git declares, also while somebody has edited it, unless a hold allows the edit. Objects that no Inventory lists
+// act as they are. While a cache is behind, nothing acts and nothing is reported. Content counts, not who wrote it: an edit that is put back by hand acts at once.
+import { type Inventory, inventory } from '#api/kinds/inventory.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
+import { isObject } from '#lib/json.ts'
+import type { Informers, SharedInformer } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface Edit {
+  readonly kind: string
+  readonly name: string
+  /** Of what is there. */
+  readonly digest: string
+  /** Of what git declares. */
+  readonly committed: string
+  /** A hold lets the edit act. */
+  readonly allowed?: { readonly hold: string; readonly until: string }
+}
+
+export interface View<T> {
+  /** What to act upon: as it is, or with the spec that git declares in place of the edited one. */
+  readonly object: T
+  readonly edit?: Edit
+  /** What git declares is not known here: nothing is begun. Without an edit a cache is behind, and it is over in a moment. */
+  readonly isHeld: boolean
+}
+
+/** In place of a digest: the object may stay away. */
+export const DELETED = 'deleted'
+
+/** The hold that lets exactly this content of this object act. */
+export const allowing = (
+  holds: readonly OperationalHold[],
+  { kind, metadata }: KubeObject,
+  content: CommittedContent,
+  now: number,
+): OperationalHold | undefined =>
+  holds.find(
+    ({ spec, metadata: own }) =>
+      spec.effect === 'AllowEdit' &&
+      own.deletionTimestamp === undefined &&
+      spec.target.kind === kind &&
+      spec.target.name === metadata.name &&
+      spec.to === editDigest(content) &&
+      Date.parse(spec.until) > now,
+  )
+
+/** Replicas that were set through the scale subresource, as autoscalers and `kubectl scale` do: they are no edit. */
+export const isScaled = ({ metadata }: KubeObject): boolean =>
+  (metadata.managedFields ?? []).some(({ subresource, fieldsV1 }) => {
+    const spec = subresource === 'scale' ? fieldsV1?.['f:spec'] : undefined
+    return isObject(spec) && 'f:replicas' in spec
+  })
+
+const isContent = (committed: CommittedContent, found: CommittedContent, hasScaled: boolean): boolean =>
+  committed.digest === found.digest &&
+  (committed.replicas === undefined || committed.replicas === found.replicas || hasScaled)
+
+/** `committed` undefined: no Inventory lists the object, or it says nothing of its content. Pure. */
+export function viewOf<T extends KubeObject>(
+  object: T,
+  committed: readonly CommittedContent[] | undefined,
+  holds: readonly OperationalHold[],
+  now: number,
+): View<T> {
+  const [declared] = committed ?? []
+  const found = declared === undefined ? undefined : contentOf(object)
+  if (committed === undefined || declared === undefined || found === undefined) return { object, isHeld: false }
+  const hasScaled = isScaled(object)
+  if (committed.some((c) => isContent(c, found, hasScaled))) return { object, isHeld: false }
+  const edit = {
+    kind: object.kind,
+    name: object.metadata.name ?? '',
+    digest: editDigest(found),
+    committed: editDigest(declared),
+  }
+  const hold = allowing(holds, object, found, now)
+  if (hold !== undefined) {
+    const allowed = { hold: hold.metadata.name ?? '', until: hold.spec.until }
+    return { object, edit: { ...edit, allowed }, isHeld: false }
+  }
+  const kept = readKept(object)
+  const isKnown = kept !== undefined && committed.some((c) => isContent(c, kept.content, false))
+  if (isKnown) {
+    const replicas = kept.content.replicas === undefined || hasScaled ? found.replicas : kept.content.replicas
+    const spec = replicas === undefined ? kept.spec : { ...kept.spec, replicas }
+    return { object: { ...object, spec }, edit, isHeld: false }
+  }
+  // As sync wrote it, and newer or older than the Inventory that is cached.
+  const isOfSync = kept !== undefined && isContent(kept.content, found, hasScaled)
+  return isOfSync ? { object, isHeld: true } : { object, edit, isHeld: true }
+}
+
+/** A cache that is behind catches up within moments; content that nobody recorded after so long is an edit, whatever it says of itself. */
+const BEHIND_MS = 10_000
+/** How soon to look again while a cache is behind. */
+export const BEHIND_LOOK_MS = 1_000
+/** Objects that are waited for at the same time; beyond it the wait begins again. */
+const MOST_BEHIND = 1_000
+
+interface Known {
+  readonly committed: readonly CommittedContent[] | undefined
+  readonly view: View<KubeObject>
+  readonly holds: readonly OperationalHold[]
+  /** Until then the view holds. */
+  readonly until: number
+}
+
+export interface ContentCaches {
+  readonly inventories: SharedInformer<Inventory>
+  readonly holds: SharedInformer<OperationalHold>
+}
+
+/** The views of one process, remembered by object: whoever looks at a thousand machines asks for the same few sets each time. */
+export class CommittedContents {
+  readonly #inventories: SharedInformer<Inventory>
+  readonly #holds: SharedInformer<OperationalHold>
+  readonly #known = new WeakMap<KubeObject, Known>()
+  /** When content was first found that no Inventory has, by uid and generation. */
+  readonly #behindSince = new Map<string, number>()
+  #listed: ReadonlyMap<string, readonly CommittedContent[] | undefined> | undefined
+  #allowing: readonly OperationalHold[] | undefined
+
+  constructor({ inventories, holds }: ContentCaches) {
+    this.#inventories = inventories
+    this.#holds = holds
+    this.#inventories.onChange(() => void (this.#listed = undefined))
+    this.#holds.onChange(() => void (this.#allowing = undefined))
+  }
+
+  static of(informers: Informers): CommittedContents {
+    return new CommittedContents({ inventories: informers.of(inventory), holds: informers.of(operationalHold) })
+  }
+
+  /** For `requireFresh`: who cannot tell what git owns decides nothing. */
+  get caches(): readonly SharedInformer[] {
+    return [this.#inventories, this.#holds]
+  }
+
+  /** Calls back whenever what git declares, or what is allowed, may be another. */
+  onChange(changed: () => void): void {
+    this.#inventories.onChange(changed)
+    this.#holds.onChange(changed)
+  }
+
+  view<T extends KubeObject>(object: T, now: number): View<T> {
+    if (!isRolloutKind(object.kind)) return { object, isHeld: false }
+    const committed = this.#committed(object)
+    if (committed === undefined) return { object, isHeld: false }
+    const holds = this.#allowingHolds()
+    const known = this.#known.get(object)
+    if (known !== undefined && known.committed === committed && known.holds === holds && now < known.until)
+      return known.view as View<T>
+    const view = this.#patient(viewOf(object, committed, holds, now), object, now)
+    const end = view.edit?.allowed === undefined ? Infinity : Date.parse(view.edit.allowed.until)
+    const until = view.isHeld && view.edit === undefined ? now : end
+    this.#known.set(object, { committed, view, holds, until })
+    return view
+  }
+
+  /** Objects of a kind as they may be acted upon; the list itself when all are as they should be. */
+  all<T extends KubeObject>(objects: readonly T[], now: number): readonly T[] {
+    const seen = objects.map((o) => this.view(o, now).object)
+    return seen.every((o, i) => o === objects[i]) ? objects : seen
+  }
+
+  /** Objects that git declares, by kind, with what it declares: also those that somebody deleted. */
+  declared(kind: string): ReadonlyMap<string, readonly CommittedContent[]> {
+    const prefix = `${kind}/`
+    return new Map(
+      [...this.#index()].flatMap(([key, committed]) =>
+        key.startsWith(prefix) && committed !== undefined ? [[key.slice(prefix.length), committed] as const] : [],
+      ),
+    )
+  }
+
+  /** A hold says that an object that git declares may stay deleted for now. */
+  isDeletionAllowed(kind: string, name: string, now: number): boolean {
+    return this.#allowingHolds().some(
+      ({ spec, metadata }) =>
+        metadata.deletionTimestamp === undefined &&
+        spec.target.kind === kind &&
+        spec.target.name === name &&
+        spec.to === DELETED &&
+        Date.parse(spec.until) > now,
+    )
+  }
+
+  #committed({ kind, metadata }: KubeObject): readonly CommittedContent[] | undefined {
+    return this.#index().get(`${kind}/${metadata.name ?? ''}`)
+  }
+
+  #index(): ReadonlyMap<string, readonly CommittedContent[] | undefined> {
+    this.#listed ??= committedIn(this.#inventories.list())
+    return this.#listed
+  }
+
+  #allowingHolds(): readonly OperationalHold[] {
+    this.#allowing ??= this.#holds.list().filter((h) => h.spec.effect === 'AllowEdit')
+    return this.#allowing
+  }
+
+  #patient<T extends KubeObject>(view: View<T>, object: T, now: number): View<T> {
+    if (!view.isHeld || view.edit !== undefined) return view
+    const { uid = '', generation = 0 } = object.metadata
+    const key = `${uid}/${generation}`
+    const since = this.#behindSince.get(key) ?? now
+    if (this.#behindSince.size >= MOST_BEHIND) this.#behindSince.clear()
+    this.#behindSince.set(key, Math.min(since, now))
+    if (now - since < BEHIND_MS) return view
+    const found = contentOf(object)
+    const declared = this.#committed(object)?.[0]
+    if (found === undefined || declared === undefined) return view
+    const { kind, metadata } = object
+    const edit = { kind, name: metadata.name ?? '', digest: editDigest(found), committed: editDigest(declared) }
+    return { ...view, edit }
+  }
+}
+
+/** An object may be on its way from one track to another: what either says may act, and where one says nothing, all may. Pure. */
+export function committedIn(
+  inventories: readonly Inventory[],
+): ReadonlyMap<string, readonly CommittedContent[] | undefined> {
+  const out = new Map<string, readonly CommittedContent[] | undefined>()
+  for (const { spec } of inventories)
+    for (const { group, kind, name, committed } of spec.refs) {
+      if (group !== 'kubenode.io' || !isRolloutKind(kind)) continue
+      const key = `${kind}/${name}`
+      const before = out.get(key)
+      const isFirst = !out.has(key)
+      const both = before === undefined || committed === undefined ? undefined : [...before, ...committed]
+      out.set(key, isFirst ? committed : both)
+    }
+  return out
+}

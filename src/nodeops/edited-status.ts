@@ -1,0 +1,89 @@
+// What the status of an object says while its content is not what git declares: what was found, and the two commands that end it. Pure.
+import { setCondition, removeCondition } from '#kube/conditions.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { Condition } from '#schema/object.ts'
+import type { Edit } from './committed.ts'
+
+/** As people name them on the command line. */
+const NOUNS: Readonly<Record<string, string>> = {
+  MachineSet: 'machineset',
+  MachineComponentSet: 'set',
+  ComponentCanary: 'canary',
+  NodeRemedier: 'remedier',
+  DefenderPolicy: 'policy',
+}
+
+const MOST_CHARS = 200
+
+export const putBackCommand = ({ kind, name }: Edit): string => `kubenode put-back ${NOUNS[kind] ?? kind}/${name}`
+
+export const allowCommand = ({ kind, name, digest }: Edit): string =>
+  `kubenode allow-edit ${NOUNS[kind] ?? kind}/${name} --digest ${digest} --for 8h --reason WHY`
+
+export function editSeen({ digest, committed, allowed }: Edit): string {
+  const what = `edited: content ${digest} is not what git declares (${committed})`
+  return allowed === undefined
+    ? `${what}; the edit has no effect`
+    : `${what}; it acts until ${allowed.until} (hold ${allowed.hold})`
+}
+
+export const editAdvice = (edit: Edit): string => `${putBackCommand(edit)}; or to let it act: ${allowCommand(edit)}`
+
+type Conditions = readonly Condition[]
+
+const TYPE = 'UncommittedChange'
+
+/** Conditions as they would be without the edit, and on top of them that there is one: whoever waits for the object must not take it for done. */
+export function editedConditions(
+  conditions: Conditions | undefined,
+  before: Conditions | undefined,
+  edit: Edit | undefined,
+  now: number,
+): Conditions {
+  const rest = removeCondition(conditions, TYPE)
+  if (edit === undefined) return rest
+  const kept = (type: string) => before?.filter((c) => c.type === type) ?? []
+  const message = editSeen(edit)
+  const reason = edit.allowed === undefined ? TYPE : 'HoldAllowEdit'
+  const marked = setCondition([...rest, ...kept(TYPE)], { type: TYPE, status: 'True', reason, message }, now)
+  const ready = rest.find((c) => c.type === 'Ready')
+  if (edit.allowed !== undefined || ready === undefined) return marked
+  const was = kept('Ready')[0] ?? ready
+  const { observedGeneration } = ready
+  return setCondition(
+    marked.map((c) => (c.type === 'Ready' ? was : c)),
+    {
+      type: 'Ready',
+      status: 'False',
+      reason,
+      message,
+      ...(observedGeneration !== undefined && { observedGeneration }),
+    },
+    now,
+  )
+}
+
+interface EditableStatus {
+  readonly conditions?: Conditions
+  readonly waitingFor?: {
+    readonly predicate: string
+    readonly seen?: string
+    readonly since: string
+    readonly unblock?: string
+  }
+}
+
+/** The whole status of kinds that say what they wait for. */
+export function withEdit<S extends EditableStatus>(
+  status: S,
+  before: EditableStatus | undefined,
+  edit: Edit | undefined,
+  now: number,
+): S {
+  const conditions = editedConditions(status.conditions, before?.conditions, edit, now)
+  const next = status.conditions === undefined && edit === undefined ? status : { ...status, conditions }
+  if (edit === undefined || edit.allowed !== undefined) return next
+  const since = before?.waitingFor?.predicate === TYPE ? before.waitingFor.since : timestamp(now)
+  const seen = editSeen(edit).slice(0, MOST_CHARS)
+  return { ...next, waitingFor: { predicate: TYPE, seen, since, unblock: editAdvice(edit).slice(0, MOST_CHARS) } }
+}
