@@ -47,6 +47,8 @@ export const LABELS = {
 } as const
 
 export const ANNOTATIONS = {
+  /** Components, separated by commas, that another source declares; `*` for all. */
+  declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
   /** On an object whose edit would roll out: the spec that git declares, as JSON. Counts only where the Inventory has its digest. */

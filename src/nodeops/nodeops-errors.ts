@@ -6,4 +6,40 @@ export const nodeopsErrors = errorTable({
     text: 'cannot name secret values: Secret {systemNamespace}/{hashKeySecret} has no key of {hashKeyBytes} bytes',
     next: 'delete it, and another is made',
   },
+  KN3062: {
+    text: 'component {component} is not declared{hint}',
+    next: 'declare its MachineComponent, or name it in the annotation {annotation} when another source declares it',
+  },
+  KN3063: {
+    text: 'component {component} has no version {version} (declared: {versions})',
+    next: 'declare the MachineComponent, or use a declared version',
+  },
+  KN3064: {
+    text: 'component {component} {version} has type {type}, and runScript runs type Script only',
+    next: 'name a component of type Script',
+  },
+  KN3065: {
+    text: 'component {component} {version} has type Script, which only a repair runs',
+    next: 'take it out of the components',
+  },
+  KN3066: {
+    text: 'condition {type} is reported by no detector known here{hint}',
+    next: 'ignore this when a detector of yours reports it',
+  },
+  KN3067: {
+    text: 'the selector can never match: {why}',
+    next: 'remove one of the requirements',
+  },
+  KN3068: {
+    text: 'no MachineSet or Machine declared here has the labels of the selector ({wanted})',
+    next: 'ignore this when such machines are imported or labeled by hand',
+  },
+  KN3069: {
+    text: 'component {component} {version} has a placeholder for a digest ({digest})',
+    next: 'run kubenode artifact pack with --statement, then kubenode artifact sign',
+  },
+  KN3070: {
+    text: 'agents will refuse component {component} {version}: {why}',
+    next: 'run kubenode artifact sign with a trusted key',
+  },
 })

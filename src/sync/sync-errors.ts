@@ -130,6 +130,10 @@ export const syncErrors = errorTable({
     text: 'cannot render commit {commit}: the output is not JSON',
     next: 'remove what writes to the answer of the render',
   },
+  KN7117: {
+    text: 'cannot use commit {commit}: {first}{more}',
+    next: 'correct it in a new commit; kubenode plan lists every problem',
+  },
   KN7201: {
     text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
     next: 'install its CustomResourceDefinition first',

@@ -9,6 +9,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#cli/approve/requests.ts'
 import { whyLines } from '#cli/inspect/why.ts'
+import { run } from '#cli/program.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
 
@@ -194,6 +195,52 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
   const names = (await b.releases()).map((r) => r.metadata.name)
   expect(names).toContain(`fleet-${first.slice(0, 12)}-2`)
 }, 60_000)
+
+test('what no cluster can meet is refused before anything of the commit is applied, with number, object and file', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  b.repository.commit(fleet('1'))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const rules = (second: string) => `
+import { ApiObject } from 'cdk8s'
+import type { Chart } from 'cdk8s'
+const leaf = (value: string) => ({ fact: 'conditions', path: '/Ready/status', operator: 'equal', value })
+export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
+  apiVersion: 'kubenode.io/v1alpha1', kind: 'NodeRemedier', metadata: { name: 'never-mind' },
+  spec: { when: { all: [leaf('False'), leaf('${second}')] }, ladder: [{ operations: [{ cordon: {} }] }] },
+})
+`
+  const main = fleet('2', { extra: 'rules(chart)' })
+  const bad = b.repository.commit({
+    ...main,
+    'fleet/main.ts': `import { rules } from './rules.ts'\n${main['fleet/main.ts']}`,
+    'fleet/rules.ts': rules('True'),
+  })
+  const refused = await eventually(
+    async () =>
+      (await b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }))?.status?.conditions?.find(
+        (c) => c.type === 'Rendered',
+      ),
+    (c) => c?.status === 'False',
+  )
+  expect(refused?.reason).toBe('RenderFailed')
+  expect(refused?.message).toMatch(/KN7117: .*KN4019: .*NodeRemedier.*never-mind in prod, test/)
+  expect(await versions(b)).toEqual(['1', '1'])
+  expect((await b.releases()).some((r) => r.spec.commit === bad)).toBe(false)
+  const planned = await kubenode(b.repository.dir, 'plan')
+  expect(planned.code).toBe(2)
+  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/rules\.ts:6\)$/m)
+  b.repository.commit({ 'fleet/rules.ts': rules('False') })
+  await eventually(() => versions(b), both('2'))
+  expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)
+}, 60_000)
+
+async function kubenode(cwd: string, ...argv: string[]) {
+  let err = ''
+  const io = { out: () => undefined, err: (t: string) => (err += t), cwd, env: process.env, isTerminal: false }
+  return { code: await run(argv, io), err }
+}
 
 test('a newer commit does not wait for the render of one that loops for ever', async () => {
   bench = await syncBench(['test', 'prod'])

@@ -99,6 +99,40 @@ test('pack, sign and verify agree, and a changed byte anywhere is found', async 
   expect((await kubenode('artifact', 'verify', p('s.json'), '--trust', p('t.json'))).err).toMatch(/^KN1108/)
 })
 
+test('a statement without an artifact, or with a placeholder for one, gets what was packed', async () => {
+  const path = join(dir, 's.json')
+  const { artifacts: _, ...bare } = statement.spec
+  for (const spec of [bare, { ...bare, artifacts: [{ arch: 'any', url: 'x', sha256: 'to be packed' }] }]) {
+    writeFileSync(path, JSON.stringify({ ...statement, spec }))
+    expect(
+      await kubenode('artifact', 'pack', join(dir, 'src'), '-f', join(dir, 'a.tar'), '--statement', path),
+    ).toMatchObject({
+      code: 0,
+    })
+    const written = JSON.parse(readFileSync(path, 'utf8')) as { spec: { artifacts: unknown[] } }
+    expect(written.spec.artifacts).toEqual([
+      {
+        os: 'linux',
+        arch: 'any',
+        url: 'a.tar',
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+        size: expect.any(Number) as number,
+      },
+    ])
+  }
+  writeFileSync(path, JSON.stringify({ ...statement, spec: { ...bare, version: 'one' } }))
+  const { code, err } = await kubenode(
+    'artifact',
+    'pack',
+    join(dir, 'src'),
+    '-f',
+    join(dir, 'a.tar'),
+    '--statement',
+    path,
+  )
+  expect([code, err]).toEqual([2, expect.stringContaining('KN5007')])
+})
+
 test('an existing key is never overwritten', async () => {
   writeFileSync(join(dir, 'k.pem'), 'precious')
   const { code, err } = await kubenode('artifact', 'keys', 'new', '-f', join(dir, 'k.pem'))

@@ -2,10 +2,14 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { parseDocuments } from '#lib/documents.ts'
+import { isObject } from '#lib/json.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { cliErrors } from '../cli-errors.ts'
+
+/** Of artifacts that name none. */
+const DEFAULT_OS = 'linux'
 
 export function readText(path: string, what: string): string {
   try {
@@ -33,6 +37,28 @@ export function readJson(path: string, what: string): unknown {
 
 export const readStatement = (path: string): MachineComponentInput =>
   createValidator().parse(machineComponent, readJson(path, 'statement'))
+
+export interface ArtifactEntry {
+  readonly os: string
+  readonly arch: string
+  readonly url: string
+  readonly sha256: string
+  readonly size: number
+}
+
+/** With this artifact in place of an earlier one for the same platform. It need not have had any: only packing tells digest and size. */
+export function readUnpackedStatement(path: string, entry: ArtifactEntry): MachineComponentInput {
+  const raw = readJson(path, 'statement')
+  const spec = isObject(raw) && isObject(raw['spec']) ? raw['spec'] : undefined
+  if (!isObject(raw) || spec === undefined) return createValidator().parse(machineComponent, raw)
+  const before: readonly unknown[] = Array.isArray(spec['artifacts']) ? spec['artifacts'] : []
+  const isSame = (a: unknown): boolean =>
+    isObject(a) && (a['os'] ?? DEFAULT_OS) === entry.os && a['arch'] === entry.arch
+  // Old signatures speak of other bytes.
+  const { signatures: _signatures, ...rest } = spec
+  const artifacts = [...before.filter((a) => !isSame(a)), entry]
+  return createValidator().parse(machineComponent, { ...raw, spec: { ...rest, artifacts } })
+}
 
 /** Whole or not at all. */
 export function writeJson(path: string, value: unknown, mode = 0o644): void {

@@ -19,7 +19,6 @@ async function pack(folder: string, options: PackOptions, io: Io): Promise<void>
   ])
   const packed = await packFolder(folder, options.output)
   if (options.statement !== undefined) {
-    const statement = files.readStatement(options.statement)
     const entry = {
       os: options.os,
       arch: options.arch,
@@ -27,12 +26,7 @@ async function pack(folder: string, options: PackOptions, io: Io): Promise<void>
       sha256: packed.sha256,
       size: packed.size,
     }
-    const others = (statement.spec.artifacts ?? []).filter(
-      (a) => (a.os ?? 'linux') !== entry.os || a.arch !== entry.arch,
-    )
-    // Old signatures speak of other bytes.
-    const { signatures: _signatures, ...spec } = statement.spec
-    files.writeJson(options.statement, { ...statement, spec: { ...spec, artifacts: [...others, entry] } })
+    files.writeJson(options.statement, files.readUnpackedStatement(options.statement, entry))
     io.err(`${options.statement} names the new digest; sign it with kubenode artifact sign\n`)
   }
   io.out(`${JSON.stringify({ file: options.output, ...packed })}\n`)

@@ -13,13 +13,15 @@ const oneLine = (text: string): string => printable(text).replaceAll(/[\n\u2028\
 
 /** One line a finding, whatever names and values hold. */
 const asText = (f: Finding): string =>
-  oneLine(`${f.file}:${f.line}:${f.column}: ${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`)
+  oneLine(
+    `${f.file}:${f.line}:${f.column}: ${f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,
+  )
 
 /** Annotations on a pull request. Their own escapes keep a hostile file name from adding commands. */
 const asGithub = (f: Finding): string => {
   const escape = (s: string) => s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
   const property = (s: string) => escape(s).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return `::error file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printable(f.message))}`
+  return `::${f.isWarning === true ? 'warning' : 'error'} file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printable(f.message))}`
 }
 
 export function register(program: Command, io: Io): void {
@@ -29,7 +31,7 @@ export function register(program: Command, io: Io): void {
     .argument('<path...>', 'files, or folders with YAML and JSON files')
     .addOption(outputOption(['text', 'json', 'github']).default('text'))
     .action(async (paths: string[], { output }: { output: Form }) => {
-      const [{ filesToLint }, { lintText }, { createValidator }] = await Promise.all([
+      const [{ filesToLint }, { lintText, lintTogether }, { createValidator }] = await Promise.all([
         import('../lint/files.ts'),
         import('../lint/lint.ts'),
         import('#api/validate.ts'),
@@ -37,7 +39,8 @@ export function register(program: Command, io: Io): void {
       const files = filesToLint(paths, io.cwd)
       const validator = createValidator()
       const results = files.map((f) => lintText(f, validator))
-      const findings = results.flatMap((r) => r.findings)
+      const findings = [...results.flatMap((r) => r.findings), ...lintTogether(results)]
+      const warnings = findings.filter((f) => f.isWarning === true).length
       const looked = results.reduce((n, r) => n + r.looked, 0)
       const data = results.reduce((n, r) => n + r.data, 0)
       if (output === 'json') io.out(`${JSON.stringify({ files: files.length, looked, findings }, null, 2)}\n`)
@@ -45,8 +48,8 @@ export function register(program: Command, io: Io): void {
       const skipped = data === 0 ? '' : `, ${count(data, 'document')} of data left out`
       const nothing = files.length === 0 ? '; TypeScript is looked at by "kubenode plan" and "kubenode rules lint"' : ''
       io.err(
-        `${count(files.length, 'file')}, ${count(looked, 'object')}${skipped}, ${count(findings.length, 'problem')}${nothing}\n`,
+        `${count(files.length, 'file')}, ${count(looked, 'object')}${skipped}, ${count(findings.length - warnings, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${nothing}\n`,
       )
-      if (findings.length > 0) throw new Exit(EXIT_ERROR)
+      if (findings.length > warnings) throw new Exit(EXIT_ERROR)
     })
 }

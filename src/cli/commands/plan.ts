@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { counted } from '#lib/counted.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
-import { EXIT_DIFFERENT, Exit, printable } from '../exit.ts'
+import type { RenderedProblem } from '#sync/render/problems.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
@@ -42,6 +43,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { differenceOf, hasDifference },
     { KubeNodeError },
     { uncommitted },
+    { problemText },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -50,6 +52,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/difference.ts'),
     import('#lib/errors.ts'),
     import('#sync/git/dirty.ts'),
+    import('#sync/render/problems.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const commit = await repository.resolve(options.commit)
@@ -73,11 +76,18 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     throw new KubeNodeError(
       syncErrors.KN7013({ cluster: JSON.stringify(options.cluster), all: all.map((d) => d.cluster).join(', ') }),
     )
+  const problems = after.problems.filter((p) => isShown(p, options.cluster))
   if (options.output === 'json')
-    io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown }, null, 2)}\n`)
+    io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }, null, 2)}\n`)
   else io.out(textOf(commit, base, shown, hasColors(io)))
+  for (const p of problems) io.err(printable(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}\n`))
+  // Sync refuses the first kind, and what is invalid for its kind is applied nowhere.
+  if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
 }
+
+const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
+  cluster === undefined || clusters.includes(cluster)
 
 /** Before the first fleet, and before what a shallow clone holds, there was nothing that could be compared with. */
 function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {

@@ -42,8 +42,9 @@ export function register(program: Command, io: Io): void {
     .description('say what is wrong with rules, and what will do harm or nothing; exit 2 when something is')
     .action(async (options: Options) => {
       const files = await load(options)
-      const findings = files.flatMap(({ path, problems, notes }) => [
+      const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
         ...problems.map((message) => ({ path, message, isNote: false })),
+        ...caseProblems.map((message) => ({ path: casesPath, message, isNote: false })),
         ...notes.map((message) => ({ path, message, isNote: true })),
       ])
       print(
@@ -60,7 +61,8 @@ export function register(program: Command, io: Io): void {
     .description('say which leaves of rules no case decides; exit 1 when there are such')
     .action(async (options: Options) => {
       const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
-      const rows = (await load(options)).map(({ name, cases, compiled, problems }) => {
+      const rows = (await load(options)).map(({ name, cases, compiled, problems: own, caseProblems: malformed }) => {
+        const problems = [...own, ...malformed]
         if (compiled === undefined || (cases.length === 0 && problems.length > 0))
           return { rule: name, leaves: 0, covered: 0, problems }
         const leaves = coverageOf(compiled, cases)

@@ -6,13 +6,17 @@ import { isObject } from '#lib/json.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS, kindNamed } from '#api/kinds.ts'
 import { formatProblem } from '#api/problem.ts'
-import { parseSignedTrust } from '#api/trust/trust-document.ts'
+import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import type { Validator } from '#api/validate.ts'
 import { safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
+import { neverTrue } from '#policy/satisfiable.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
+import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { LintFile } from './files.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -25,6 +29,15 @@ export interface Finding {
   /** `MachineSet/web`, where there is an object. */
   readonly object?: string
   readonly pointer?: string
+  /** It may be meant: told, and no failure. */
+  readonly isWarning?: true
+}
+
+/** An object of ours that is valid by itself, with its place in a file. */
+export interface Placed {
+  readonly file: string
+  readonly object: KubeObject
+  readonly placeOf: (pointer: string) => { readonly line: number; readonly column: number }
 }
 
 interface Unplaced {
@@ -37,6 +50,9 @@ export interface LintResult {
   readonly findings: readonly Finding[]
   /** Objects, rules and kubeconfigs that were looked at. */
   readonly looked: number
+  /** To be held against those of other files. */
+  readonly objects: readonly Placed[]
+  readonly trust: readonly SignedTrust[]
   /** Documents that are nothing of the API: values that the code beside them reads. */
   readonly data: number
 }
@@ -57,8 +73,14 @@ const nameOf = (v: Record<string, unknown>): string => {
 const withoutCode = (text: string): string => text.replace(/^KN\d+: /, '')
 
 function ruleProblems(name: string, definition: unknown, pointer: string): Unplaced[] {
-  const compiled = compileRule(name, definition, nodeVocabulary())
-  if (compiled.ok) return []
+  const vocabulary = nodeVocabulary()
+  const compiled = compileRule(name, definition, vocabulary)
+  if (compiled.ok) {
+    const never = neverTrue(compiled.rule.root, vocabulary)
+    if (never === undefined) return []
+    const { code, text } = policyErrors.KN4019({ why: never.message })
+    return [{ code, message: text, pointer: pointer + (never.pointers[0] ?? '') }]
+  }
   return compiled.problems.map((p) => ({
     code: p.code,
     message: withoutCode(describeProblem(p)),
@@ -82,13 +104,9 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
       },
     ]
   }
-  const shape = validator
+  return validator
     .problems(kind, value)
     .map((p) => ({ code: p.code, message: withoutCode(formatProblem(p)), pointer: p.pointer }))
-  const spec = value['spec']
-  // A rule that has no proper shape is not asked what it means.
-  if (kind.kind !== 'NodeRemedier' || shape.length > 0 || !isObject(spec)) return shape
-  return ruleProblems(nameOf(value), spec['when'], '/spec/when')
 }
 
 /** A trust document is no object of the API; it lies beside the components that it speaks of. */
@@ -158,8 +176,11 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       problems: parts.flatMap((p, i) => p.problems.map((x) => ({ ...x, pointer: `/items/${i}${x.pointer}` }))),
     }
   }
-  const isOurs = word(value['apiVersion']).startsWith('kubenode.io/') && value['kind'] !== undefined
-  return { looked: 1, problems: isOurs ? ownProblems(value, validator) : frameProblems(value), object: nameOf(value) }
+  return {
+    looked: 1,
+    problems: isOurs(value) ? ownProblems(value, validator) : frameProblems(value),
+    object: nameOf(value),
+  }
 }
 
 /** Nothing that an object begins with: beside code that reads it, it is data. */
@@ -169,7 +190,11 @@ const isData = (v: unknown): boolean =>
   !isRule(v) &&
   !isTrust(v)
 
-function lintDocument(file: string, doc: ParsedDocument, validator: Validator): Omit<LintResult, 'data'> {
+function lintDocument(
+  file: string,
+  doc: ParsedDocument,
+  validator: Validator,
+): Pick<LintResult, 'looked' | 'findings' | 'objects'> {
   const { looked, problems, object } = lintValue(doc.value, validator)
   const findings = problems.map(({ code, message, pointer }) => ({
     file,
@@ -179,8 +204,24 @@ function lintDocument(file: string, doc: ParsedDocument, validator: Validator): 
     pointer,
     ...(object === undefined ? {} : { object }),
   }))
-  return { looked, findings }
+  return { looked, findings, objects: findings.length > 0 ? [] : objectsOf(file, doc) }
 }
+
+/** Whoever is invalid for its kind is not asked what it means. */
+function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
+  const { value } = document
+  if (!isObject(value)) return []
+  const isList = Array.isArray(value['items']) && word(value['kind']).endsWith('List')
+  const items = isList ? (value['items'] as readonly unknown[]) : [value]
+  return items.filter(isOurs).map((object, i) => ({
+    file,
+    object: object as unknown as KubeObject,
+    placeOf: (pointer) => document.placeOf(isList ? `/items/${i}${pointer}` : pointer),
+  }))
+}
+
+const isOurs = (v: unknown): v is Record<string, unknown> =>
+  isObject(v) && word(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
 
 const isKubeconfig = (v: unknown): boolean => isObject(v) && v['kind'] === 'Config' && v['apiVersion'] === 'v1'
 
@@ -188,7 +229,7 @@ export function lintText({ name: file, text, isNamed }: LintFile, validator: Val
   const { documents, problems } = parseDocuments(text)
   if (documents.some((d) => isKubeconfig(d.value))) {
     const findings = safeKubeconfigProblems(text).map((p) => ({ file, object: 'Config', ...p }))
-    return { looked: documents.length, data: 0, findings }
+    return { looked: documents.length, data: 0, findings, objects: [], trust: [] }
   }
   const meant = isNamed ? documents : documents.filter((d) => !isData(d.value))
   const parts = meant.map((d) => lintDocument(file, d, validator))
@@ -202,6 +243,33 @@ export function lintText({ name: file, text, isNamed }: LintFile, validator: Val
   return {
     looked: parts.reduce((n, p) => n + p.looked, 0),
     data: documents.length - meant.length,
+    objects: parts.flatMap((p) => p.objects),
+    trust: meant.flatMap((d) => parseSignedTrust(d.value) ?? []),
     findings: [...unread, ...parts.flatMap((p) => p.findings)],
   }
+}
+
+/** What cannot hold, or is probably a mistake, in all files together. */
+export function lintTogether(results: readonly LintResult[]): readonly Finding[] {
+  const placed = results.flatMap((r) => r.objects)
+  const trust = results.flatMap((r) => r.trust).toSorted((a, b) => b.document.sequence - a.document.sequence)[0]
+  const of = new Map(placed.map((p) => [p.object, p]))
+  const problems = declaredProblems([...of.keys()], { trust })
+  return problems.flatMap(({ object, pointer, code, message, isCertain }) => {
+    const at = of.get(object)
+    if (at === undefined) return []
+    const { file } = at
+    const name = nameOf(object)
+    return [
+      {
+        file,
+        ...at.placeOf(pointer),
+        code,
+        message,
+        pointer,
+        object: name,
+        ...(!isCertain && { isWarning: true as const }),
+      },
+    ]
+  })
 }

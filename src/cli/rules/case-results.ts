@@ -25,9 +25,16 @@ const SEEN = {
 
 export const caseResults = (files: readonly RuleFile[]): readonly CaseResult[] => files.flatMap(resultsOf)
 
-function resultsOf({ name, cases, compiled, problems }: RuleFile): readonly CaseResult[] {
+function resultsOf({ name, cases, compiled, problems, caseProblems }: RuleFile): readonly CaseResult[] {
   if (compiled === undefined || cases.length === 0)
-    return [{ rule: name, case: '', ok: false, why: `cannot be tested: ${problems.join('; ') || 'it has no cases'}` }]
+    return [
+      {
+        rule: name,
+        case: '',
+        ok: false,
+        why: `cannot be tested: ${[...problems, ...caseProblems].join('; ') || 'it has no cases'}`,
+      },
+    ]
   return cases.map((one) => {
     const { verdict } = explainCase(compiled, one)
     const ok = verdict === CASE_VERDICTS[one.verdict]

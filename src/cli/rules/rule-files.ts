@@ -4,17 +4,19 @@ import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
-import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { conditionHint, conditionsIn, isKnownCondition } from '#nodeops/declared/rules.ts'
+import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
-import type { CompiledRule } from '#policy/rule.ts'
+import type { CompiledRule, Term } from '#policy/rule.ts'
+import { neverTrue } from '#policy/satisfiable.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { malformedCases } from './case-problems.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -24,13 +26,17 @@ const ENDING = '.cases.ts'
 export interface RuleFile {
   /** Path below the folder without its ending, which is the rule's name here. */
   readonly name: string
-  /** Path of the case file, as a person would open it. */
+  /** The file that holds the rule, as a person would open it: what is wrong with the rule is corrected there. */
   readonly path: string
+  /** The file with its cases, which may be the same one. */
+  readonly casesPath: string
   readonly cases: readonly RuleCase[]
   readonly spec: NodeRemedier['spec'] | undefined
   readonly compiled: CompiledRule | undefined
   /** Why it is no rule, and what makes it a poor one. */
   readonly problems: readonly string[]
+  /** What is wrong with the cases. */
+  readonly caseProblems: readonly string[]
   /** What may be a mistake, and may be meant. */
   readonly notes: readonly string[]
 }
@@ -46,7 +52,7 @@ export async function ruleFiles(folder: string, cwd: string): Promise<readonly R
     .toSorted()
   if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
   const loaded: RuleFile[] = []
-  for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), cwd))
+  for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), { root, cwd }))
   return [...loaded, ...withoutCases(root, new Set(files), cwd)]
 }
 
@@ -77,32 +83,51 @@ function withoutCases(root: string, caseFiles: ReadonlySet<string>, cwd: string)
 const notUsable = (name: string, path: string, problem: string): RuleFile => ({
   name,
   path,
+  casesPath: path,
   cases: [],
   spec: undefined,
   compiled: undefined,
   problems: [problem],
+  caseProblems: [],
   notes: [],
 })
 
-/** Where a file that is no TypeScript stops being it: the stack begins with the place, the message does not have it. */
-function whereOf(error: unknown, root: string): string {
-  const [place = ''] = error instanceof Error ? (error.stack ?? '').split('\n', 1) : []
-  const found = /^(?:file:\/\/)?(\/[^\s]+:\d+)$/.exec(place.trim())?.[1]
-  return found === undefined ? '' : ` (${shownPath(root, found)})`
+interface Broken {
+  readonly file: string
+  readonly line: string
+}
+
+const PLACE = /(?:file:\/\/)?(\/[^\s():]+):(\d+)/
+
+/** The first file of the pair that a stack names: where TypeScript ends, or where the code threw. A module that is missing is named by its importer. */
+function brokenAt(error: unknown, root: string): Broken | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const importer = /imported from (\/\S+)/.exec(stack)?.[1]
+  if (importer?.startsWith(root) === true) return { file: importer, line: '' }
+  for (const line of stack.split('\n')) {
+    const [, file, at = ''] = PLACE.exec(line) ?? []
+    if (file?.startsWith(`${root}/`) === true) return { file, line: `:${at}` }
+  }
+  return undefined
+}
+
+interface Roots {
+  readonly root: string
+  readonly cwd: string
 }
 
 /** One file that cannot be used says so among the others. */
-async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFile> {
+async function ruleFile(path: string, name: string, { root, cwd }: Roots): Promise<RuleFile> {
   const shown = shownPath(cwd, path)
+  const beside = join(root, `${name}.ts`)
   let module: unknown
   try {
     module = await import(pathToFileURL(path).href)
   } catch (error) {
-    return notUsable(
-      name,
-      shown,
-      numbered(cliErrors.KN1342({ file: shown, why: `${messageOf(error)}${whereOf(error, cwd)}` })),
-    )
+    const at = brokenAt(error, root)
+    const file = at === undefined ? shown : shownPath(cwd, at.file)
+    const why = `${messageOf(error)}${at === undefined || at.line === '' ? '' : ` (${file}${at.line})`}`
+    return notUsable(name, file, numbered(cliErrors.KN1342({ file, why })))
   }
   const { rule, cases } = isObject(module) ? module : {}
   if (!isObject(rule) || !Array.isArray(cases))
@@ -115,30 +140,36 @@ async function ruleFile(path: string, name: string, cwd: string): Promise<RuleFi
     spec: rule,
   }
   const problems = createValidator().problems(nodeRemedier, object)
-  const base = { name, path: shown, cases: malformed.length > 0 ? [] : (cases as readonly RuleCase[]), notes: [] }
+  const base = {
+    name,
+    path: existsSync(beside) ? shownPath(cwd, beside) : shown,
+    casesPath: shown,
+    cases: malformed.length > 0 ? [] : (cases as readonly RuleCase[]),
+    caseProblems: malformed,
+    notes: [],
+  }
   if (problems.length > 0)
-    return { ...base, spec: undefined, compiled: undefined, problems: [...problems.map(formatProblem), ...malformed] }
+    return { ...base, spec: undefined, compiled: undefined, problems: problems.map(formatProblem) }
   const { spec } = applyDefaults(nodeRemedier.schema, object) as NodeRemedier
-  const result = compileRule(objectName(name), spec.when, nodeVocabulary())
-  return result.ok
-    ? { ...base, spec, compiled: result.rule, problems: [...harmIn(spec), ...malformed], notes: notesOn(spec) }
-    : { ...base, spec, compiled: undefined, problems: [...result.problems.map(describeProblem), ...malformed] }
+  const vocabulary = nodeVocabulary()
+  const result = compileRule(objectName(name), spec.when, vocabulary)
+  if (!result.ok) return { ...base, spec, compiled: undefined, problems: result.problems.map(describeProblem) }
+  const never = neverTrue(result.rule.root, vocabulary)
+  const impossible = never === undefined ? [] : [numbered(policyErrors.KN4019({ why: never.message }))]
+  return {
+    ...base,
+    spec,
+    compiled: result.rule,
+    problems: [...impossible, ...harmIn(spec)],
+    notes: notesOn(result.rule.root, spec),
+  }
 }
 
-const KNOWN: ReadonlySet<string> = new Set(NODE_CONDITION_TYPES)
-const isKnown = (type: string): boolean => KNOWN.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
-
-function notesOn({ when }: NodeRemedier['spec']): readonly string[] {
-  const types = [...JSON.stringify(when).matchAll(/"path":"\/([^/"]+)\/(?:status|reason|message)"/g)].map(
-    (m) => m[1] ?? '',
-  )
+function notesOn(root: Term, { ladder }: NodeRemedier['spec']): readonly string[] {
+  const types = [...conditionsIn(root).map((c) => c.type), ...ladder.flatMap((r) => r.verify.conditionCleared ?? [])]
   return [...new Set(types)]
-    .filter((t) => !isKnown(t))
-    .map((t) => {
-      const near = didYouMean(t, NODE_CONDITION_TYPES)
-      const meant = near === undefined ? '' : ` (did you mean ${near}?)`
-      return `condition ${t} is reported by no detector that is known here${meant}; if one of yours does, this is fine`
-    })
+    .filter((type) => !isKnownCondition(type))
+    .map((type) => nodeopsErrors.KN3066({ type, hint: conditionHint(type) }).text)
 }
 
 /** What compiles and will do harm or nothing all the same. */

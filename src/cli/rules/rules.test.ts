@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -105,6 +106,14 @@ describe('a folder in which little is right', () => {
       'odd.cases.ts',
       `export const rule = ${good}; export const cases = [{ name: 'x', verdict: 'fire', condition: [] }, 7]`,
     )
+    put(
+      'never.ts',
+      `export const never = ${good.replace('] }', ", { fact: 'unschedulable', operator: 'equal', value: false }] }")}`,
+    )
+    put(
+      'never.cases.ts',
+      `import { never } from './never.ts'; export const rule = never; export const cases = [{ name: 'x', verdict: 'nope' }]`,
+    )
     put('bare.ts', `export const bare = ${good}`)
     put('none.cases.ts', 'export const rules = []')
     put(
@@ -117,22 +126,34 @@ describe('a folder in which little is right', () => {
 
   test('each file says what is wrong with it, and where; one that cannot be read hides none', async () => {
     const { code, out, err } = await cli(broken, 'lint', '-d', '.')
-    expect([code, err]).toEqual([2, '5 rules, 6 problems\n'])
+    expect([code, err]).toEqual([2, '6 rules, 8 problems\n'])
     for (const said of [
       /^cut\.cases\.ts: KN1342: [^]*cut\.ts:\d+/m,
       /^odd\.cases\.ts: case "x": its verdict is "fire"; there are "fires", "does not fire", "unknown"$/m,
       /^odd\.cases\.ts: case "x": there is no field condition, did you mean conditions\?/m,
       /^odd\.cases\.ts: case 1: it is no object$/m,
       /^none\.cases\.ts: KN1343: /m,
+      /^never\.ts: KN4019: the rule can never be true: unschedulable cannot be equal true and equal false/m,
+      /^never\.cases\.ts: case "x": its verdict is "nope"/m,
       /^bare\.ts: it has no cases: write bare\.cases\.ts beside it$/m,
       /^noted\.cases\.ts: note: condition Ours is reported by no detector/m,
     ])
       expect(out).toMatch(said)
   })
 
+  test('a file that is broken is blamed itself, not the cases that import it', () => {
+    // In a process of its own: the test runner loads TypeScript in another way.
+    const { stdout } = spawnSync(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'rules', 'lint', '-d', '.'], {
+      cwd: broken,
+      encoding: 'utf8',
+    })
+    expect(stdout).toMatch(/^cut\.ts: KN1342: .*\(cut\.ts:3\)/m)
+    expect(stdout).not.toMatch(/^cut\.cases\.ts/m)
+  })
+
   test('what cannot be tested has failed its test', async () => {
     const { code, out, err } = await cli(broken, 'test', '-d', '.')
-    expect([code, err]).toEqual([1, '1 of 5 cases come out as they say\n'])
+    expect([code, err]).toEqual([1, '1 of 6 cases come out as they say\n'])
     expect(out).toMatch(/^bare: cannot be tested: it has no cases/m)
   })
 

@@ -19,6 +19,7 @@ import { refText } from '../object-ref.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/chain.ts'
 import { pruneText } from '../release/cluster-phase.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
+import { refuseImpossible } from '../render/problems.ts'
 import type { Targets } from '../render/rendered.ts'
 import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
 import type { Fetched } from './renders.ts'
@@ -93,7 +94,8 @@ async function fetch(parts: HubParts, pass: Pass): Promise<void> {
 async function render(parts: HubParts, pass: Pass): Promise<void> {
   if (pass.fetched === undefined) return
   try {
-    const { targets, cage } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
+    const { targets, cage, problems: found } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
+    refuseImpossible(pass.fetched.commit, found)
     const { tracks, unmatched } = splitByTrack(targets, pass.source.spec.tracks)
     const problems = [
       ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),

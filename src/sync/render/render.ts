@@ -5,6 +5,7 @@ import { isObject } from '#lib/json.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
 import type { FleetError, RenderAnswer } from './protocol.ts'
+import { problemsIn, type RenderedProblem } from './problems.ts'
 import { checkRendered, type Targets } from './rendered.ts'
 import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -16,6 +17,8 @@ export interface Rendered {
   readonly cage: readonly CageLayer[]
   /** The start of what the fleet printed. */
   readonly printed: string
+  /** What cannot hold in the objects of one cluster together, and what is probably a mistake. */
+  readonly problems: readonly RenderedProblem[]
 }
 
 export interface RenderOptions {
@@ -49,7 +52,8 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
     if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
-  return { commit, targets: checkRendered(clusters, validator), cage: cage.level.layers, printed }
+  const targets = checkRendered(clusters, validator)
+  return { commit, targets, cage: cage.level.layers, printed, problems: problemsIn(targets, files) }
 }
 
 const join = (path: string, folder: string): string => (path === '.' || path === '' ? folder : `${path}/${folder}`)
@@ -117,7 +121,7 @@ function clustersOf(text: string, commit: string): unknown {
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
 /** The same commit fails so again; anything else may have been the machine's doing. */
-export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[12456])$/.test(code)
+export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[124567])$/.test(code)
 
 /** What says it is an error is made by code of the fleet, too. */
 function fleetErrorOf(error: unknown): FleetError {

@@ -1,0 +1,75 @@
+// Versions of components that sets, canaries and repairs name, held against those that are declared.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { nodeopsErrors } from '../nodeops-errors.ts'
+import { type DeclaredProblem, certain, isComponent } from './problem.ts'
+
+interface Reference {
+  readonly object: KubeObject
+  readonly pointer: string
+  readonly component: string
+  readonly version: string
+  readonly isScript: boolean
+}
+
+export function componentProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
+  const components = objects.filter(isComponent)
+  // Whoever declares none takes them all from elsewhere.
+  if (components.length === 0) return []
+  const byName = Map.groupBy(components, (c) => c.spec.component)
+  return objects.flatMap(referencesOf).flatMap((r) => problemOf(r, byName) ?? [])
+}
+
+function referencesOf(object: KubeObject): readonly Reference[] {
+  if (object.kind === 'MachineComponentSet' || object.kind === 'ComponentCanary') {
+    const { components } = (object as MachineComponentSet | ComponentCanary).spec
+    return components.map(({ name, version }, i) => ({
+      object,
+      pointer: `/spec/components/${i}/version`,
+      component: name,
+      version,
+      isScript: false,
+    }))
+  }
+  if (object.kind !== 'NodeRemedier') return []
+  return (object as NodeRemedier).spec.ladder.flatMap(({ operations }, rung) =>
+    operations.flatMap(({ runScript }, i) =>
+      runScript === undefined
+        ? []
+        : [{ object, pointer: `/spec/ladder/${rung}/operations/${i}/runScript`, isScript: true, ...runScript }],
+    ),
+  )
+}
+
+function problemOf(
+  { object, pointer, component, version, isScript }: Reference,
+  byName: ReadonlyMap<string, readonly MachineComponent[]>,
+): DeclaredProblem | undefined {
+  if (isElsewhere(object, component)) return undefined
+  const declared = byName.get(component) ?? []
+  const at = { object, pointer, words: [version, component] }
+  if (declared.length === 0) {
+    const near = didYouMean(component, [...byName.keys()])
+    const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+    return certain(at, nodeopsErrors.KN3062({ component, hint, annotation: ANNOTATIONS.declaredElsewhere }))
+  }
+  const found = declared.find((c) => c.spec.version === version)
+  if (found === undefined) {
+    const versions = declared.map((c) => c.spec.version).join(', ')
+    return certain(at, nodeopsErrors.KN3063({ component, version, versions }))
+  }
+  if (isScript === (found.spec.type === 'Script')) return undefined
+  return isScript
+    ? certain(at, nodeopsErrors.KN3064({ component, version, type: found.spec.type }))
+    : certain(at, nodeopsErrors.KN3065({ component, version }))
+}
+
+function isElsewhere({ metadata }: KubeObject, component: string): boolean {
+  const names = (metadata.annotations?.[ANNOTATIONS.declaredElsewhere] ?? '').split(',').map((n) => n.trim())
+  return names.includes(component) || names.includes('*')
+}

@@ -1,0 +1,185 @@
+// What is refused before it is merged, and what is only told: one case a mistake that people make.
+import { describe, expect, test } from 'vitest'
+import { Signer, generateKey } from '#api/trust/keys.ts'
+import { signStatement } from '#api/trust/statement.ts'
+import { trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredProblems } from './declared-problems.ts'
+import { placeInFiles } from './find-in-files.ts'
+
+const object = (kind: string, name: string, spec: Record<string, unknown>, annotations?: Record<string, string>) =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind,
+    metadata: { name, ...(annotations && { annotations }) },
+    spec,
+  }) as unknown as KubeObject
+
+const component = (name: string, version: string, more: Record<string, unknown> = {}) =>
+  object('MachineComponent', `${name}.${version}`, {
+    component: name,
+    version,
+    artifacts: [{ arch: 'any', url: 'x.tar', sha256: 'ab'.repeat(32), size: 1 }],
+    install: { unpack: { path: '/opt/x' } },
+    disruption: 'None',
+    ...more,
+  })
+const script = component('mend', '1.0.0', { type: 'Script', script: { command: ['/x'] } })
+interface SetOptions {
+  readonly name?: string
+  readonly selector?: Record<string, unknown>
+  readonly annotations?: Record<string, string>
+}
+const set = (version: string, { name = 'beacon', selector = {}, annotations }: SetOptions = {}) =>
+  object('MachineComponentSet', 'base', { selector, components: [{ name, version }] }, annotations)
+const rule = (when: unknown, more: Record<string, unknown> = {}) =>
+  object('NodeRemedier', 'mend-it', { when, ladder: [{ operations: [{ cordon: {} }] }], ...more })
+const status = (type: string, value: string, operator = 'equal') => ({
+  fact: 'conditions',
+  path: `/${type}/status`,
+  operator,
+  value,
+})
+const machines = object('MachineSet', 'workers', {
+  replicas: 1,
+  selector: { matchLabels: { pool: 'workers' } },
+  template: { metadata: { labels: { pool: 'workers' } }, spec: { provider: { name: 'process' } } },
+})
+const runs = (name: string, version: string) =>
+  rule({ all: [status('Ready', 'False')] }, { ladder: [{ operations: [{ runScript: { component: name, version } }] }] })
+
+const said = (objects: readonly KubeObject[], trust?: SignedTrust) =>
+  declaredProblems(objects, { trust }).map(
+    (p) => `${p.isCertain ? '' : 'perhaps '}${p.code} ${p.object.kind}${p.pointer}`,
+  )
+
+const beacon = component('beacon', '1.0.0')
+
+describe('refused: ', () => {
+  test.each<[string, readonly KubeObject[], string]>([
+    ['a version that is not declared', [beacon, set('1.0.1')], 'KN3063 MachineComponentSet/spec/components/0/version'],
+    [
+      'a component that is not declared',
+      [beacon, set('1.0.0', { name: 'becon' })],
+      'KN3062 MachineComponentSet/spec/components/0/version',
+    ],
+    [
+      'a script that is not declared',
+      [beacon, runs('mend', '1.0.0')],
+      'KN3062 NodeRemedier/spec/ladder/0/operations/0/runScript',
+    ],
+    [
+      'a script that is none',
+      [beacon, runs('beacon', '1.0.0')],
+      'KN3064 NodeRemedier/spec/ladder/0/operations/0/runScript',
+    ],
+    [
+      'a script as a component',
+      [script, set('1.0.0', { name: 'mend' })],
+      'KN3065 MachineComponentSet/spec/components/0/version',
+    ],
+    [
+      'a rule that contradicts itself',
+      [rule({ all: [status('Ready', 'True'), status('Ready', 'False')] })],
+      'KN4019 NodeRemedier/spec/when/all/0',
+    ],
+    [
+      'a rule with an unknown fact',
+      [rule({ all: [{ fact: 'conditons', operator: 'exists' }] })],
+      'KN4006 NodeRemedier/spec/when/all/0/fact',
+    ],
+    [
+      'a selector that contradicts itself',
+      [
+        set('1.0.0', {
+          selector: {
+            matchLabels: { a: 'x' },
+            matchExpressions: [{ key: 'a', operator: 'NotIn', values: ['x'] }],
+          },
+        }),
+      ],
+      'KN3067 MachineComponentSet/spec/selector',
+    ],
+  ])('%s', (_, objects, problem) => {
+    expect(said(objects)).toEqual([problem])
+  })
+})
+
+describe('told, since it may be meant: ', () => {
+  test.each<[string, readonly KubeObject[], string]>([
+    [
+      'a condition that no known detector reports',
+      [rule({ all: [status('KernelDeadlok', 'True')] })],
+      'perhaps KN3066 NodeRemedier/spec/when/all/0',
+    ],
+    [
+      'labels that no declared machine has',
+      [machines, set('1.0.0', { selector: { matchLabels: { pool: 'wrokers' } } })],
+      'perhaps KN3068 MachineComponentSet/spec/selector',
+    ],
+  ])('%s', (_, objects, problem) => {
+    expect(said(objects)).toEqual([problem])
+  })
+})
+
+test.each<[string, readonly KubeObject[]]>([
+  ['what is declared', [beacon, script, set('1.0.0'), runs('mend', '1.0.0'), machines]],
+  ['a fleet that declares no components: another source does', [set('1.0.0')]],
+  [
+    'a component that another source declares',
+    [beacon, set('1.0.0', { name: 'kubelet', annotations: { 'kubenode.io/declared-elsewhere': 'kubelet' } })],
+  ],
+  ['a fleet that only observes machines', [set('1.0.0', { selector: { matchLabels: { pool: 'any' } } })]],
+  ['a condition of our own agents', [rule({ all: [status('DiskSpaceLow', 'True')] })]],
+  ['objects of others', [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]],
+])('nothing is said of %s', (_, objects) => {
+  expect(said(objects)).toEqual([])
+})
+
+describe('with a trust document', () => {
+  const signer = new Signer(generateKey().pem)
+  const document = {
+    sequence: 1,
+    threshold: 1,
+    keys: [signer.publicKey],
+    expires: '2001-01-01T00:00:00Z',
+    revoked: ['cd'.repeat(32)],
+    floors: {},
+  }
+  const trust: SignedTrust = { document, signatures: [signer.sign(trustBytes(document))] }
+  const signed = (o: KubeObject) => ({ ...o, spec: signStatement(o['spec'] as never, signer) }) as unknown as KubeObject
+  const artifact = (sha256: string) => [{ arch: 'any', url: 'x.tar', sha256, size: 1 }]
+
+  test.each<[string, KubeObject, readonly string[]]>([
+    ['a signed component, also when the document has expired meanwhile', signed(beacon), []],
+    ['an unsigned component', beacon, ['KN3070 MachineComponent/spec/signatures']],
+    [
+      'one that another key signed',
+      { ...beacon, spec: signStatement(beacon['spec'] as never, new Signer(generateKey().pem)) },
+      ['KN3070 MachineComponent/spec/signatures'],
+    ],
+    [
+      'a placeholder for a digest',
+      component('beacon', '1.0.0', { artifacts: artifact('0'.repeat(64)) }),
+      ['KN3069 MachineComponent/spec/artifacts/0/sha256'],
+    ],
+    [
+      'a revoked version that is still declared',
+      signed(component('beacon', '1.0.0', { artifacts: artifact('cd'.repeat(32)) })),
+      ['perhaps KN3070 MachineComponent/spec/signatures'],
+    ],
+    ['a daemon set, which no agent installs', component('proxy', '1.0.0', { type: 'DaemonSet' }), []],
+  ])('%s', (_, one, problems) => {
+    expect(said([one], trust)).toEqual(problems)
+  })
+})
+
+test('the place of a problem is the line with all its words, or the file with most of them', () => {
+  const files = {
+    'fleet/a.ts': `const x = '9.9.9'\n`,
+    'fleet/b.ts': `import 'x'\n// beacon\nset({ beacon: '9.9.9' })\n`,
+  }
+  expect(placeInFiles(files, ['9.9.9', 'beacon'])).toBe('fleet/b.ts:3')
+  expect(placeInFiles(files, ['9.9.9'])).toBe('fleet/a.ts:1')
+  expect(placeInFiles(files, ['nowhere', 'beacon'])).toBeUndefined()
+})

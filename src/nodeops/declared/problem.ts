@@ -1,0 +1,36 @@
+// A finding about objects that are declared together: certain ones cannot hold on any cluster and are refused; others may be meant and are told.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { ErrorCode, ErrorMessage } from '#lib/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface DeclaredProblem {
+  readonly object: KubeObject
+  /** JSON pointer into the object. */
+  readonly pointer: string
+  readonly code: ErrorCode
+  readonly message: string
+  readonly isCertain: boolean
+  /** What a person would look for in the files to find the place. */
+  readonly words: readonly string[]
+}
+
+export const isComponent = (object: KubeObject): object is MachineComponent => object.kind === 'MachineComponent'
+
+interface Where {
+  readonly object: KubeObject
+  readonly pointer: string
+  readonly words?: readonly string[]
+}
+
+export const certain = (at: Where, { code, text }: ErrorMessage): DeclaredProblem => ({
+  words: [],
+  ...at,
+  code,
+  message: text,
+  isCertain: true,
+})
+
+export const doubtful = (at: Where, message: ErrorMessage): DeclaredProblem => ({
+  ...certain(at, message),
+  isCertain: false,
+})

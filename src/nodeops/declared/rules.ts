@@ -1,0 +1,104 @@
+// Rules that cannot be compiled or can never be true, and conditions that nothing known reports.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { NODE_CONDITIONS } from '#api/node-conditions.ts'
+import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { compileRule } from '#policy/compile-rule.ts'
+import { nodeVocabulary } from '#policy/node-vocabulary.ts'
+import { pointerTokens } from '#policy/pointer.ts'
+import { policyErrors } from '#policy/policy-errors.ts'
+import { describeProblem } from '#policy/problem.ts'
+import type { Term } from '#policy/rule.ts'
+import { neverTrue } from '#policy/satisfiable.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { nodeopsErrors } from '../nodeops-errors.ts'
+import { type DeclaredProblem, certain, doubtful } from './problem.ts'
+
+const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.keys(NODE_CONDITIONS)])
+
+/** Detectors of the fleet's own may report any type, so a type that is unknown here is told and never refused. */
+export const isKnownCondition = (type: string): boolean =>
+  KNOWN.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
+
+export function conditionHint(type: string): string {
+  const near = didYouMean(type, [...KNOWN])
+  return near === undefined ? '' : ` (did you mean ${near}?)`
+}
+
+export function ruleProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
+  return objects.flatMap((object) => {
+    if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier)
+    if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet)
+    return []
+  })
+}
+
+function remedierProblems(object: NodeRemedier): readonly DeclaredProblem[] {
+  const vocabulary = nodeVocabulary()
+  const compiled = compileRule(object.metadata.name ?? '', object.spec.when, vocabulary)
+  const name = object.metadata.name ?? ''
+  if (!compiled.ok)
+    return compiled.problems.map((p) => ({
+      object,
+      pointer: `/spec/when${p.pointer}`,
+      code: p.code,
+      message: describeProblem(p).replace(/^KN\d+: /, ''),
+      isCertain: true,
+      words: [name],
+    }))
+  const { root } = compiled.rule
+  const never = neverTrue(root, vocabulary)
+  const impossible =
+    never === undefined
+      ? []
+      : [
+          certain(
+            { object, pointer: `/spec/when${never.pointers[0] ?? ''}`, words: [name] },
+            policyErrors.KN4019({ why: never.message }),
+          ),
+        ]
+  const verified = object.spec.ladder.flatMap(({ verify }, rung) =>
+    verify.conditionCleared === undefined
+      ? []
+      : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
+  )
+  const asked = conditionsIn(root).map(({ type, pointer }) => ({ type, pointer: `/spec/when${pointer}` }))
+  return [...impossible, ...unknownConditions(object, [...asked, ...verified])]
+}
+
+const inspectionProblems = (object: MachineComponentSet): readonly DeclaredProblem[] =>
+  unknownConditions(
+    object,
+    (object.spec.rollout?.inspections ?? []).flatMap(({ conditionAbsent }, i) =>
+      conditionAbsent === undefined
+        ? []
+        : [{ type: conditionAbsent.type, pointer: `/spec/rollout/inspections/${i}/conditionAbsent/type` }],
+    ),
+  )
+
+interface Named {
+  readonly type: string
+  readonly pointer: string
+}
+
+function unknownConditions(object: KubeObject, named: readonly Named[]): readonly DeclaredProblem[] {
+  const unknown = new Map(
+    named
+      .filter(({ type }) => !isKnownCondition(type))
+      .toReversed()
+      .map((n) => [n.type, n]),
+  )
+  return [...unknown.values()].map(({ type, pointer }) =>
+    doubtful({ object, pointer, words: [type] }, nodeopsErrors.KN3066({ type, hint: conditionHint(type) })),
+  )
+}
+
+/** Condition types that a rule reads. */
+export function conditionsIn(term: Term): readonly Named[] {
+  if (term.kind === 'leaf') {
+    const [type] = pointerTokens(term.place.path) ?? []
+    return term.place.fact === 'conditions' && type !== undefined ? [{ type, pointer: term.pointer }] : []
+  }
+  return (term.kind === 'not' ? [term.child] : term.children).flatMap(conditionsIn)
+}
