@@ -171,6 +171,7 @@ export function agentTurn(
     const running = {
       ...(report?.version !== undefined && { version: report.version }),
       ...(report?.drifted !== undefined && { drifted: report.drifted }),
+      ...(report?.healthyBefore !== undefined && { healthyBefore: report.healthyBefore }),
     }
     const isKnown = report?.desired === told.version && report.attempt === told.attempt
     if (report !== undefined && isSwitching(report.state)) {

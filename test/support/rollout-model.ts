@@ -114,7 +114,7 @@ export class RolloutModel {
         return
       case 'RenumberRevision':
         this.revisions = this.revisions.map((r) =>
-          r.metadata.name === action.revision.metadata.name ? { ...r, revision: action.revision.revision } : r,
+          r.metadata.name === action.revision.metadata.name ? action.revision : r,
         )
         return
       case 'KeepEvidence':

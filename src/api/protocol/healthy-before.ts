@@ -21,6 +21,8 @@ export interface Completed extends HealthyVersion {
   readonly backAt?: string
 }
 
+/** Going back passes rates, breaker and ladder once in so long for each component of a set: commits that flip must not restart a fleet. */
+export const WAY_BACK_EVERY_MS = 3_600_000
 /** A machine remembers so many versions of a component. */
 export const MAX_HEALTHY_BEFORE = 3
 /** No set has more components than a machine can. */
@@ -47,20 +49,30 @@ interface Annotated {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined }
 }
 
+/** Read at each look; annotations are replaced, never changed in place. */
+const READ = new WeakMap<object, ReadonlyMap<string, Completed>>()
+const NOTHING: ReadonlyMap<string, Completed> = new Map()
+
 /** By component. Text that others wrote, or that is damaged, says nothing. */
-export function completedIn({ metadata }: Annotated): ReadonlyMap<string, Completed> {
-  const text = metadata.annotations?.[ANNOTATIONS.completed]
-  if (text === undefined) return new Map()
+export function completedIn({ metadata: { annotations } }: Annotated): ReadonlyMap<string, Completed> {
+  const text = annotations?.[ANNOTATIONS.completed]
+  if (annotations === undefined || text === undefined) return NOTHING
+  const known = READ.get(annotations) ?? parseCompleted(text)
+  READ.set(annotations, known)
+  return known
+}
+
+function parseCompleted(text: string): ReadonlyMap<string, Completed> {
   try {
     const entries: unknown = JSON.parse(text)
-    if (!isObject(entries)) return new Map()
+    if (!isObject(entries)) return NOTHING
     const found = Object.entries(entries).flatMap(([component, entry]): [string, Completed][] =>
       isCompleted(entry) ? [[component, entry]] : [],
     )
     return new Map(found.slice(0, MAX_COMPLETED))
   } catch {
     // No JSON: nothing is known, and the next write replaces it.
-    return new Map()
+    return NOTHING
   }
 }
 
@@ -80,6 +92,24 @@ export const healthyBefore = (revisions: readonly Annotated[], component: string
     .flatMap((r) => completedIn(r).get(component) ?? [])
     .filter((entry) => entry.at !== undefined && !isLeft(entry))
     .toSorted((a, b) => Date.parse(b.at ?? '') - Date.parse(a.at ?? ''))
+
+/** The set went back from exactly this, and it was not completed since: going there again is an ordinary rollout. */
+export function wasLeft(revisions: readonly Annotated[], component: string, wanted: HealthyVersion): boolean {
+  const entries = revisions
+    .flatMap((r) => completedIn(r).get(component) ?? [])
+    .filter((entry) => isSameVersion(entry, wanted))
+  return entries.some(isLeft) && entries.every((entry) => entry.at === undefined || isLeft(entry))
+}
+
+/** When the set last began to go back with the component, in milliseconds. */
+export const lastWayBack = (revisions: readonly Annotated[], component: string): number =>
+  Math.max(
+    -Infinity,
+    ...revisions.flatMap((r) => {
+      const { backAt } = completedIn(r).get(component) ?? {}
+      return backAt === undefined ? [] : [Date.parse(backAt)]
+    }),
+  )
 
 export const isSameVersion = (a: HealthyVersion, b: HealthyVersion): boolean =>
   a.version === b.version && a.digest === b.digest && a.config === b.config

@@ -1,10 +1,11 @@
 // Which machines a component can go to next, and why the others wait: nothing that is in trouble, silent, held or at work is touched.
 import type { Machine } from '#api/kinds/machine.ts'
+import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { type Reading, type Standing, isThere, reportsFailure, standingOf } from './reading.ts'
 import { type Target, isSameTarget, targetIn } from './revisions.ts'
 import type { Rules } from './rules.ts'
-import { type Revisions, type Track, newerTargets } from './tracks.ts'
+import type { Revisions, Track } from './tracks.ts'
 
 export interface Survey {
   readonly track: Track
@@ -80,9 +81,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
   const healthy = targetIn(input.revisions.current, track.component)
-  // Going to what nobody has tried yet is no way back, whatever a machine had before.
-  const newer = track.isProven ? newerTargets(track.component, input.revisions) : []
-  const isBack = newer.some((t) => !isSameTarget(t, goal))
+  const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
   const add = (reading: Reading, at: number): void => {
     const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
@@ -98,7 +97,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     else if (verdict === 'Sound' || verdict === 'Broken') {
       ;(verdict === 'Sound' ? sound : broken).push(reading)
       if (verdict === 'Broken' && !isOfHealthy(reading, track.index, healthy)) brokenByRollout.add(reading)
-      if (isBack && isAhead(reading, track.index, newer, goal)) goingBack.add(reading)
+      if (isBack && wasHealthyOn(reading, track) && isAhead(reading, track, goal)) goingBack.add(reading)
     } else if ('unmet' in verdict) {
       counts.unmet++
       firstUnmet ??= `${reading.name}: ${verdict.unmet}`
@@ -157,10 +156,14 @@ function isOfHealthy({ told, reported }: Reading, index: number, healthy: Target
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
 /** Told what came after the goal; a component that a later revision dropped is a target too. */
-function isAhead({ told }: Reading, index: number, newer: readonly Target[], goal: Target): boolean {
+/** Going to what nobody has tried yet is no way back, whatever a machine had before. */
+const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
+  isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
+
+function isAhead({ told }: Reading, { index, ahead }: Track, goal: Target): boolean {
   const { version = '', config } = told[index] ?? {}
   const now: Target = { component: goal.component, version, config }
-  return !isSameTarget(now, goal) && newer.some((t) => isSameTarget(t, now))
+  return !isSameTarget(now, goal) && ahead.some((t) => isSameTarget(t, now))
 }
 
 function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {

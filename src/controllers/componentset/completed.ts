@@ -1,19 +1,12 @@
 // Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
-import {
-  type Completed,
-  type HealthyVersion,
-  completedIn,
-  completedText,
-  isLeft,
-} from '#api/protocol/healthy-before.ts'
-import { definitionDigest } from '#api/trust/statement.ts'
+import { type Completed, completedIn, completedText, isLeft, isSameVersion } from '#api/protocol/healthy-before.ts'
 import { timestamp } from '#lib/clock.ts'
-import { componentObjectName } from '#lib/names.ts'
 import type { SetAction } from './actions.ts'
 import type { Survey } from './candidates.ts'
-import { type Context, isOpen } from './context.ts'
+import { type Context, isAnyUnderWay, isOpen } from './context.ts'
 import { type ControllerRevision, type Target, isSameTarget, targetIn, targetOf } from './revisions.ts'
 import type { Blocked, Wave } from './seen.ts'
+import { healthyVersionOf, withVersion } from './way-back.ts'
 
 export interface RolloutNow {
   readonly surveys: readonly Survey[]
@@ -33,10 +26,21 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
         ? // Of a set that completed before this was kept.
           (revision.data?.components ?? []).map(targetOf).filter((t) => !before.has(t.component))
         : []
-    const after = withCompletions(before, wanted, context)
-    const completed = completedText(after)
+    const completed = completedText(withCompletions(before, wanted, context))
     if (completed === completedText(before)) return []
     return [{ kind: 'KeepCompleted', reason: 'a ladder was completed', revision, completed }]
+  })
+}
+
+/** What a declaration made of the other revisions is written before it is acted on: afterwards nobody could tell that it was a way back. */
+export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
+  return revisions.all.flatMap((revision): readonly SetAction[] => {
+    const before = seen.revisions.find((r) => r.metadata.name === revision.metadata.name)
+    // One with another number is written whole.
+    if (before === undefined || before.revision !== revision.revision) return []
+    const completed = completedText(completedIn(revision))
+    if (completed === completedText(completedIn(before))) return []
+    return [{ kind: 'KeepCompleted', reason: 'the set goes back to an older version', revision, completed }]
   })
 }
 
@@ -56,6 +60,7 @@ function isLadderDone(context: Context, survey: Survey, { waves, blocks }: Rollo
   if (context.problem !== undefined || context.outage !== undefined) return false
   if (blocks.some((b) => b.component === component)) return false
   if (waves.some((w) => w.component === component && isOpen(w))) return false
+  if (isAnyUnderWay(context, [survey])) return false
   return sound.length + broken.length + unmet === 0 && updated * 2 > context.counting
 }
 
@@ -68,18 +73,8 @@ function withCompletions(
   for (const target of targets) {
     const version = healthyVersionOf(target, seen.components)
     const known = before.get(target.component)
-    if (version === undefined || (known?.at !== undefined && !isLeft(known) && known.digest === version.digest))
-      continue
-    after.set(target.component, { ...known, ...version, at: timestamp(now) })
+    if (version === undefined || (known?.at !== undefined && !isLeft(known) && isSameVersion(known, version))) continue
+    after.set(target.component, { ...withVersion(known, version), at: timestamp(now) })
   }
   return after
-}
-
-/** Undefined while the definition of the version is not there: nobody could tell later whether it is the same. */
-export function healthyVersionOf(
-  { component, version, config }: Target,
-  components: Context['seen']['components'],
-): HealthyVersion | undefined {
-  const definition = version === '' ? undefined : components.get(componentObjectName(component, version))
-  return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
 }

@@ -7,7 +7,7 @@ import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { isPermitEnded } from './advance.ts'
 import { blocksSeen } from './blocks.ts'
-import { type Survey, surveyorOf } from './candidates.ts'
+import { MARKS, type Survey, surveyorOf } from './candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodeops/compatibility.ts'
 import { holdOf, holdsOn, newestOf } from '#nodeops/holds.ts'
 import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members.ts'
@@ -30,6 +30,7 @@ import type { Rules } from './rules.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './tracks.ts'
 import { type Wait, fit } from './waiting.ts'
+import { markedRevisions } from './way-back.ts'
 import { type Opening, openingOf } from './windows.ts'
 
 export interface Context {
@@ -70,7 +71,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const retries = holds.filter((h) => h.spec.effect === 'Retry')
   const retry = newestOf(retries)
   const pin = holdOf(holds, 'Pin')
-  const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin)
+  const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
   const indexOf = indexesOf(seen, revisions)
   const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
   const byName = new Map<string, Reading>()
@@ -149,18 +150,18 @@ function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
 
 const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 
-function revisionsOf({ set, revisions: all }: Seen, pin: OperationalHold | undefined) {
+function revisionsOf({ set, revisions: all, components }: Seen, pin: OperationalHold | undefined, now: number) {
   const declaredName = revisionNameOf(set.metadata.name ?? '', set.spec.components)
   const known = all.find((r) => nameOf(r) === declaredName)
-  const declared = known ?? newRevision(set, all)
   const pinned = pin && all.find((r) => nameOf(r) === pin.spec.to)
-  const current = all.find((r) => nameOf(r) === set.status?.revisions?.current)
-  const recorded = known === undefined ? [...all, declared] : all
-  const update = renumbered(pinned ?? declared, current, recorded)
+  const wanted = pinned ?? known ?? newRevision(set, all)
+  const marked = markedRevisions({ recorded: all, declared: wanted, components, now })
+  const withDeclared = known === undefined && pinned !== undefined ? [...marked, newRevision(set, all)] : marked
+  const update = renumbered(withDeclared.find((r) => nameOf(r) === nameOf(wanted)) ?? wanted, withDeclared)
   const revisions: Revisions = {
     update,
-    current,
-    all: recorded.map((r) => (nameOf(r) === nameOf(update) ? update : r)),
+    current: marked.find((r) => nameOf(r) === set.status?.revisions?.current),
+    all: withDeclared.map((r) => (nameOf(r) === nameOf(update) ? update : r)),
   }
   return { revisions, isNewRevision: known === undefined, isPinLost: pin !== undefined && pinned === undefined }
 }
@@ -282,6 +283,13 @@ function needsKey(target: Target | undefined, { update, current }: Revisions): b
 /** Machines that are down for any reason, or may be because of a slice of ours. */
 export const downCount = ({ members, reserved }: Context): number =>
   members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0)
+
+/** Machines of a slice that ends with this look, or between two versions: none is a candidate, and none is there yet. */
+export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
+  members.some(
+    ({ health, isBusy, name }, i) =>
+      health === 'Up' && (isBusy || reserved.has(name)) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
+  )
 
 function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>): boolean {
   if (health === 'Joining') return false

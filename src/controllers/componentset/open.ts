@@ -69,10 +69,11 @@ export function placeOf(
   counting: number,
 ): StepPlace | undefined {
   const { target, isProven } = survey.track
+  const isInOneStep = isProven || survey.goingBack.size > 0
   const mine = waves.filter((w) => isWaveTo(w, target))
   const last = mine.reduce((most, w) => Math.max(most, w.step), -1)
   const inLast = mine.filter((w) => w.step === last)
-  const sizeOf = (step: number) => (isProven ? Infinity : stepSize(steps, step, counting))
+  const sizeOf = (step: number) => (isInOneStep ? Infinity : stepSize(steps, step, counting))
   if (inLast.every((w) => w.phase === 'Passed')) {
     // Entries of another ladder that are kept to be read must not get the key of a new one.
     const step = 1 + waves.reduce((most, w) => Math.max(most, w.step), -1)

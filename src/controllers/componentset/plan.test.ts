@@ -72,27 +72,6 @@ describe('a rollout', () => {
     expect(back.every((p) => p.spec.recovery)).toBe(true)
   })
 
-  test('of an older version is undone by a revert of the revert, as a recovery without a ladder', () => {
-    const model = fleet(40)
-    model.declare({ beacon: '1.1.0' }, { maxUnavailable: '50%' })
-    model.settle()
-    const good = model.set.status?.revisions?.current
-    model.declare({ beacon: '1.0.0' })
-    for (let i = 0; i < 400 && (model.versions('beacon')['1.0.0'] ?? 0) < 30; i++) {
-      const made = model.round()
-      model.now += Math.min(made.requeueAfter ?? 0, 30_000)
-    }
-    const before = new Set(model.permits.keys())
-    model.declare({ beacon: '1.1.0' })
-    model.settle()
-    expect(model.versions('beacon')).toEqual({ '1.1.0': 40 })
-    expect(model.set.status?.revisions).toEqual({ current: good, update: good })
-    const back = [...model.permits].filter(([name, p]) => !before.has(name) && p.spec.component?.version === '1.1.0')
-    expect(back.length).toBeGreaterThan(0)
-    expect(back.every(([, p]) => p.spec.recovery)).toBe(true)
-    expect(back[0]?.[1].spec.targets.length).toBeGreaterThan(5)
-  })
-
   test('with onFailure Rollback brings back what had the bad version', () => {
     const model = fleet(30, { quality: (_, v, m) => (v === '1.2.0' && m >= 'm-0003' ? 'breaks' : 'good') })
     model.declare({ beacon: '1.2.0' }, { onFailure: 'Rollback', maxFailures: 1, spread: [] })

@@ -9,7 +9,7 @@ import type { SetAction } from './actions.ts'
 import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './advance.ts'
 import { keptEvidence, lastFailure } from './blocks.ts'
 import type { Survey } from './candidates.ts'
-import { keptCompletions } from './completed.ts'
+import { keptCompletions, keptMarks } from './completed.ts'
 import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './configs.ts'
 import { wasHealthyHere } from './known-good.ts'
@@ -50,7 +50,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const context = contextOf(seen, now, rules)
   const surveys = surveysOf(context)
   const draft: Draft = {
-    actions: [...bookkeeping(context)],
+    actions: [...keptMarks(context), ...bookkeeping(context)],
     notices: [],
     blocks: [...context.blocks],
     waits: [],
@@ -173,7 +173,7 @@ function componentWaves(context: Context, survey: Survey, draft: Draft): readonl
   const moved: Wave[] = []
   for (const wave of before.filter((w) => isKept(w, track))) {
     const { wave: next, failure } = moveOne(context, wave, givenUpAs(wave, track), tally, draft)
-    if (next !== undefined && !(failure !== undefined && track.isProven)) moved.push(next)
+    if (next !== undefined && !(failure !== undefined && !isBlamed(context, track))) moved.push(next)
     if (failure !== undefined) fail(context, track, failure, draft)
   }
   if (hasJustFailed(track, draft)) return moved
@@ -198,10 +198,17 @@ function givenUpAs(wave: Wave, track: Track): GivenUp | undefined {
   return track.blocked === undefined ? 'superseded' : 'blocked'
 }
 
-/** A revision that was healthy before is not blamed: whatever fails now fails for another reason. */
+/** A version that was healthy here is not blamed for what fails on a set at rest. On the way back to it failures stop the set as they do on the way forward. */
+const isBlamed = (context: Context, track: Track): boolean => !track.isProven || isReturning(context, track)
+
+function isReturning({ revisions, seen }: Context, { target, component }: Track): boolean {
+  const isToCurrent = isSameTarget(target, targetIn(revisions.current, component))
+  return !isToCurrent || (seen.set.status?.waves ?? []).some((w) => w.recovery !== undefined && isWaveTo(w, target))
+}
+
 function tallyOf(context: Context, survey: Survey): Tally {
   const { track, failed, stuck, tried } = survey
-  if (track.isProven) return { failed: 0, allowed: 0 }
+  if (!isBlamed(context, track)) return { failed: 0, allowed: 0 }
   const around = surroundings(context)
   const lost = (context.seen.set.status?.waves ?? [])
     .filter((w) => isAtWork(w) && isWaveTo(w, track.target))
@@ -210,7 +217,7 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const { maxFailures } = context.seen.set.spec.rollout
   const { revisions, seen } = context
   // What works on the set and is not proven is for machines that came from elsewhere: of those it says nothing.
-  const isForNewcomers = isSameTarget(track.target, targetIn(revisions.current, track.component))
+  const isForNewcomers = !track.isProven && isSameTarget(track.target, targetIn(revisions.current, track.component))
   const isKnownGood =
     track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
   const allowed = context.rules.allowedFailures(maxFailures, { tried: tried + lost.length, isKnownGood })
@@ -221,9 +228,11 @@ function tallyOf(context: Context, survey: Survey): Tally {
   return { failed: failed + lost.length, stuck, allowed, ...(said !== undefined && { said }) }
 }
 
-function fail({ now, revisions }: Context, { component, isProven }: Track, reason: string, draft: Draft): void {
+function fail(context: Context, track: Track, reason: string, draft: Draft): void {
+  const { now, revisions } = context
+  const { component } = track
   draft.notices.push({ reason: 'RevisionFailed', message: `${component}: ${reason}`, severity: 'Warning' })
-  if (isProven || draft.blocks.some((b) => b.component === component)) return
+  if (!isBlamed(context, track) || draft.blocks.some((b) => b.component === component)) return
   const revision = revisions.update.metadata.name ?? ''
   draft.blocks.push({ revision, component, since: timestamp(now), reason: fit(reason) })
 }
@@ -265,7 +274,9 @@ function inspectSteps(context: Context, survey: Survey, waves: readonly Wave[], 
   draft.probed.push(...moved.waves.map((w) => ({ wave: w, machines: tried })))
   const others = rest.filter((w) => !inStep.includes(w))
   const kept =
-    moved.failure !== undefined && track.isProven ? moved.waves.filter((w) => w.phase !== 'Failed') : moved.waves
+    moved.failure !== undefined && !isBlamed(context, track)
+      ? moved.waves.filter((w) => w.phase !== 'Failed')
+      : moved.waves
   const next = [...others, ...kept]
   return { waves: next, planned }
 }

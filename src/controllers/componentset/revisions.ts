@@ -83,15 +83,10 @@ export function newRevision(set: MachineComponentSet, existing: readonly Control
 const latestOf = (revisions: readonly ControllerRevision[]): number =>
   revisions.reduce((most, r) => Math.max(most, r.revision), 0)
 
-/** An older record that is declared again comes after all others; the last healthy one stays where it is, so that what came after it is known. */
-export function renumbered(
-  revision: ControllerRevision,
-  current: ControllerRevision | undefined,
-  all: readonly ControllerRevision[],
-): ControllerRevision {
+/** An older record that is declared again comes after all others. */
+export function renumbered(revision: ControllerRevision, all: readonly ControllerRevision[]): ControllerRevision {
   const latest = latestOf(all)
-  const stays = revision.revision === latest || nameOf(revision) === (current && nameOf(current))
-  return stays ? revision : { ...revision, revision: latest + 1 }
+  return revision.revision === latest ? revision : { ...revision, revision: latest + 1 }
 }
 
 export const targetIn = (revision: ControllerRevision | undefined, component: string): Target | undefined => {

@@ -5,7 +5,7 @@ import { counted } from '#lib/counted.ts'
 import { setConditions } from '#kube/conditions.ts'
 import { lastFailure } from './blocks.ts'
 import { MARKS, type Survey } from './candidates.ts'
-import { type Context, closedFor, isOpen } from './context.ts'
+import { type Context, closedFor, isAnyUnderWay, isOpen } from './context.ts'
 import { wasHealthyHere } from './known-good.ts'
 import { rivalFor } from './members.ts'
 import type { Problem } from '#nodeops/problem.ts'
@@ -108,6 +108,7 @@ function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   const { problem, counting, blocks } = context
   if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
   if (progress.waves.some(isOpen) || counts.updated * 2 <= counting || isOutOfSight(context, progress)) return false
+  if (isAnyUnderWay(context, progress.surveys)) return false
   return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
 }
 

@@ -1,8 +1,10 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
 import type { Reading, Told } from './reading.ts'
 import { type ControllerRevision, type Target, isSameTarget, removalOf, targetIn, targetOf } from './revisions.ts'
 import type { Blocked, Seen, Wave } from './seen.ts'
+import { aheadOf, healthyVersionOf } from './way-back.ts'
 
 export interface Track {
   readonly component: string
@@ -10,8 +12,12 @@ export interface Track {
   readonly declared: Target
   /** Undefined: machines stay as they are, because what is declared is blocked. */
   readonly target: Target | undefined
-  /** The target was healthy everywhere before, so it needs no ladder. */
+  /** The target was healthy on this set before, so it needs no ladder. */
   readonly isProven: boolean
+  /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
+  readonly version: HealthyVersion | undefined
+  /** Whoever was told one of these goes back. */
+  readonly ahead: readonly Target[]
   /** The target takes the place of a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
@@ -52,7 +58,7 @@ function isLifted({ revision, since }: Blocked, { spec, metadata }: OperationalH
 }
 
 export function tracksOf(
-  { set }: Seen,
+  { set, components }: Seen,
   { update, current, all }: Revisions,
   blocks: readonly Blocked[],
   indexOf: ReadonlyMap<string, number>,
@@ -65,14 +71,21 @@ export function tracksOf(
     const healthy = targetIn(current, component) ?? (current && removalOf(component))
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
-    const back = isSameTarget(healthy, declared) ? undefined : healthy
+    const isFled = (t: Target | undefined): boolean => {
+      const of = t && healthyVersionOf(t, components)
+      return of !== undefined && wasLeft(all, component, of)
+    }
+    const recorded = current && completedIn(current).get(component)
+    const back = isSameTarget(healthy, declared) || isFled(healthy) ? undefined : healthy
     const target = blocked === undefined ? declared : isRollback ? back : undefined
     const index = indexOf.get(component) ?? -1
-    const isKnown = isSameTarget(target, healthy)
-    const isProven =
-      isKnown &&
-      !isMostlyForeign(healthy, newerTargets(component, { update, current, all }), { index, members, isOthers })
-    return { component, index, declared, target, isProven, isRollback, blocked, isRemoval }
+    const version = target && !isFled(target) ? healthyVersionOf(target, components) : undefined
+    const ahead = target === undefined ? [] : aheadOf(all, target)
+    // Of sets that completed before it was kept the current revision alone says what was healthy.
+    const isCurrent = isSameTarget(target, healthy) && (recorded === undefined || version === undefined)
+    const isKnown = isCurrent || (version !== undefined && wasHealthy(healthyBefore(all, component), version))
+    const isProven = isKnown && !isFled(target) && !isMostlyForeign(target, ahead, { index, members, isOthers })
+    return { component, index, declared, target, isProven, version, ahead, isRollback, blocked, isRemoval }
   }
   const wanted = (update.data?.components ?? []).map((w) => trackOf(targetOf(w), false))
   const dropped = droppedComponents({ update, current, all })
@@ -127,12 +140,6 @@ const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
 
 const isAtWorkOn = (component: string, waves: readonly Wave[] = []): boolean =>
   waves.some((w) => w.component === component && w.version === undefined)
-
-/** Targets of revisions made after the last healthy one: a machine that was told one of these and moves to that one goes back. */
-export const newerTargets = (component: string, { current, all }: Revisions): readonly Target[] =>
-  current === undefined
-    ? []
-    : all.filter((r) => r.revision > current.revision).map((r) => targetIn(r, component) ?? removalOf(component))
 
 export const isWaveTo = ({ component, version, config }: Wave, target: Target | undefined): boolean =>
   target !== undefined &&
