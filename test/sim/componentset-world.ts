@@ -340,7 +340,7 @@ export const setMutants: readonly SetMutant[] = [
   {
     name: 'a permit that is gone is waited for',
     faults: [],
-    within: 1,
+    within: 10,
     parts: {
       rules: {
         ...rolloutRules,
