@@ -14,6 +14,7 @@ import { awaitNodeLock } from './join/lock.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
 import { watchConfig } from './config-watch.ts'
 import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
+import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
@@ -162,6 +163,7 @@ async function obeyMachine(parts: Parts, found: Machine | undefined): Promise<vo
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   obey(parts, order)
+  noteNode(parts, found)
   // Kept for a start without the API server; a full disk must not keep us from obeying.
   await keepOrder(parts.files, machineFile(parts.dir), order)
 }
@@ -171,6 +173,18 @@ function obey(parts: Parts, order: MachineOrder): void {
   parts.components.obey(order)
   parts.jobs.watch(order.jobs)
   parts.machineWriter.touch()
+}
+
+function noteNode({ target, config, nodeWriter, supervisor, drift }: Parts, found: Machine): void {
+  target.isLeaving = found.metadata.deletionTimestamp !== undefined
+  if (!isNodeDeleted(found)) {
+    target.deletedNode = undefined
+    return
+  }
+  if (config.registerNode) return nodeWriter.again()
+  const { name = '' } = found.status?.nodeRef ?? {}
+  target.deletedNode ??= { name, kubelet: supervisor.main?.(KUBELET) }
+  return drift.lookSoon(KUBELET)
 }
 
 async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {

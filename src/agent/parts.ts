@@ -32,6 +32,7 @@ import { AgentMetrics } from './metrics/agent-metrics.ts'
 import { MetricsServer } from './metrics/server.ts'
 import { loopbackAddress } from './node/address.ts'
 import type { HostFacts } from './node/facts.ts'
+import { type DeletedNode, KUBELET, kubeletFinding } from './node/deleted-node.ts'
 import { NodeObject } from './node/node-object.ts'
 import { isSameStatus, nodeStatus } from './node/node-status.ts'
 import { StatusWriter } from './node/writer.ts'
@@ -72,14 +73,21 @@ export interface PartsOptions {
   readonly onReboot: () => void
 }
 
+interface Target {
+  machineUid: string | undefined
+  /** The Machine is being deleted, and its Node with it. */
+  isLeaving: boolean
+  deletedNode: DeletedNode | undefined
+}
+
 export interface Parts {
   readonly files: Files
   readonly dir: NodeDir
   readonly config: AgentConfig
   readonly facts: HostFacts
   readonly machine: string
-  /** Under which UIDs permits may name this node. */
-  readonly target: { machineUid: string | undefined }
+  /** Under which UIDs permits may name this node, and what the Machine says of it. */
+  readonly target: Target
   readonly supervisor: Processes
   readonly components: AllComponents
   readonly board: ProblemBoard
@@ -115,8 +123,14 @@ export function buildParts(o: PartsOptions): Parts {
     KUBENODE_NODE: node,
     KUBENODE_ROOT: dir.root,
   }
-  const target: Parts['target'] = { machineUid: undefined }
-  const nodeObject = new NodeObject({ client, log, name: node, facts, register: config.registerNode })
+  const target: Target = { machineUid: undefined, isLeaving: false, deletedNode: undefined }
+  const nodeObject = new NodeObject({
+    client,
+    log,
+    name: node,
+    facts,
+    register: () => config.registerNode && !target.isLeaving,
+  })
   const targets = (): readonly string[] =>
     [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
   const { frozenAfterMs, frozenGraceMs } = config
@@ -186,7 +200,11 @@ export function buildParts(o: PartsOptions): Parts {
     workers: () => components.workers,
     tidy: () => components.sweep(),
     watchFolder,
-    lookAtRunning: (inUse) => running.look(inUse, supervisor.main?.(inUse.component)),
+    lookAtRunning: async (inUse) => {
+      const pid = supervisor.main?.(inUse.component)
+      const ofNode = inUse.component === KUBELET ? kubeletFinding(target.deletedNode, pid) : []
+      return [...ofNode, ...(await running.look(inUse, pid))]
+    },
   })
   const board: ProblemBoard = new ProblemBoard({
     ...base,

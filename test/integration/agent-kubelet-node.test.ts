@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { nodeType } from '#agent/node/types.ts'
+import { release } from '#agent/testing/release.ts'
 import { isObject } from '#lib/json.ts'
-import { AgentBench, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
+import { AgentBench, MACHINE, beaconRelease, beaconScript, eventually } from './agent-bench.ts'
 
 const bench = new AgentBench()
 
@@ -74,4 +76,47 @@ test('an agent that was told that the Node is not its own makes none, keeps no L
   expect(Object.keys(await statusOfNode()).toSorted()).toEqual(['capacity', 'conditions'])
   expect(registrations()).toEqual([])
   expect(leases('kube-node-lease')).toBe(0)
+}, 60_000)
+
+/** What the machine controller reports when it finds the Node gone, or back. */
+const report = (reason: 'NodeMissing' | 'AllHealthy') => {
+  const ready = { type: 'Ready', status: reason === 'AllHealthy' ? 'True' : 'False', reason, message: 'm' }
+  const status = {
+    nodeRef: { name: MACHINE, uid: 'gone' },
+    conditions: [{ ...ready, lastTransitionTime: new Date().toISOString() }],
+  }
+  const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: MACHINE }, status }
+  return bench.client.apply(machineType, object, {
+    fieldManager: 'kubenode-machine',
+    subresource: 'status',
+    force: true,
+  })
+}
+const kubelet = () => bench.component('kubelet')
+const drift = async () => (await kubelet())?.drifted ?? ''
+
+test('a kubelet whose Node was deleted is reported to need a restart, and restarted by an order only', async () => {
+  const spec = { service: { exec: '/opt/kubelet/bin/beacon', restart: 'Always', killMode: 'Process' } }
+  const entries = [{ name: 'bin/beacon', content: beaconScript('1.0.0'), mode: 0o755 }]
+  await bench.publish(release(bench.publisher, { component: 'kubelet', version: '1.0.0', entries, spec }))
+  await bench.permit('first', 'SwitchComponent', 'Granted')
+  await bench.order({ name: 'kubelet', version: '1.0.0', switch: { attempt: 1, permit: 'first' } })
+  const state = async () => (await kubelet())?.state
+  await eventually('the kubelet', state, (s) => s === 'Healthy')
+  expect(await drift()).toBe('')
+  await report('NodeMissing')
+  await eventually('its drift', drift, (d) =>
+    d.startsWith(`Node ${MACHINE} was deleted; a kubelet registers it when it starts`),
+  )
+  expect(registrations()).toEqual([])
+
+  await bench.permit('second', 'SwitchComponent', 'Granted')
+  await bench.order({ name: 'kubelet', version: '1.0.0', attempt: 2, switch: { attempt: 2, permit: 'second' } })
+  await eventually(
+    'the second attempt',
+    async () => (await kubelet())?.attempt,
+    (a) => a === 2,
+  )
+  await eventually('no drift', drift, (d) => d === '')
+  await report('AllHealthy')
 }, 60_000)

@@ -10,6 +10,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { programUser } from '#api/names.ts'
+import { nodeType } from '#agent/node/types.ts'
 import { noFaults } from '#agent/hollow/faults.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { type ApiServer, createApiServer } from '#apiserver/api-server.ts'
@@ -269,4 +270,26 @@ test('an edited or deleted policy loosens nothing before it is put back', async 
   await syncPass()
   const isOver = (all: typeof seen) => !all.some((c) => c.type === 'UncommittedChange')
   await until('the policy as declared', conditions, isOver, WITHIN_MS)
+}, 120_000)
+
+test('the deleted Nodes of machines at work come back, and that of a machine that is being deleted does not', async () => {
+  const nodes = async () => new Map((await admin.list(nodeType)).items.map((n) => [n.metadata.name, n.metadata.uid]))
+  const before = await nodes()
+  const [going, ...stay] = (await machines()).map((m) => m.metadata.name ?? '')
+  if (going === undefined) throw new Error('no machine')
+  // A finalizer of somebody else keeps the Machine while it goes.
+  const mine = (finalizers: readonly string[]) =>
+    admin.patch(machineType, { name: going }, { type: 'merge', value: { metadata: { finalizers } } as never })
+  const own = (await admin.get(machineType, { name: going }))?.metadata.finalizers ?? []
+  await mine([...own, 'test.example/stay'])
+  await admin.delete(machineType, { name: going })
+  for (const name of [going, ...stay.slice(0, 2)])
+    await admin.delete(nodeType, { name }).catch((error: unknown) => expect(String(error)).toMatch(/not found/))
+  const back = (now: Map<string | undefined, string | undefined>) =>
+    stay.every((name) => now.has(name)) && stay.slice(0, 2).every((name) => now.get(name) !== before.get(name))
+  const after = await until('the Nodes', nodes, back, WITHIN_MS)
+  const ready = async () => (await admin.get(machineType, { name: stay[0] ?? '' }))?.status?.phase
+  await until('the machine', ready, (phase) => phase === 'Ready', WITHIN_MS)
+  for (const seen of [after, await nodes()]) expect([undefined, before.get(going)]).toContain(seen.get(going))
+  await mine([])
 }, 120_000)

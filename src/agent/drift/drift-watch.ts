@@ -84,6 +84,11 @@ export class DriftWatch {
     return this.#busy
   }
 
+  /** Something is known of it that the file system does not tell. */
+  lookSoon(component: string): void {
+    this.#touched(component)
+  }
+
   #touched(component: string): void {
     const watched = this.#watched.get(component)
     if (watched === undefined || this.#isClosed) return

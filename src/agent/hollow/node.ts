@@ -15,6 +15,7 @@ import { orderOf } from '../machine-order.ts'
 import { nodeDir } from '../node-dir.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { HostFacts } from '../node/facts.ts'
+import { isNodeDeleted } from '../node/deleted-node.ts'
 import { renewLease, wasMissed } from '../node/leases.ts'
 import { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
@@ -85,7 +86,13 @@ export class HollowNode {
     this.#facts = { ...FACTS, hostname: machine, bootId: o.bootId }
     this.#readySince = clock.now()
     this.#heardAt = clock.monotonic()
-    this.#node = new NodeObject({ client, log, name: machine, facts: this.#facts, register: o.registerNode })
+    this.#node = new NodeObject({
+      client,
+      log,
+      name: machine,
+      facts: this.#facts,
+      register: () => o.registerNode && this.#seen?.metadata.deletionTimestamp === undefined,
+    })
     const own = { clock, random, log }
     this.#machineWriter = new StatusWriter<KubeObject>({
       ...own,
@@ -123,6 +130,7 @@ export class HollowNode {
     if (this.#components === undefined) return void this.#adopt()
     const isOther = before?.metadata.uid !== machine.metadata.uid
     if (isOther) this.#machineWriter.again()
+    if (isNodeDeleted(machine)) this.#nodeWriter?.again()
     if (isOther || before?.metadata.generation !== machine.metadata.generation) this.#obeySeen()
     return undefined
   }

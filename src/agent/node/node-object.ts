@@ -15,8 +15,8 @@ export interface NodeObjectDeps {
   readonly log: Logger
   readonly name: string
   readonly facts: HostFacts
-  /** False where a kubelet registers it. */
-  readonly register: boolean
+  /** False where a kubelet registers it, and while its machine is being deleted. */
+  readonly register: () => boolean
 }
 
 export class NodeObject {
@@ -39,7 +39,7 @@ export class NodeObject {
   /** Whether it still waits for its components, read right now; undefined when that cannot be said. Nothing of ours waits for others to register it. */
   async isPending(): Promise<boolean | undefined> {
     try {
-      const found = (await this.#read()) ?? (this.#deps.register ? await this.#make() : undefined)
+      const found = (await this.#read()) ?? (this.#deps.register() ? await this.#make() : undefined)
       return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
     } catch (e) {
       this.#deps.log.info('cannot tell whether the node waits for its components', { error: messageOf(e) })
@@ -49,7 +49,7 @@ export class NodeObject {
 
   async applyStatus(object: KubeObject): Promise<void> {
     const { client, register } = this.#deps
-    if (this.#uid === undefined && (await this.#read()) === undefined && register) await this.#make()
+    if (this.#uid === undefined && (await this.#read()) === undefined && register()) await this.#make()
     try {
       await client.apply(nodeType, object, { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' })
     } catch (e) {

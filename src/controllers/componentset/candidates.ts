@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
-import { type Reading, type Standing, isThere, reportsFailure, standingOf } from './reading.ts'
+import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
 import { type Target, isSameTarget, targetIn } from './revisions.ts'
 import type { Rules } from './rules.ts'
 import type { Revisions, Track } from './tracks.ts'
@@ -177,6 +177,8 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }
+  // A kubelet registers a deleted Node when it starts: the fresh copy that it reports to need is the cure.
+  if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy) return hindrance(reading, input) ?? 'Broken'
   const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
   if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
   return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }

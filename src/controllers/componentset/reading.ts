@@ -158,6 +158,13 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   return found('Up', '')
 }
 
+/** Its agent is heard, and the Node that it had is gone. */
+export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
+  node === undefined &&
+  health === 'Broken' &&
+  machine.status?.phase === 'NotReady' &&
+  machine.status.nodeRef !== undefined
+
 /** How a machine stands towards the version that a component shall have. */
 export type Standing =
   /** Told, runs it, healthy. */

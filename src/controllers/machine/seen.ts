@@ -69,6 +69,10 @@ export const hasJoined = ({ node, agentBeat, isHostKept }: Pick<Seen, 'node' | '
 export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
   (isHostKept ? status?.agent : status?.nodeRef) !== undefined
 
+/** Somebody deleted the Node of a machine whose agent is at work. Its agent makes it again, or its kubelet registers it once it is restarted. */
+export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
+  seen.node === undefined && seen.machine.status?.nodeRef !== undefined && hasJoined(seen) && !isDeleting(seen.machine)
+
 /** Nothing runs on the node yet that could be disturbed. */
 export const isFirstInstall = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   node === undefined ? machine.status?.nodeRef === undefined : hasTaint(node, TAINTS.componentsPending)

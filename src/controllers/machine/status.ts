@@ -21,6 +21,7 @@ import {
   isFirstInstall,
   isInService,
   isLost,
+  isNodeDeleted,
   isObserved,
   isUpdating,
 } from './seen.ts'
@@ -144,7 +145,7 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: string | undefined): Ma
     if (machine.spec.providerID === undefined) return refusal === undefined ? 'Pending' : 'Failed'
     return host.kind === 'Host' && host.host.state === 'Creating' ? 'Provisioning' : 'Joining'
   }
-  if (seen.node === undefined) return 'Joining'
+  if (seen.node === undefined && !isNodeDeleted(seen)) return 'Joining'
   if (isFirstInstall(seen)) return 'Installing'
   if (isImporting(seen)) return 'Importing'
   if (isUpdating(machine)) return 'Updating'
@@ -241,6 +242,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
   if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
   if (phase === 'Failed') return not('ProviderError', 'the provider does not make it')
+  if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))
     return not('Progressing', `phase ${phase}`)
   const reachable = agentReachable(seen)

@@ -74,6 +74,7 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: 
 const UNBLOCKS: Readonly<Record<string, string>> = {
   LeaseExpired: 'its agent renewing its Lease',
   NodeNotReady: 'its Node being Ready',
+  NodeMissing: 'its agent making it again, or the restart of its kubelet (by its set, under a permit)',
 }
 
 function lostWait({ machine }: Seen): Waiting {

@@ -1,0 +1,30 @@
+// What an agent does about its Node when the Machine says that somebody deleted it: makes it again, or has the kubelet restarted, which registers only when it starts. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Finding } from '../drift/look.ts'
+
+/** The component that registers Nodes of its own. */
+export const KUBELET = 'kubelet'
+
+/** The machine controller watches all Nodes, so that ten thousand agents need not. Of a machine that goes, the Node goes too. */
+export const isNodeDeleted = ({ metadata, spec, status }: Machine): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  spec.channel !== 'Observe' &&
+  status?.conditions?.some((c) => c.type === 'Ready' && c.reason === 'NodeMissing') === true
+
+/** The kubelet that was running when the Node was found deleted; a later one registers it. */
+export interface DeletedNode {
+  readonly name: string
+  readonly kubelet: number | undefined
+}
+
+/** Reported as drift, so that its set restarts it: under a permit, and as many at a time as budgets allow. */
+export const kubeletFinding = (deleted: DeletedNode | undefined, pid: number | undefined): readonly Finding[] =>
+  deleted === undefined || pid === undefined || pid !== deleted.kubelet
+    ? []
+    : [
+        {
+          kind: 'Running',
+          key: 'node',
+          says: `Node ${deleted.name} was deleted; a kubelet registers it when it starts`,
+        },
+      ]
