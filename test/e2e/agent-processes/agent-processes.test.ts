@@ -156,6 +156,35 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
     await until('the crash', () => seen.includes('c Crashed'))
   })
 
+  /** By a shell that kills itself, or by somebody else. */
+  test.each([
+    ['killed from outside', 'sleep 1000', 'SIGKILL', 'ended by SIGKILL', false],
+    ['told to end from outside', 'exec sleep 1000', 'SIGTERM', 'ended by SIGTERM', false],
+    ['exits with an error', 'exit 3', undefined, 'exited with code 3', true],
+    ['gives up', 'kill -ABRT $$; sleep 1000', undefined, 'ended by SIGABRT', true],
+    ['touches memory that is not its own', 'kill -SEGV $$; sleep 1000', undefined, 'ended by SIGSEGV', true],
+  ] as const)('F42 tells whether an end is evidence: one that %s', async (_what, script, signal, how, isEvidence) => {
+    await processes.start(program(`sleep 0.2\n${script}`))
+    if (signal !== undefined) subject.signal(pid(), signal)
+    await reads('Crashed')
+    // A core dump is said where the machine keeps them.
+    expect({ ...processes.end('c'), how: processes.end('c')?.how.replace(' with a core dump', '') }).toEqual({
+      how,
+      isEvidence,
+    })
+  })
+
+  test('F42 an end that no agent observed is no evidence', async () => {
+    await processes.start(sleeper())
+    const main = pid()
+    processes.close()
+    subject.signal(main, 'SIGKILL')
+    await systemClock.sleep(100)
+    const next = await another()
+    await reads('Crashed', next)
+    expect(next.end('c')?.isEvidence).toBe(false)
+  })
+
   test('tells an end that may be from a crash', async () => {
     await processes.start(program('exit 0', { restart: 'OnFailure' }))
     await reads('Ended')
