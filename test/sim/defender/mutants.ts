@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     shows: /at most so many|no permit says more than the ledger/,
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
-    within: 3,
+    within: 30,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
     name: 'takes a target for quiet on the word of a cache, without a look at the server',
     shows: /are down/,
     faults: ['Stale'],
-    within: 40,
+    within: 160,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const isQuiet: typeof snapshot.isQuiet = (grant) => {
