@@ -42,7 +42,9 @@ const AGES: Readonly<Record<string, { readonly version: string; readonly changes
       [/platform: \{\s*os: facts\.os,\s*arch: facts\.arch,\s*kernel: facts\.kernel\s*\},?/, ''],
       [/\.\.\.publicKey === void 0 \? \{\} : \{ publicKey \}/, ''],
       [/\.\.\.current === void 0 \? \{\} : \{ digest: current\.digest \},?/, ''],
-      [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\}/, ''],
+      [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\},?/, ''],
+      [/\.\.\.reason === void 0 \? \{\} : \{ reason \},?/, ''],
+      [/\.\.\.output === void 0 \? \{\} : \{ output \},?/, ''],
     ],
   },
   newer: {
