@@ -10,6 +10,10 @@ export const apiserverErrors = errorTable({
     text: 'cannot listen on {host}:{port}: {why}',
     next: 'choose another port',
   },
+  KN6010: {
+    text: 'cannot write {file}: {why}',
+    next: 'make room there and start the server again',
+  },
   KN6101: {
     text: 'cannot write to {file} any more: {why}',
     next: 'the server ends, because what is on the disk is unknown; check the disk, then start the server again',

@@ -1,9 +1,11 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { apiserverErrors } from './apiserver-errors.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
@@ -55,14 +57,18 @@ export async function runApiServer({
     podAccounts: true,
     ...(log === undefined ? {} : { log }),
   })
-  await server.listen()
+  const kubeconfig = join(data, 'admin.kubeconfig')
+  try {
+    await server.listen()
+    writeKubeconfig(kubeconfig, server.adminKubeconfig())
+  } catch (e) {
+    // a server that nobody is told of must not go on listening
+    await server.close()
+    throw e
+  }
   letHeapGrow()
   const engine = thisEngine()
   if (engine !== undefined) collectAtRest(systemClock, engine)
-  const kubeconfig = join(data, 'admin.kubeconfig')
-  // never half a file: the disk may be full, and somebody may be reading
-  writeFileSync(`${kubeconfig}.part`, server.adminKubeconfig(), { mode: 0o600 })
-  renameSync(`${kubeconfig}.part`, kubeconfig)
   const ended = new Promise<void>((resolve, reject) => {
     const stop = () => void server.close().then(resolve, reject)
     // the end is not orderly then: whoever waits for a write must not hold it up
@@ -71,4 +77,16 @@ export async function runApiServer({
     else signal.addEventListener('abort', stop, { once: true })
   })
   return { url: server.url, kubeconfig, ended }
+}
+
+/** Never half a file: the disk may be full, and somebody may be reading. On a full disk the file of an earlier start does. */
+function writeKubeconfig(path: string, text: string): void {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  const part = `${path}.part`
+  try {
+    writeFileSync(part, text, { mode: 0o600 })
+    renameSync(part, path)
+  } catch (cause) {
+    throw new KubeNodeError(apiserverErrors.KN6010({ file: path, why: messageOf(cause) }), { cause })
+  }
 }

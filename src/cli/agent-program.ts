@@ -5,8 +5,10 @@ import { EXIT_SWITCH } from '#agent/self/switch-file.ts'
 import { stopNode } from '#agent/stop-node.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
-import { loggerTo, type LogLevel, type Logger } from '#lib/log.ts'
+import { lineLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { standardError } from './standard-error.ts'
+import { untilEnded } from './until-ended.ts'
 import { VERSION } from './version.ts'
 
 /** Asks whoever started us to restart the whole node, as after a reboot. */
@@ -39,13 +41,6 @@ export function parseArguments(argv: readonly string[]): AgentArguments | undefi
     : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...(slot === undefined ? {} : { slot }) }
 }
 
-/** JSON lines, without a library: every megabyte counts on ten thousand nodes. */
-const lineLogger = (): Logger =>
-  loggerTo((level: LogLevel, message, fields) => {
-    if (level !== 'debug')
-      process.stderr.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...fields })}\n`)
-  })
-
 /** What an agent that has a supervisor can do. Ended at any moment it goes on from there the next time, so nothing is brought to an end for an orphan. */
 function supervised(slot: string) {
   const supervisor = process.ppid
@@ -65,13 +60,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   const given = parseArguments(argv)
   if (given === undefined) {
-    process.stderr.write(USAGE)
+    standardError.write(USAGE)
     return EXIT_ERROR
   }
-  const stop = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)))
-  const log = lineLogger()
+  const stop = untilEnded()
+  const log = lineLogger(standardError)
   const common = { path: given.root, clock: systemClock, random: systemRandom, log, nodeBinary: execPath }
   // Nothing else may keep the process awake while the agent waits.
   const awake = setInterval(() => undefined, 2 ** 30)
@@ -90,7 +83,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
   } catch (e) {
     if (stop.signal.aborted) return 0
-    process.stderr.write(`${messageOf(e)}\n`)
+    standardError.write(`${messageOf(e)}\n`)
     return isKubeNodeError(e) && e.retry === 'never' ? EXIT_FINAL : EXIT_ERROR
   } finally {
     clearInterval(awake)

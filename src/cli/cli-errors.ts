@@ -15,8 +15,12 @@ export const cliErrors = errorTable({
     next: 'run kubenode --help, or kubenode COMMAND --help',
   },
   KN1003: {
-    text: 'cannot {syscall} {path}: {code}',
+    text: 'cannot {what}: {code}',
     next: 'correct this and try again',
+  },
+  KN1005: {
+    text: 'cannot write to standard output: {why}',
+    next: 'make room there and run the command again',
   },
   KN1011: {
     text: 'cannot read {file}: {why}',

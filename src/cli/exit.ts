@@ -28,8 +28,9 @@ export function reportError(io: Io, error: unknown): number {
     return EXIT_ERROR
   }
   if (isSystemError(error)) {
-    const { syscall, path = '', code } = error
-    io.err(`${printable(numbered(cliErrors.KN1003({ syscall, path, code })))}\n`)
+    const { syscall, path, code } = error
+    const what = path === undefined ? syscall : `${syscall} ${path}`
+    io.err(`${printable(numbered(cliErrors.KN1003({ what, code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)

@@ -5,9 +5,11 @@ import { HostFollower } from '#agent/hollow/follow-hosts.ts'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
-import { loggerTo } from '#lib/log.ts'
+import { lineLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { clientOf, connectionOf } from './run/connect.ts'
+import { standardError } from './standard-error.ts'
+import { untilEnded } from './until-ended.ts'
 import { VERSION } from './version.ts'
 
 const EXIT_ERROR = 1
@@ -34,20 +36,16 @@ export function parseArguments(argv: readonly string[]): Arguments | undefined {
   }
 }
 
-/** Ten thousand agents would fill a disk with what single ones may tell. */
-const log = loggerTo((level, message, fields) => {
-  if (level === 'warn' || level === 'error')
-    process.stderr.write(`${JSON.stringify({ level, msg: message, ...fields })}\n`)
-})
+/** Ten thousand agents would fill a disk with what single ones may log. */
+const log = lineLogger(standardError, 'warn')
 
 export async function main(argv: readonly string[]): Promise<number> {
   const given = parseArguments(argv)
   if (given === undefined) {
-    process.stderr.write(USAGE)
+    standardError.write(USAGE)
     return EXIT_ERROR
   }
-  const stop = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
+  const stop = untilEnded()
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     const { config } = await connectionOf(given.kubeconfig)
@@ -58,7 +56,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     await Promise.all([fleet.run(stop.signal), follower.run(fleet, systemClock, log, stop.signal)])
     return 0
   } catch (e) {
-    process.stderr.write(`${messageOf(e)}\n`)
+    standardError.write(`${messageOf(e)}\n`)
     return EXIT_ERROR
   } finally {
     clearInterval(awake)

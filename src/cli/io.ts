@@ -1,5 +1,7 @@
 // What a command may touch of the outside world, handed in so that tests can watch it.
 
+import { lineWriter } from '#lib/line-writer.ts'
+
 export interface Io {
   /** Data: what another program may read. */
   out(text: string): void
@@ -17,3 +19,6 @@ export const processIo = (): Io => ({
   env: process.env,
   isTerminal: process.stdout.isTTY,
 })
+
+/** A line of a server that another program may read. Nobody has to: the server goes on when it cannot be written. */
+export const announce = (line: string): void => lineWriter(1, () => '').write(line)

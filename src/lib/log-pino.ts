@@ -1,5 +1,6 @@
 // Writes log lines as JSON through pino. Apart from log.ts, so that only programs that write logs pay for loading pino.
 import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
+import { lineWriter } from './line-writer.ts'
 import { type Logger, loggerTo } from './log.ts'
 
 export interface PinoOptions {
@@ -8,7 +9,14 @@ export interface PinoOptions {
   readonly destination?: DestinationStream
 }
 
-export function pinoLogger({ level = 'info', destination = pino.destination(2) }: PinoOptions = {}): Logger {
+/** Pino's own destination ends the process when a line cannot be written. */
+const toStandardError = (): DestinationStream =>
+  lineWriter(2, (lines) => {
+    const time = new Date().toISOString()
+    return `${JSON.stringify({ level: 'warn', time, message: 'log lines were lost', lines })}\n`
+  })
+
+export function pinoLogger({ level = 'info', destination = toStandardError() }: PinoOptions = {}): Logger {
   const sink = pino(
     {
       level,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type LogFields, loggerTo } from './log.ts'
+import { type LogFields, lineLogger, loggerTo } from './log.ts'
 import { pinoLogger } from './log-pino.ts'
 
 function recording() {
@@ -46,6 +46,20 @@ test('a circular value ends instead of overflowing', () => {
   circular['self'] = circular
   log.info('seen', { circular })
   expect(JSON.stringify(lines[0]?.[2])).toContain('[deep]')
+})
+
+test('a number that JSON has no form for is written as text', () => {
+  const lines: string[] = []
+  lineLogger({ write: (line) => void lines.push(line) }).info('seen', { size: 12n })
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'info', msg: 'seen', size: '12' })
+})
+
+test('lines below the least level are not written', () => {
+  const lines: string[] = []
+  const log = lineLogger({ write: (line) => void lines.push(line) }, 'warn')
+  log.info('not written')
+  log.error('written')
+  expect(lines).toHaveLength(1)
 })
 
 test('pino writes one JSON line with level, time, message and the fields', () => {

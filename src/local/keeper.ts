@@ -39,6 +39,15 @@ const memoryFlags = (heapMb: number): readonly string[] => [
   '--expose-gc',
 ]
 
+/** Undefined where there is no room for it, or its folder is gone: the program runs without a log then. */
+function openedLog(path: string): number | undefined {
+  try {
+    return openSync(path, 'a')
+  } catch {
+    return undefined
+  }
+}
+
 interface Kept {
   readonly program: Program
   child: ChildProcess | undefined
@@ -76,14 +85,14 @@ export class Keeper {
   #spawn(kept: Kept): void {
     const { node, entry, logs, env, clock } = this.#o
     const { name, args, heapMb } = kept.program
-    const log = openSync(join(logs, `${name}.log`), 'a')
+    const log = openedLog(join(logs, `${name}.log`))
     // Standard input is a pipe that we never write to: its end tells the child that we are gone, also after a kill -9.
     const child = spawn(node, [...memoryFlags(heapMb), entry, ...args], {
-      stdio: ['pipe', log, log],
+      stdio: ['pipe', log ?? 'ignore', log ?? 'ignore'],
       env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },
       detached: true,
     })
-    closeSync(log)
+    if (log !== undefined) closeSync(log)
     child.stdin?.on('error', () => undefined)
     kept.child = child
     kept.startedAt = clock.monotonic()

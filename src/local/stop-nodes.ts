@@ -1,6 +1,6 @@
 // Ends the agents of process nodes and all that they run, and leaves their folders: the next start of the fleet wakes them again.
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { systemClock } from '#lib/clock.ts'
 import { endAll } from '#providers/process/end.ts'
 import { nodeLayout } from '#providers/process/layout.ts'
@@ -16,8 +16,19 @@ export async function stopNodes(folders: readonly string[]): Promise<void> {
   await Promise.all(
     nodes.map(async (node) => {
       await endAll(node, undefined, systemClock)
-      // Their power was cut: to whoever wakes there the components ended with the boot before, and none of them crashed.
-      writeFileSync(node.bootId, `${randomUUID()}\n`)
+      // Their power was cut: to the next agent the components ended with the boot before, and none of them crashed.
+      renewBootId(node.bootId)
     }),
   )
+}
+
+/** In place: on a full disk there is no room for another file, and to empty this one first could lose its block. */
+function renewBootId(path: string): void {
+  if (!existsSync(path)) return
+  const file = openSync(path, 'r+')
+  try {
+    writeSync(file, `${randomUUID()}\n`, 0)
+  } finally {
+    closeSync(file)
+  }
 }

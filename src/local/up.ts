@@ -94,10 +94,13 @@ export async function up(options: UpOptions): Promise<UpResult> {
     for (const client of clients) client.close()
     // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
     const names = [...keeper.pids().keys()]
-    await keeper.stop(names.filter((n) => !n.endsWith('-apiserver')))
-    await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
-    await keeper.stop()
-    unlock()
+    try {
+      await keeper.stop(names.filter((n) => !n.endsWith('-apiserver')))
+      await stopNodes(BUSINESS_CLUSTERS.map((c) => layout.cluster(c).nodes))
+    } finally {
+      await keeper.stop()
+      unlock()
+    }
   }
 }
 

@@ -120,19 +120,35 @@ describe('the watchdog', () => {
 })
 
 describe('signals', () => {
-  function setup() {
+  function setup({ ignoresHangup = false } = {}) {
     const listeners = new Map<string, () => void>()
     const source: SignalSource = { on: (s, l) => listeners.set(s, l), off: (s) => listeners.delete(s) }
     const exits: number[] = []
-    return { listeners, exits, shutdown: shutdownOn(source, (code) => exits.push(code)) }
+    const shutdown = shutdownOn(source, { exit: (code) => exits.push(code), ignoresHangup })
+    const send = (...signals: readonly string[]) => signals.forEach((s) => listeners.get(s)?.())
+    return { listeners, send, seen: () => [shutdown.signal.aborted, shutdown.exitCode(), exits], shutdown }
   }
 
-  test('the first SIGTERM drains, the second ends at once', () => {
-    const { listeners, exits, shutdown } = setup()
-    listeners.get('SIGTERM')?.()
-    expect([shutdown.signal.aborted, shutdown.exitCode(), exits]).toEqual([true, 143, []])
-    listeners.get('SIGINT')?.()
-    expect(exits).toEqual([130])
+  test.each([
+    [['SIGTERM'], true, 143, []],
+    [['SIGTERM', 'SIGINT'], true, 143, [130]],
+    [['SIGINT', 'SIGINT'], true, 130, [130]],
+    [['SIGHUP'], true, 129, []],
+    [['SIGHUP', 'SIGHUP'], true, 129, []],
+    [['SIGTERM', 'SIGHUP'], true, 143, []],
+    [['SIGHUP', 'SIGINT'], true, 129, [130]],
+  ] as const)('after %j it drains (%j) with %i, and ends at once with %j', (signals, drains, code, exits) => {
+    const { send, seen } = setup()
+    send(...signals)
+    expect(seen()).toEqual([drains, code, exits])
+  })
+
+  test('a hangup that was ignored at the start is heard and ignored', () => {
+    const { listeners, send, seen } = setup({ ignoresHangup: true })
+    send('SIGHUP')
+    expect([listeners.has('SIGHUP'), ...seen()]).toEqual([true, false, 0, []])
+    send('SIGTERM')
+    expect(seen()).toEqual([true, 143, []])
   })
 
   test('nothing listens after dispose', () => {

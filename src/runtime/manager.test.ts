@@ -121,6 +121,19 @@ describe('endings', () => {
     expect(await running).toEqual({ reason: 'Stopped', left: ['hung'] })
   })
 
+  test('a controller that is told to end while it starts is no failure', async () => {
+    const starting = (signal: AbortSignal): Promise<void> =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('told to end'))))
+    const { part } = setup()
+    const { terminate, elect, run } = setup({ controllers: () => [part('slow', { start: starting })] })
+    const running = run()
+    await settled()
+    elect()
+    await settled()
+    terminate()
+    expect(await running).toEqual({ reason: 'Stopped', left: [] })
+  })
+
   test.each([
     [
       'a cache',

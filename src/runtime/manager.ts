@@ -144,7 +144,8 @@ export class Manager {
     try {
       for (const controller of controllers) await controller.start(signal)
     } catch (error) {
-      return { reason: 'FailedToStart', error }
+      // a part that is stopped while it starts ends with an error
+      return signal.aborted ? { reason: 'Stopped' } : { reason: 'FailedToStart', error }
     }
     return { reason: await Promise.race([lost, aborted(signal).then((): EndReason => 'Stopped')]) }
   }

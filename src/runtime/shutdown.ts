@@ -1,39 +1,50 @@
-// Turns SIGTERM and SIGINT into one signal to drain; the second one ends the process at once, since a person means it.
+// Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT ends the process at once: somebody insists.
+
+type Name = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
 /** The part of `process` that is needed here. */
 export interface SignalSource {
-  on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
-  off(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
+  on(signal: Name, listener: () => void): unknown
+  off(signal: Name, listener: () => void): unknown
 }
 
 export interface Shutdown {
   readonly signal: AbortSignal
-  /** 143 or 130, by what was received; 0 before. */
+  /** 143, 130 or 129, by what was received; 0 before. */
   exitCode(): number
   /** Stops listening. */
   dispose(): void
 }
 
-const EXIT_CODES = { SIGTERM: 143, SIGINT: 130 } as const
+export interface ShutdownOptions {
+  /** Ends the process. */
+  readonly exit: (code: number) => void
+  /** SIGHUP was ignored when the process started, as under nohup: it goes on being ignored. Node itself forgets that. */
+  readonly ignoresHangup: boolean
+}
 
-export function shutdownOn(source: SignalSource, exit: (code: number) => void): Shutdown {
+const EXIT_CODES: Readonly<Record<Name, number>> = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }
+
+export function shutdownOn(source: SignalSource, { exit, ignoresHangup }: ShutdownOptions): Shutdown {
   const abort = new AbortController()
   let exitCode = 0
-  const on = (name: keyof typeof EXIT_CODES) => () => {
-    if (abort.signal.aborted) return exit(EXIT_CODES[name])
+  const drain = (name: Name): void => {
     exitCode = EXIT_CODES[name]
-    abort.abort(name)
+    abort.abort(new Error(`ended by ${name}`))
   }
-  const onTerm = on('SIGTERM')
-  const onInt = on('SIGINT')
-  source.on('SIGTERM', onTerm)
-  source.on('SIGINT', onInt)
+  const insist = (name: Name) => () => (abort.signal.aborted ? exit(EXIT_CODES[name]) : drain(name))
+  const listeners: readonly (readonly [Name, () => void])[] = [
+    ['SIGTERM', insist('SIGTERM')],
+    ['SIGINT', insist('SIGINT')],
+    // A terminal that closes sends it more than once, and a session that ends sends it after SIGTERM.
+    ['SIGHUP', () => (ignoresHangup || abort.signal.aborted ? undefined : drain('SIGHUP'))],
+  ]
+  for (const [name, listener] of listeners) source.on(name, listener)
   return {
     signal: abort.signal,
     exitCode: () => exitCode,
     dispose: () => {
-      source.off('SIGTERM', onTerm)
-      source.off('SIGINT', onInt)
+      for (const [name, listener] of listeners) source.off(name, listener)
     },
   }
 }

@@ -126,6 +126,25 @@ test.each([
   if (from !== '') expect(readlinkSync(agentCurrentLink(state))).toBe(agentSlotFolder(state, OLD))
 })
 
+test('what cannot be noted on a full disk is noted later, and the one before runs meanwhile', async () => {
+  put(NEW, 'process.exit(1)')
+  put(OLD, `setInterval(() => fs.existsSync(${JSON.stringify(join(state, 'end'))}) && process.exit(1), 10)`)
+  point(NEW)
+  writeFileSync(switchFile(state), switchTo(OLD))
+  // in the way of the file that is written
+  mkdirSync(`${switchFile(state)}.back`)
+  supervise()
+  await until('the one before', () => starts().length === MAX_ENDS + 1)
+  expect(starts().at(-1)).toBe(`a ${OLD}`)
+  const gaveUp = () => parseSwitch(readFileSync(switchFile(state), 'utf8'))?.gaveUp
+  expect(gaveUp()).toBeUndefined()
+  rmSync(`${switchFile(state)}.back`, { recursive: true })
+  writeFileSync(join(state, 'end'), '')
+  await until('the note', () => gaveUp() !== undefined)
+  await until('another start', () => starts().length > MAX_ENDS + 1)
+  expect(starts().at(-1)).toBe(`a ${OLD}`)
+})
+
 test('an agent without a trial is started again and again', async () => {
   writeFileSync(join(state, 'joined.mjs'), says('joined', 'process.exit(1)'))
   supervise()

@@ -41,8 +41,13 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
   const { clock, log, signal } = options
   let inARow = 0
   let trial: { readonly to: string; readonly since: number; ends: number } | undefined
+  /** Given up, and the disk was too full to note it. */
+  let unwritten: place.AgentSwitch | undefined
   while (!signal.aborted) {
-    const open = openSwitch(options.state)
+    const isOver = unwritten !== undefined && openSwitch(options.state)?.to !== unwritten.to
+    if (isOver || (unwritten?.gaveUp !== undefined && wentBack(options, unwritten, unwritten.gaveUp)))
+      unwritten = undefined
+    const open = unwritten ?? openSwitch(options.state)
     if (open?.gaveUp === undefined && open?.to !== trial?.to)
       trial = open === undefined ? undefined : { to: open.to, since: clock.monotonic(), ends: 0 }
     const startedAt = clock.monotonic()
@@ -65,11 +70,12 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
     })
     if (verdict.kind === 'GoBack' && open !== undefined) {
       log.warn('agent goes back', { to: open.from, reason: verdict.reason })
-      goBack(options.state, open, verdict.reason)
+      unwritten = wentBack(options, open, verdict.reason) ? undefined : { ...open, gaveUp: verdict.reason }
       trial = undefined
+      if (unwritten !== undefined) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
       continue
     }
-    if (FINAL_CODES.has(code) && verdict.kind !== 'Wait') return code
+    if (FINAL_CODES.has(code) && verdict.kind !== 'Wait' && unwritten === undefined) return code
     const ranMs = clock.monotonic() - startedAt
     inARow = ranMs > LOOK_EVERY_MS * 60 ? 0 : inARow + 1
     log.warn('agent ended', { code, ranMs: Math.round(ranMs) })
@@ -133,6 +139,17 @@ function ended(
 const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
 const openSwitch = (state: string) => place.parseSwitch(read(place.switchFile(state)))
 const reported = (state: string): string | undefined => read(place.reportedFile(state))?.trim()
+
+/** False: not whole. What is left of it is done before the next start of an agent; this process must not end of it. */
+function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitch, reason: string): boolean {
+  try {
+    goBack(state, open, reason)
+    return true
+  } catch (error) {
+    log.error('cannot go back yet', { to: open.from, error })
+    return false
+  }
+}
 
 /** The link first: whatever happens then, what runs next is the copy that worked. Each is on the disk before the next: after a power cut a bad copy without a trial would run for ever. */
 function goBack(state: string, open: place.AgentSwitch, reason: string): void {

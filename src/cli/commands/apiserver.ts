@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { registerDataCommands } from './apiserver-data.ts'
 import { reportError } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { announce, type Io } from '../io.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
@@ -26,22 +26,23 @@ export function register(program: Command, io: Io): void {
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
     .action(async (options: Options) => {
-      const { runApiServer } = await import('#apiserver/run-api-server.ts')
-      const stop = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-      const { url, kubeconfig, ended } = await runApiServer({
-        data: options.data,
-        port: portOf(options.port),
-        host: options.host,
-        loops: options.loops,
-        signal: stop.signal,
-      })
-      io.out(`${kubeconfig}\n`)
-      io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
+      const [{ runApiServer }, { untilEnded }] = await Promise.all([
+        import('#apiserver/run-api-server.ts'),
+        import('../until-ended.ts'),
+      ])
       try {
+        const { url, kubeconfig, ended } = await runApiServer({
+          data: options.data,
+          port: portOf(options.port),
+          host: options.host,
+          loops: options.loops,
+          signal: untilEnded().signal,
+        })
+        announce(`${kubeconfig}\n`)
+        io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)
         await ended
       } catch (e) {
-        // the disk failed: what is still open must not keep the process from ending
+        // Often the disk: what is still open must not keep the process from ending.
         process.exit(reportError(io, e))
       }
     })

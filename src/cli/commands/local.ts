@@ -39,14 +39,14 @@ export function register(program: Command, io: Io): void {
     .option('--reset', 'forget what was there before')
     .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
     .action(async (options: Options) => {
-      const [{ up }, { createScreen }, { packFolder }, { shutdownOn }] = await Promise.all([
+      const [{ up }, { createScreen }, { packFolder }, { untilEnded }] = await Promise.all([
         import('#local/up.ts'),
         import('#local/screen.ts'),
         import('../artifact/pack.ts'),
-        import('#runtime/shutdown.ts'),
+        import('../until-ended.ts'),
       ])
       const data = dataFolder(options.data, io)
-      const shutdown = shutdownOn(process, (code) => process.exit(code))
+      const shutdown = untilEnded()
       const result = await up({
         root: releaseRoot(),
         data,

@@ -92,14 +92,14 @@ export function register(program: Command, io: Io): void {
         { runRole },
         { clientOf, connectionOf, serverOf },
         { pinoLogger },
-        { shutdownOn },
+        { untilEnded },
         { parsePlaces },
       ] = await Promise.all([
         import('../run/roles.ts'),
         import('../run/role.ts'),
         import('../run/connect.ts'),
         import('#lib/log-pino.ts'),
-        import('#runtime/shutdown.ts'),
+        import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
       ])
       const names = options.roles.split(',').map((r) => {
@@ -114,7 +114,7 @@ export function register(program: Command, io: Io): void {
       for (const w of connection.warnings) io.err(`${printable(w)}\n`)
       const { server, ca } = serverOf(connection)
       const log = pinoLogger({ level: options.logLevel })
-      const shutdown = shutdownOn(process, (code) => process.exit(code))
+      const shutdown = untilEnded()
       const running = process.argv[1] ?? ''
       const config = {
         cluster: options.cluster ?? connection.context,

@@ -72,7 +72,7 @@ export class TestFleet {
   /** The exit code; undefined after a signal. */
   async end(signal: NodeJS.Signals): Promise<number | undefined> {
     const child = this.#child
-    if (child === undefined || child.exitCode !== null) return child?.exitCode ?? undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? undefined
     const ended = new Promise<number | undefined>((done) => child.once('exit', (code) => done(code ?? undefined)))
     child.kill(signal)
     return ended
