@@ -23,9 +23,7 @@ export function surviveLostOutput(process: Outputs): void {
   process.stdout.on('error', (e: NodeJS.ErrnoException) => {
     // The reader of a pipe may leave early (`kubenode … | head`); that is no error.
     if (e.code === 'EPIPE') process.exit(EXIT_OK)
-    if (!isLost)
-      process.stderr.write(`${numbered(cliErrors.KN1005({ why: e.message }))}
-`)
+    if (!isLost) process.stderr.write(`${numbered(cliErrors.KN1005({ why: e.message }))}\n`)
     isLost = true
   })
 }
