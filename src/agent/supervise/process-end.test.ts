@@ -38,6 +38,7 @@ test.each([
     'killed because the node ran out of memory',
     false,
   ],
+  ['told to end, which is in order to systemd', shown('success', 15), 'ended by SIGTERM', false],
   ['ended, and systemd started it again', shown('success', 0), 'ended', false],
   ['did not notify in time', shown('watchdog', 6), 'failed (systemd: watchdog)', true],
 ] as const)('a unit: %s', (_what, [state], how, isEvidence) => {

@@ -50,8 +50,8 @@ export function endOfUnit({ result, exitStatus, hasMemoryLimit }: UnitState): Pr
         : { how: 'killed because the node ran out of memory', isEvidence: false }
     case 'success':
     case '':
-      // Ended in order, stopped by somebody, or started again by systemd before anybody could ask how it had ended.
-      return { how: 'ended', isEvidence: false }
+      // Ended in order, stopped by somebody, or started again by systemd before anybody could ask how it had ended. To systemd SIGTERM is in order.
+      return { how: name === 'SIGTERM' ? `ended by ${name}` : 'ended', isEvidence: false }
     default:
       // timeout, watchdog, protocol, resources, start-limit-hit …: the unit did not do what it promised.
       return { how: `failed (systemd: ${result})`, isEvidence: true }

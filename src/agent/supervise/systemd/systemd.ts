@@ -257,8 +257,7 @@ export class Systemd implements Processes {
     entry.main = this.#statOf(state)
     entry.reading = entry.frozenAt !== undefined && reading === 'Running' ? 'Frozen' : reading
     entry.why = why
-    if (entry.frozenAt === undefined)
-      entry.end = reading === 'Crashed' || reading === 'Ended' ? endOfUnit(state) : undefined
+    if (entry.frozenAt === undefined) entry.end = endAfter(entry.end, reading, state)
     if (reading === before) return
     if (reading === 'Crashed') {
       const now = clock.monotonic()
@@ -302,6 +301,12 @@ export class Systemd implements Processes {
   #changed(component: string): void {
     for (const listener of this.#listeners) listener(component)
   }
+}
+
+/** Once systemd has started it again it does not tell how it ended: what was read before stays. */
+function endAfter(before: ProcessEnd | undefined, reading: ProcessReading, state: UnitState): ProcessEnd | undefined {
+  if (reading !== 'Crashed' && reading !== 'Ended') return undefined
+  return before?.isEvidence === true ? before : endOfUnit(state)
 }
 
 const parseKnown = (v: unknown): Known | undefined =>
