@@ -26,7 +26,7 @@ import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import { BROKEN, surround } from './surroundings.ts'
 
-export const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+const kinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
   schema: k.schema,
   status: k.definition.status !== undefined,
@@ -36,9 +36,9 @@ const SET = 'workers'
 const POOL = { pool: 'workers' }
 
 /** What outlives every process of a run; runs come one after the other. */
-export type Cloud = Map<string, MemoryHost>
+type Cloud = Map<string, MemoryHost>
 
-export function controllers(
+function controllers(
   modules: readonly ControllerModule[],
   hosts: Cloud,
   through: (provider: Provider) => Provider,
@@ -73,7 +73,7 @@ export function controllers(
   }
 }
 
-export const definition = (version: string) => ({
+const definition = (version: string) => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'MachineComponent',
   metadata: { name: componentObjectName('beacon', version) },
