@@ -91,7 +91,7 @@ describe('F45 edits of what git owns', () => {
       for (const seed of seeds(SET_SEEDS)) {
         const run = await runSeed(seed, { story: editedByHand })
         if (run.violations.length > 0) throw new Error(describeSeed(run, editedByHand))
-        expect(run.states).toMatchObject(Array(4).fill({ outcome: { phase: 'Complete' } }))
+        expect(run.states).toMatchObject(run.states.map(() => ({ outcome: { phase: 'Complete' } })))
       }
     },
     TIMEOUT_MS,
