@@ -150,6 +150,18 @@ export const cliErrors = errorTable({
     text: 'cannot run hollow nodes in {dir}: nobody said who their agents are',
     next: 'add --hollow-kubeconfig',
   },
+  KN1307: {
+    text: 'cannot run the role {role}: {why}',
+    next: 'run it with a kubeconfig of {identity}, or bind this user to the roles of that name (deploy/install/2-rbac.yaml)',
+  },
+  KN1308: {
+    text: 'cannot serve metrics of {roles} on port {port}: it is one port',
+    next: 'run each role as a process of its own, or leave --metrics-port out',
+  },
+  KN1309: {
+    text: 'cannot serve metrics on port {port}: give a number from 0 to {maxPort}',
+    next: '0 takes a free one',
+  },
   KN1310: {
     text: 'no kind is called {word}{detail}',
     next: 'kubectl knows the kinds that are not ours',

@@ -5,6 +5,7 @@ import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
 import type { Handler, HandlerOptions } from '#kube/delivery.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
@@ -54,6 +55,8 @@ export interface InformersOptions {
   readonly random: Random
   readonly log: Logger
   readonly startSpreadMs?: number
+  /** The server refuses the identity that lists or watches a kind. */
+  readonly onRefused?: (error: ApiError) => void
 }
 
 export function createInformers(options: InformersOptions): Informers {
@@ -104,7 +107,7 @@ class SharedInformers implements Informers {
   }
 
   #informer<T extends KubeObject>(type: ResourceType<T>, selection: Selection | undefined): Informer<T> {
-    const { client, clock, random, log, startSpreadMs } = this.#options
+    const { client, clock, random, log, startSpreadMs, onRefused } = this.#options
     const cacheLog = log.with({ cache: qualifiedPlural(type) })
     return createInformer<T>({
       client,
@@ -113,7 +116,11 @@ class SharedInformers implements Informers {
       random,
       ...(selection !== undefined && { selection }),
       ...(startSpreadMs !== undefined && { startSpreadMs }),
-      notice: (notice) => tell(cacheLog, notice),
+      notice: (notice) => {
+        tell(cacheLog, notice)
+        if (notice.kind === 'Failed' && notice.error instanceof ApiError && notice.error.status === 403)
+          onRefused?.(notice.error)
+      },
     })
   }
 }

@@ -1,11 +1,11 @@
 import { FakeKube } from '#kube/fake/fake-kube.ts'
-import { type CallFault, type FaultPort, crashAtWrite, onNthCall } from '#kube/fake/faults.ts'
+import { type CallFault, type FaultPort, type Verb, crashAtWrite, onNthCall } from '#kube/fake/faults.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
 import { fencedClient } from './fenced-client.ts'
-import { DEFAULT_LEADER_TIMES, type LeaderContext, LeaderElection } from './leader.ts'
+import { DEFAULT_LEADER_TIMES, type LeaderContext, LeaderElection, REFUSED_RETRY_MS } from './leader.ts'
 import { type Lease, leaseType } from './lease.ts'
 
 const KEY = { namespace: 'kubenode-system', name: 'controllers' }
@@ -300,4 +300,45 @@ test.each([
       onLost: () => undefined,
     })
   expect(make).toThrowError(/KN3010/)
+})
+
+describe('a candidate that lacks the right', () => {
+  const refusing = (verbs: readonly Verb[], until: { isOver: boolean }): FaultPort => ({
+    call: (call) =>
+      !until.isOver && verbs.includes(call.verb) ? { kind: 'refuse', when: 'before', code: 403 } : undefined,
+  })
+
+  test.each<[string, readonly Verb[]]>([
+    ['to read the lease', ['get']],
+    ['to make it', ['create']],
+  ])('%s is told once, comes seldom, and leads once it has the right', async (_, verbs) => {
+    const until = { isOver: false }
+    let calls = 0
+    const counted: FaultPort = {
+      call: (call) => {
+        calls++
+        return refusing(verbs, until).call?.(call)
+      },
+    }
+    const { clock, fake } = world(counted)
+    const told: string[] = []
+    const election = new LeaderElection({
+      client: fake.client({ actor: 'a' }),
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+      lease: KEY,
+      identity: 'a',
+      onElected: () => undefined,
+      onLost: () => undefined,
+      onRefused: (error) => told.push(error.reason),
+    })
+    election.start()
+    await clock.advance(10 * REFUSED_RETRY_MS)
+    expect(told).toEqual(['Forbidden'])
+    expect(calls).toBeLessThan(30)
+    until.isOver = true
+    await clock.advance(2 * REFUSED_RETRY_MS)
+    expect(election.isLeader()).toBe(true)
+  })
 })

@@ -5,6 +5,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import {
@@ -54,7 +55,14 @@ export interface LeaderOptions {
   readonly times?: LeaderTimes
   readonly onElected: (context: LeaderContext) => void
   readonly onLost: (reason: string) => void
+  /** The server refused the identity; called once, until it was let in again. Left out, the refusal is logged. */
+  readonly onRefused?: (error: ApiError) => void
 }
+
+/** A right that is missing is given by a person; until then a candidate comes this often. */
+export const REFUSED_RETRY_MS = 30_000
+
+const isRefusal = (e: unknown): e is ApiError => e instanceof ApiError && (e.status === 401 || e.status === 403)
 
 interface Term extends LeaderContext {
   readonly abort: AbortController
@@ -70,6 +78,7 @@ export class LeaderElection {
   #lease: Lease | undefined
   #sighting: Sighting | undefined
   #term: Term | undefined
+  #isRefused = false
 
   constructor(options: LeaderOptions) {
     this.#options = options
@@ -109,11 +118,22 @@ export class LeaderElection {
       try {
         await this.#tick()
       } catch (error) {
-        log.warn('cannot reach the lease', { lease: this.#options.lease.name, error: messageOf(error) })
+        if (isRefusal(error)) this.#refused(error)
+        else log.warn('cannot reach the lease', { lease: this.#options.lease.name, error: messageOf(error) })
         this.#lease = undefined
       }
-      await clock.sleep(random.jitter(this.#times.retryMs), signal).catch(() => undefined)
+      const isWaiting = this.#isRefused && !this.isLeader()
+      const waitMs = isWaiting ? REFUSED_RETRY_MS : this.#times.retryMs
+      await clock.sleep(random.jitter(waitMs), signal).catch(() => undefined)
     }
+  }
+
+  #refused(error: ApiError): void {
+    const { log, lease, onRefused } = this.#options
+    if (this.#isRefused) return
+    this.#isRefused = true
+    if (onRefused !== undefined) onRefused(error)
+    else log.error('not allowed to hold the lease', { lease: lease.name, error })
   }
 
   async #tick(): Promise<void> {
@@ -130,10 +150,12 @@ export class LeaderElection {
     const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
     const outcome = await this.#write(wanted)
     if (outcome.kind !== 'Applied') {
+      if (outcome.kind === 'Denied' && isRefusal(outcome.error)) this.#refused(outcome.error)
       // Refused or unknown: what the Lease is now only a read can tell. The deadline stays where it was.
       this.#lease = undefined
       return
     }
+    this.#isRefused = false
     this.#lease = outcome.object
     this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
   }

@@ -90,6 +90,7 @@ export function register(program: Command, io: Io): void {
       const [
         { ROLE_NAMES, entryBeside, roleNamed },
         { runRole },
+        { untilOneEnds },
         { clientOf, connectionOf, serverOf },
         { pinoLogger },
         { untilEnded },
@@ -97,6 +98,7 @@ export function register(program: Command, io: Io): void {
       ] = await Promise.all([
         import('../run/roles.ts'),
         import('../run/role.ts'),
+        import('../run/until-one-ends.ts'),
         import('../run/connect.ts'),
         import('#lib/log-pino.ts'),
         import('../until-ended.ts'),
@@ -108,6 +110,7 @@ export function register(program: Command, io: Io): void {
           throw new KubeNodeError(cliErrors.KN1303({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
         return known
       })
+      const metricsPort = metricsPortOf(options.metricsPort, names)
       // What cannot be meant is told before anything is asked for.
       const outbound = parsePlaces(listOf(options.callAllow))
       const connection = await connectionOf(options.kubeconfig, options.context)
@@ -137,16 +140,14 @@ export function register(program: Command, io: Io): void {
         agent: [process.execPath, entryBeside(running, 'agent-main')] as const,
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`
-      const ended = await Promise.all(
-        names.map((name) =>
-          runRole(roleNamed(name, config, identity), {
-            client: clientOf(connection.config, `kubenode-${name}`),
-            leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
-            log,
-            metricsPort: Number(options.metricsPort),
-            signal: shutdown.signal,
-          }),
-        ),
+      const ended = await untilOneEnds(names, shutdown.signal, (name, signal) =>
+        runRole(roleNamed(name, config, identity), {
+          client: clientOf(connection.config, `kubenode-${name}`),
+          leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
+          log,
+          metricsPort,
+          signal,
+        }),
       )
       const failed = ended.find((e) => e.reason === 'FailedToStart')
       if (failed?.error !== undefined) throw failed.error
@@ -162,6 +163,14 @@ function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease:
 
 const MAX_PORT = 65_535
 const LOOPBACK = '127.0.0.1'
+
+function metricsPortOf(text: string, roles: readonly string[]): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > MAX_PORT)
+    throw new KubeNodeError(cliErrors.KN1309({ port: JSON.stringify(text), maxPort: MAX_PORT }))
+  if (port !== 0 && roles.length > 1) throw new KubeNodeError(cliErrors.KN1308({ port, roles: roles.join(' and ') }))
+  return port
+}
 
 function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort }: Options) {
   const port = Number(webhookPort)

@@ -3,7 +3,10 @@ import { hostname } from 'node:os'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import type { EventRecorder } from '#kube/events.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { ApiError } from '#kube/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -52,6 +55,12 @@ export interface RunRoleOptions {
   readonly signal: AbortSignal
 }
 
+/** In the server's words, which name the user and the right, and the identity that has it. */
+export function lacksRight(role: string, cause: ApiError): KubeNodeError {
+  const identity = programUser(role)
+  return new KubeNodeError(cliErrors.KN1307({ role, why: cause.serverMessage, identity }), { retry: 'later', cause })
+}
+
 /** Runs one role until the signal aborts or it no longer leads. */
 export async function runRole(role: Role, options: RunRoleOptions): Promise<Ended> {
   const { client, leaseClient, metricsPort, signal, leaderTimes } = options
@@ -62,7 +71,12 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const health = new Health()
   const supervision = supervise({ clock, log, health, metrics })
   const instance = `${hostname()}-${process.pid}`
-  const informers = createInformers({ client, clock, random, log, startSpreadMs: 0 })
+  const refused = Promise.withResolvers<never>()
+  // nobody may be waiting for it
+  refused.promise.catch(() => undefined)
+  const lacks = (cause: ApiError): KubeNodeError => lacksRight(role.name, cause)
+  const onRefused = (cause: ApiError): void => refused.reject(lacks(cause))
+  const informers = createInformers({ client, clock, random, log, startSpreadMs: 0, onRefused })
   const http = new StatusHttp({ health, metrics: metrics.registry, port: metricsPort })
 
   const manager = new Manager({
@@ -80,6 +94,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
           ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
           ...events,
+          onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
         }),
     ),
     controllers: (leader) => [
@@ -100,7 +115,8 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
               createEventRecorder({ client: fenced, clock, controller: `kubenode.io/${name}`, instance }),
           })
           informers.start()
-          await informers.synced(begin)
+          // Whoever may not read what the role needs gives the lease up for a process that may.
+          await Promise.race([informers.synced(begin), refused.promise])
           for (const part of parts) await part.start(begin)
           running.push(...parts)
           log.info('role runs', { caches: informers.all().length, parts: parts.length })

@@ -20,3 +20,14 @@ test.each([
 
 test('S13 places that can be meant are taken, and the next thing is looked at', async () =>
   expect(await refused('--call-allow', 'https://hooks.example.org/repairs, http://10.0.0.7:8080')).toMatch(/^KN1301/))
+
+test.each([
+  [['--metrics-port', 'abc'], /^KN1309: cannot serve metrics on port "abc"/],
+  [['--metrics-port', '70000'], /^KN1309/],
+  [
+    ['--roles', 'sync,controllers', '--metrics-port', '9100'],
+    /^KN1308: cannot serve metrics of sync and controllers on port 9100/,
+  ],
+  [['--roles', 'sync,controllers', '--metrics-port', '0'], /^KN1301/],
+  [['--metrics-port', '9100'], /^KN1301/],
+])('%j', async (args, message) => expect(await refused(...args)).toMatch(message))
