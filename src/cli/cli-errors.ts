@@ -18,6 +18,10 @@ export const cliErrors = errorTable({
     text: 'cannot {what}: {code}',
     next: 'correct this and try again',
   },
+  KN1004: {
+    text: 'cannot use {variable}={text}: {why}',
+    next: 'correct the environment variable, or unset it',
+  },
   KN1005: {
     text: 'cannot write to standard output: {why}',
     next: 'make room there and run the command again',

@@ -53,12 +53,6 @@ describe('the frame', () => {
     expect(out).toContain('files, or folders')
   })
 
-  test('every flag is also an environment variable', () => {
-    const { io } = recorder()
-    const without = buildProgram(io).commands.flatMap((c) => c.options.filter((o) => o.long && o.envVar === undefined))
-    expect(without.map((o) => o.long)).toEqual([])
-  })
-
   test('a bug of ours is reported as one, with its stack', () => {
     const { io, err } = recorder()
     expect(reportError(io, new Error('boom'))).toBe(2)

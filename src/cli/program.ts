@@ -18,6 +18,7 @@ import * as runRoles from './commands/run.ts'
 import * as unprotect from './commands/unprotect.ts'
 import * as version from './commands/version.ts'
 import * as whyNot from './commands/why-not.ts'
+import { readEnvironment } from './environment.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import type { Io } from './io.ts'
 import { cliErrors } from './cli-errors.ts'
@@ -50,11 +51,12 @@ export function buildProgram(io: Io): Command {
     .showHelpAfterError('(run kubenode --help, or kubenode COMMAND --help)')
     .helpCommand('help [command]', 'show what a command does')
   for (const { register } of COMMANDS) register(program, io)
-  for (const command of [program, ...program.commands]) prepare(command, io)
+  prepare(program, io)
+  readEnvironment(program, io.env)
   return program
 }
 
-/** Output through Io, no process.exit from inside, and every flag also as KUBENODE_*. */
+/** Output through Io, and no process.exit from inside. */
 function prepare(command: Command, io: Io): void {
   command.exitOverride()
   command.configureOutput({
@@ -62,15 +64,6 @@ function prepare(command: Command, io: Io): void {
     writeErr: (s) => io.err(s),
     outputError: (s, write) => write(numbered(s)),
   })
-  for (const option of command.options) {
-    if (option.envVar === undefined && option.long)
-      option.env(
-        `KUBENODE_${option.long
-          .replace(/^--(no-)?/, '')
-          .replaceAll('-', '_')
-          .toUpperCase()}`,
-      )
-  }
   for (const child of command.commands) prepare(child, io)
 }
 

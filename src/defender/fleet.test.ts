@@ -3,6 +3,7 @@ import { TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
 import { fleetView } from './fleet.ts'
+import { EVERYTHING } from './tally.ts'
 import type { Health } from './unit.ts'
 
 const AT = '2026-01-05T00:00:00Z'
@@ -161,6 +162,15 @@ describe('targets', () => {
     const [asMachine, asNode] = [find('Machine', 'm', uidOf('m')), find('Node', 'n', uidOf('node-n'))]
     expect(asNode).toEqual(asMachine)
     expect(asMachine).toMatchObject({ kind: 'Found', unit: { id: uidOf('m'), zone: 'z1', rack: 'r1' } })
+  })
+
+  test('a Node that no Machine names yet, and that waits for its components, is no machine more', () => {
+    const waiting = {
+      ...node('n', 'True'),
+      spec: { taints: [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] },
+    }
+    const view = fleetView({ machines: [aMachine({ name: 'm' })], nodes: [waiting], clusters: [] })
+    expect(view.tally(EVERYTHING, 'machines').total).toBe(1)
   })
 
   test('a Node without a Machine is a unit of its own', () => {

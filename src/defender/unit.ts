@@ -148,7 +148,9 @@ function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
 export function nodeUnit(node: KubeObject): Unit {
   const { uid = '', name = '', labels = {} } = node.metadata
   const ready = conditionStatus(node, 'Ready')
-  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  // One whose Machine does not name it yet: counted as healthy, it would pay for the disruption of one that serves.
+  const isNew = isPending(node)
+  const health = isNew ? 'NeverServed' : ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
   return {
     id: uid,
     space: 'machines',
@@ -159,7 +161,7 @@ export function nodeUnit(node: KubeObject): Unit {
     rack: labels[LABELS.rack] ?? '',
     pool: labels[LABELS.pool] ?? '',
     health,
-    why: `Ready is ${ready ?? 'not reported'}`,
+    why: isNew ? 'waits for its components' : `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),

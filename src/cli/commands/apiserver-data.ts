@@ -4,7 +4,8 @@ import type { DataReport } from '#apiserver/storage/check-data.ts'
 import { Exit, EXIT_DIFFERENT, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
 
-const dataOption = () => new Option('--data <dir>', 'data folder of the server').default('.kubenode/apiserver')
+const dataOption = () =>
+  new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver')
 
 interface Given {
   readonly data: string

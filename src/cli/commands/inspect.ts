@@ -19,7 +19,7 @@ export interface ServerOptions {
 
 export const withServer = (command: Command): Command =>
   command
-    .option('--kubeconfig <file>', 'the cluster, and who you are there; KUBECONFIG when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; KUBECONFIG when left out')
     .option('--context <name>', 'context of the kubeconfig')
 
 export async function connect({ kubeconfig, context }: ServerOptions, io: Io): Promise<KubeClient> {

@@ -34,7 +34,7 @@ export function register(program: Command, io: Io): void {
     .description(
       'start a hub and two clusters with nodes, follow a git repository, show what happens; Ctrl-C stops all',
     )
-    .option('--data <dir>', 'folder that holds everything; .kubenode in the checkout when left out')
+    .option('--data <dir>', 'data folder of the local fleet; .kubenode in the checkout when left out')
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
     .option('--reset', 'forget what was there before')
     .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
@@ -73,7 +73,7 @@ export function register(program: Command, io: Io): void {
   local
     .command('status')
     .description('what the local fleet looks like; exit 1 while it is not as git says')
-    .option('--data <dir>', 'its folder; .kubenode in the checkout when left out')
+    .option('--data <dir>', 'data folder of the local fleet; .kubenode in the checkout when left out')
     .option('--wait', 'until it is as git says')
     .option('--timeout <duration>', 'how long to wait', '5m')
     .action(async ({ data, wait, timeout }: { data?: string; wait?: boolean; timeout: string }) => {

@@ -40,7 +40,7 @@ export function register(program: Command, io: Io): void {
     .command('run')
     .description('run parts of KubeNode against a cluster: sync, controllers, defender')
     .requiredOption('--roles <list>', 'roles, joined by commas')
-    .requiredOption('--kubeconfig <file>', 'the cluster, and who we are there')
+    .requiredOption('--kubeconfig <file>', 'kubeconfig of the cluster')
     .option('--context <name>', 'context of the kubeconfig')
     .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
     .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')

@@ -77,9 +77,7 @@ export async function leave({ client }: Tools, { set }: Seen, signal: AbortSigna
   if (read.kind !== 'Applied') return read
   const { set: now, machines } = read.object
   if (now === undefined || uidOf(now) !== uidOf(set)) return { kind: 'Applied', object: undefined }
-  const isKept = keepsMachines(now)
-  const isLeft = machines.some((m) => isOwned(m, set) && !(isKept && isDeleting(m)))
-  if (isLeft && !isOrphaning(now)) return outdated('it still owns machines')
+  if (machines.some((m) => isOwned(m, set)) && !isOrphaning(now)) return outdated('it still owns machines')
   return updateExactly(client, machineSet, withoutFinalizer(now), { fieldManager }).then(goneIsDone)
 }
 

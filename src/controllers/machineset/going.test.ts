@@ -178,6 +178,16 @@ describe('a set that is being deleted', () => {
       ),
       ['ReportPermit uid-a Released', 'Release a', 'Release b', 'Release c'],
     ],
+    'where they shall stay, lets go those that garbage collection deletes, and waits for those that it removes itself':
+      [
+        seen(
+          set({ isGoing: true, annotations: { [ANNOTATIONS.keepMachines]: 'true' } }),
+          [machine('a', 'old', { isDeleting: true }), machine('b', 'old', { isDeleting: true })],
+          [],
+          [permit('a', 'Granted')],
+        ),
+        ['Release b'],
+      ],
     'lets go what is only observed': [seen(going, [machine('a', 'old', { channel: 'Observe' })]), ['Release a']],
     'where other hosts replace it, lets one leave at first': [
       seen(going, three, [other({ zone: 'b' })]),

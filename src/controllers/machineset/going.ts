@@ -5,7 +5,17 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { deleteOrder } from './delete-order.ts'
 import { held, removals, silenceFreeze } from './removal.ts'
-import { type Seen, hasFinalizer, isDeleting, isObserved, isOwned, isZombie, nameOf, uidOf } from './seen.ts'
+import {
+  type Seen,
+  hasFinalizer,
+  isDeleting,
+  isObserved,
+  isOwned,
+  isZombie,
+  nameOf,
+  openPermit,
+  uidOf,
+} from './seen.ts'
 import { graceLeftMs, spareOf, successorsOf } from './succession.ts'
 import { withPermits } from './upkeep.ts'
 
@@ -25,17 +35,26 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
   if (!hasFinalizer(set)) return withPermits(seen, [], {}, now)
   const owned = seen.machines.filter((m) => isOwned(m, set))
   const alive = owned.filter((m) => !isDeleting(m))
-  const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine depends on it' }
   if (isOrphaning(set)) return withPermits(seen, [finish], {}, now, uidsOf(alive))
-  if (keepsMachines(set)) {
-    const left = alive.map((m) => release(m, `annotation ${ANNOTATIONS.keepMachines}`)).slice(0, MOST_MOVES)
-    return withPermits(seen, left.length === 0 ? [finish] : left, {}, now, uidsOf(alive))
-  }
+  if (keepsMachines(set)) return keeping(seen, owned, now)
   if (owned.length === 0) return withPermits(seen, [finish], {}, now)
   if (hold !== undefined) return withPermits(seen, [], held(hold), now)
   const moves = movesOf(seen, alive)
   if (moves.length > 0) return withPermits(seen, moves, {}, now, uidsOf(moves.map((a) => a.machine)))
   return leaving(seen, alive, now)
+}
+
+const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine depends on it' }
+
+/**
+ * Also those on their way out lose their owner: in the foreground, garbage collection keeps the name of the set until they are gone, which may be never. But
+ * those that leave under a grant of this set are waited for: it ends with them.
+ */
+function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSetPlan {
+  const isLeaving = (m: Machine) => isDeleting(m) && openPermit(seen, m)?.status?.phase === 'Granted'
+  const free = owned.filter((m) => !isLeaving(m))
+  const left = free.map((m) => release(m, `annotation ${ANNOTATIONS.keepMachines}`)).slice(0, MOST_MOVES)
+  return withPermits(seen, owned.length === 0 ? [finish] : left, {}, now, uidsOf(free))
 }
 
 const uidsOf = (machines: readonly Machine[]): ReadonlySet<string> => new Set(machines.map(uidOf))

@@ -37,7 +37,9 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {
     const matches = matchesSelector(read.selector, m.metadata.labels)
-    if (isOwned(m, set)) return matches ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
+    // One on its way out goes under a permit of this set, which ends with it.
+    if (isOwned(m, set))
+      return matches || isDeleting(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
     const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'it matches and has no owner' }] : []
   })

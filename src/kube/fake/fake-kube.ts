@@ -3,7 +3,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
-import type { KubeClient, ListOptions, WatchOptions } from '../client.ts'
+import type { DeleteOptions, KubeClient, ListOptions, WatchOptions } from '../client.ts'
 import { FakeClient } from './client.ts'
 import { Core, type CommitListener } from './core.ts'
 import { noFaults, type Call, type FaultPort, type Verb } from './faults.ts'
@@ -86,8 +86,8 @@ export class FakeKube {
     )
   }
 
-  uproot(type: ResourceType, key: ObjectKey): void {
-    remove(this.core, type, key, {}, undefined)
+  uproot(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): void {
+    remove(this.core, type, key, options, undefined)
   }
 
   /** Stores an object as it is, past all faults and rules, as a backup that is restored; only its revision is new. */

@@ -26,7 +26,7 @@ import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import { BROKEN, surround } from './surroundings.ts'
 
-const kinds: readonly FakeKind[] = KINDS.map((k) => ({
+export const kinds: readonly FakeKind[] = KINDS.map((k) => ({
   type: k,
   schema: k.schema,
   status: k.definition.status !== undefined,
@@ -36,9 +36,9 @@ const SET = 'workers'
 const POOL = { pool: 'workers' }
 
 /** What outlives every process of a run; runs come one after the other. */
-type Cloud = Map<string, MemoryHost>
+export type Cloud = Map<string, MemoryHost>
 
-function controllers(
+export function controllers(
   modules: readonly ControllerModule[],
   hosts: Cloud,
   through: (provider: Provider) => Provider,
@@ -73,7 +73,7 @@ function controllers(
   }
 }
 
-const definition = (version: string) => ({
+export const definition = (version: string) => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'MachineComponent',
   metadata: { name: componentObjectName('beacon', version) },

@@ -18,23 +18,29 @@ const BEAT_MS = 20_000
 
 type Components = NonNullable<NonNullable<Machine['status']>['components']>
 
-/** Everything looks each second, past all faults, for as long as the world runs. */
-export function surround(world: World, hosts: ReadonlyMap<string, MemoryHost>): void {
-  const machines = () => world.fake.all(machineType) as readonly Machine[]
-  const every = (ms: number, look: () => void) => {
-    const again = () => {
-      look()
-      world.clock.after(ms, again)
-    }
-    world.clock.after(ms, again)
+/** Looks again and again, past all faults, for as long as the world runs. */
+export function every({ clock }: World, ms: number, look: () => void): void {
+  const again = () => {
+    look()
+    clock.after(ms, again)
   }
-  every(LOOK_MS, () => {
+  clock.after(ms, again)
+}
+
+/** Everything looks each second. `grants`: a Defender that allows everything; without it, one of the actors has to be the Defender. */
+export function surround(
+  world: World,
+  hosts: ReadonlyMap<string, MemoryHost>,
+  { grants = true }: { readonly grants?: boolean } = {},
+): void {
+  const machines = () => world.fake.all(machineType) as readonly Machine[]
+  every(world, LOOK_MS, () => {
     for (const m of machines()) if (isUp(m, hosts)) runAgent(world, m)
     for (const m of machines()) if (!isUp(m, hosts)) noteSilence(world, m)
-    for (const p of world.fake.all(operationPermit)) grant(world, p as OperationPermit)
+    if (grants) for (const p of world.fake.all(operationPermit)) grant(world, p as OperationPermit)
     for (const s of world.fake.all(machineComponentSet)) handOut(world, s as MachineComponentSet, machines())
   })
-  every(BEAT_MS, () => {
+  every(world, BEAT_MS, () => {
     for (const m of machines()) if (isUp(m, hosts)) beat(world, m)
   })
 }

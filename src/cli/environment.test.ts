@@ -1,0 +1,102 @@
+import type { Command, Option } from 'commander'
+import { describe, expect, test } from 'vitest'
+import type { Io } from './io.ts'
+import { buildProgram, run } from './program.ts'
+
+const ioWith = (env: Io['env'], err: (text: string) => void = () => undefined): Io => ({
+  out: () => undefined,
+  err,
+  cwd: '/',
+  env,
+  isTerminal: false,
+})
+
+interface Place {
+  readonly words: readonly string[]
+  readonly command: Command
+  readonly option: Option
+}
+
+function places(command: Command, words: readonly string[] = []): readonly Place[] {
+  return [
+    ...command.options.map((option) => ({ words, command, option })),
+    ...command.commands.flatMap((c) => places(c, [...words, c.name()])),
+  ]
+}
+
+const ALL = places(buildProgram(ioWith({})))
+const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
+const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
+
+const takesValue = (o: Option) => o.required || o.optional
+/** What the option is without any word about it, turned round; or one of its choices; or any text. */
+const sample = (o: Option) => (takesValue(o) ? (o.argChoices?.at(-1) ?? 'from-env') : o.negate ? 'false' : 'true')
+const other = (o: Option) => (takesValue(o) ? (o.argChoices?.[0] ?? 'from-line') : undefined)
+
+/** Runs one command line up to its action and answers with the options that the action would get. */
+async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
+  const program = buildProgram(ioWith(env))
+  let command = program
+  for (const word of place.words) command = command.commands.find((c) => c.name() === word) ?? command
+  let seen: Record<string, unknown> = {}
+  command.action(() => void (seen = command.optsWithGlobals()))
+  const others = command.options.filter((o) => o.mandatory && o.attributeName() !== place.option.attributeName())
+  const needed = others.flatMap((o) => [o.long ?? '', o.argChoices?.[0] ?? 'x'])
+  const args = command.registeredArguments.filter((a) => a.required).map((a) => a.argChoices?.[0] ?? 'x')
+  await program.parseAsync([...place.words, ...args, ...needed, ...more], { from: 'user' })
+  return seen
+}
+
+test('some options come from the environment', () => expect(WITH_VARIABLE.length).toBeGreaterThan(30))
+
+describe.each(WITH_VARIABLE.map((p) => [shownAs(p), p] as const))('%s', (_, place) => {
+  const { command, option } = place
+  const key = option.attributeName()
+
+  test('the variable in its help takes effect', async () => {
+    expect(command.helpInformation().replaceAll(/\s+/g, ' ')).toContain(`env: ${option.envVar}`)
+    const wanted = takesValue(option) ? sample(option) : !option.negate
+    expect((await parsed(place, { [String(option.envVar)]: sample(option) }))[key]).toBe(wanted)
+  })
+
+  test('the command line wins over the variable', async () => {
+    const line = other(option)
+    if (line === undefined) {
+      const opposite = option.negate ? 'true' : 'false'
+      const [on, off] = [option.long ?? '', await parsed(place, { [String(option.envVar)]: opposite })]
+      expect(off[key]).toBe(option.negate)
+      expect((await parsed(place, { [String(option.envVar)]: opposite }, [on]))[key]).toBe(!option.negate)
+    } else {
+      const seen = await parsed(place, { [String(option.envVar)]: sample(option) }, [option.long ?? '', line])
+      expect(seen[key]).toBe(line)
+    }
+  })
+})
+
+test('no help names a variable that is not read', () => {
+  const named = [...new Set(ALL.map((p) => p.command))].flatMap((c) =>
+    [...c.helpInformation().matchAll(/\bKUBENODE_[A-Z_]+/g)].map(([name]) => name),
+  )
+  const read = new Set(WITH_VARIABLE.map((p) => p.option.envVar))
+  expect(named.filter((name) => !read.has(name))).toEqual([])
+})
+
+test('an empty variable is none', async () => {
+  const [place] = WITH_VARIABLE.filter((p) => shownAs(p) === 'apiserver --host')
+  expect(place).toBeDefined()
+  if (place) expect((await parsed(place, { KUBENODE_APISERVER_HOST: '' }))['host']).toBe('127.0.0.1')
+})
+
+test.each([
+  ['KUBENODE_RUN_LOG_LEVEL', 'loud', ['run', '--roles', 'sync', '--kubeconfig', 'x']],
+  ['KUBENODE_RUN_HUB', 'perhaps', ['run', '--roles', 'sync', '--kubeconfig', 'x']],
+])('a value of %s that does not fit is refused, with its name', async (name, value, argv) => {
+  let err = ''
+  expect(
+    await run(
+      argv,
+      ioWith({ [name]: value }, (t) => (err += t)),
+    ),
+  ).toBe(2)
+  expect(err).toMatch(new RegExp(`^KN1004: cannot use ${name}=${value}: `))
+})

@@ -1,0 +1,72 @@
+// Which options may come from the environment, under which name, and how a value is read from there. The command line wins.
+import { InvalidArgumentError, type Command, type Option } from 'commander'
+import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from './cli-errors.ts'
+
+/** Options that mean the same for every command. */
+const SHARED: ReadonlySet<string> = new Set(['kubeconfig', 'context'])
+
+/**
+ * Programs that run for long are configured by their environment, as in a container. What a person does once (a reason, --all, --reset)
+ * never comes from there: a forgotten variable would repeat it.
+ */
+const PROGRAMS: Readonly<Record<string, { readonly prefix: string; readonly only?: readonly string[] }>> = {
+  run: { prefix: 'RUN' },
+  apiserver: { prefix: 'APISERVER' },
+  'apiserver backup': { prefix: 'APISERVER', only: ['data'] },
+  'apiserver restore': { prefix: 'APISERVER', only: ['data'] },
+  'apiserver check': { prefix: 'APISERVER', only: ['data'] },
+  'local up': { prefix: 'LOCAL', only: ['data', 'nodes'] },
+  'local status': { prefix: 'LOCAL', only: ['data'] },
+}
+
+const TRUE = ['1', 'true', 'yes']
+const FALSE = ['0', 'false', 'no']
+
+/** The path of a command is its words without the program: "apiserver backup". */
+export function variableOf(path: string, option: Option): string | undefined {
+  const name = option.long?.replace(/^--(no-)?/, '')
+  if (name === undefined) return undefined
+  const word = name.replaceAll('-', '_').toUpperCase()
+  if (SHARED.has(name)) return `KUBENODE_${word}`
+  const program = PROGRAMS[path]
+  if (program === undefined || program.only?.includes(name) === false) return undefined
+  return `KUBENODE_${program.prefix}_${word}`
+}
+
+/** Names the variables in the help, and reads them before the command line of each command is parsed. */
+export function readEnvironment(program: Command, env: Readonly<Record<string, string | undefined>>): void {
+  const visit = (command: Command, path: string): void => {
+    for (const option of command.options) {
+      const variable = variableOf(path, option)
+      // Set after the option was registered: commander shows the name and leaves the reading to us.
+      if (variable !== undefined) option.envVar = variable
+    }
+    if (command.commands.length > 0) command.hook('preSubcommand', (_, sub) => take(sub, env))
+    for (const sub of command.commands) visit(sub, path === '' ? sub.name() : `${path} ${sub.name()}`)
+  }
+  visit(program, '')
+}
+
+function take(command: Command, env: Readonly<Record<string, string | undefined>>): void {
+  for (const option of command.options) {
+    const text = option.envVar === undefined ? undefined : env[option.envVar]
+    // Empty is how a shell and a manifest leave a variable out.
+    if (text === undefined || text === '') continue
+    try {
+      command.setOptionValueWithSource(option.attributeName(), valueOf(option, text), 'env')
+    } catch (e) {
+      if (!(e instanceof InvalidArgumentError)) throw e
+      throw new KubeNodeError(cliErrors.KN1004({ variable: String(option.envVar), text, why: e.message }))
+    }
+  }
+}
+
+function valueOf(option: Option, text: string): unknown {
+  if (option.required || option.optional)
+    return option.parseArg === undefined ? text : option.parseArg(text, undefined as never)
+  const word = text.toLowerCase()
+  if (TRUE.includes(word)) return true
+  if (FALSE.includes(word)) return false
+  throw new InvalidArgumentError('not true or false')
+}
