@@ -26,11 +26,11 @@ export class TestFleet {
     this.data = join(this.checkout, '.kubenode')
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${ROOT}`, this.checkout])
     // What is tested is the work tree, committed or not.
-    const changed = execFileSync('git', ['-C', ROOT, 'ls-files', '-m', '-o', '--exclude-standard'], {
-      encoding: 'utf8',
-    })
-      .split('\n')
-      .filter(Boolean)
+    const git = (...args: string[]) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' })
+    const changed =
+      `${git('diff', '--name-only', '--diff-filter=d', 'HEAD')}${git('ls-files', '-o', '--exclude-standard')}`
+        .split('\n')
+        .filter(Boolean)
     for (const file of changed) spawnSync('cp', ['--parents', file, this.checkout], { cwd: ROOT })
     symlinkSync(join(ROOT, 'node_modules'), join(this.checkout, 'node_modules'))
     execFileSync('git', ['-C', this.checkout, 'add', '-A'])
