@@ -175,6 +175,11 @@ export class CommittedContents {
     )
   }
 
+  /** Whether git declares it and no hold lets it stay deleted. */
+  isDeclared(kind: string, name: string, now: number): boolean {
+    return this.#index().get(`${kind}/${name}`) !== undefined && !this.isDeletionAllowed(kind, name, now)
+  }
+
   /** A hold says that an object that git declares may stay deleted for now. */
   isDeletionAllowed(kind: string, name: string, now: number): boolean {
     return this.#allowingHolds().some(

@@ -272,6 +272,31 @@ test('an edited or deleted policy loosens nothing before it is put back', async 
   await until('the policy as declared', conditions, isOver, WITHIN_MS)
 }, 120_000)
 
+test('a MachineSet that somebody deletes keeps its machines, and takes them in once sync has made it again', async () => {
+  const key = { name: 'workers' }
+  const names = async () => new Set((await machines()).map((m) => m.metadata.uid))
+  const before = await names()
+  const old = (await admin.get(machineSet, key))?.metadata.uid
+  await admin.delete(machineSet, key)
+  const declared = async () => (await admin.get(machineSet, key))?.status?.waitingFor?.seen ?? ''
+  await until('the set to say why it stays', declared, (text) => text.includes('git declares it'), WITHIN_MS)
+  await syncPass()
+  await until(
+    'the deletion',
+    () => admin.get(machineSet, key),
+    (s) => s === undefined,
+    WITHIN_MS,
+  )
+  await syncPass()
+  const owned = async () => {
+    const uid = (await admin.get(machineSet, key))?.metadata.uid
+    const mine = (await machines()).filter((m) => m.metadata.ownerReferences?.some((o) => o.uid === uid))
+    return uid !== old && mine.length === before.size
+  }
+  await until('the machines in the new set', owned, (isSo) => isSo, WITHIN_MS)
+  expect(await names()).toEqual(before)
+}, 120_000)
+
 test('the deleted Nodes of machines at work come back, and that of a machine that is being deleted does not', async () => {
   const nodes = async () => new Map((await admin.list(nodeType)).items.map((n) => [n.metadata.name, n.metadata.uid]))
   const before = await nodes()

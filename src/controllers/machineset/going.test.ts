@@ -269,3 +269,15 @@ describe('a set that lacks machines', () => {
     expect(said(seen(set({ finalizers: [] }), []))).toEqual(['AddFinalizer'])
   })
 })
+
+test('a set that git still declares keeps its machines when somebody deletes it, and says why', () => {
+  const later = NOW + SUCCESSION_GRACE_MS + 60_000
+  const deleted = { ...seen(going, three), isDeclared: true }
+  expect(said(deleted, later)).toEqual([])
+  expect(plan(deleted, later).waiting?.seen).toBe('the set was deleted although git declares it; its machines stay')
+  // Taken off the Inventory, as sync does before it deletes, it goes as any other.
+  expect(said({ ...deleted, isDeclared: false }, later)).not.toEqual([])
+  expect(said({ ...seen(going, []), isDeclared: true }, later)).toEqual(['RemoveFinalizer'])
+  const kept = set({ isGoing: true, annotations: { [ANNOTATIONS.keepMachines]: 'true' } })
+  expect(said({ ...seen(kept, three), isDeclared: true }, later)).toEqual(['Release a', 'Release b', 'Release c'])
+})

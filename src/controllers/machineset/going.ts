@@ -41,6 +41,7 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
   if (hold !== undefined) return withPermits(seen, [], held(hold), now)
   const moves = movesOf(seen, alive)
   if (moves.length > 0) return withPermits(seen, moves, {}, now, uidsOf(moves.map((a) => a.machine)))
+  if (seen.isDeclared === true && alive.length > 0) return withPermits(seen, [], { waiting: STILL_DECLARED }, now)
   return leaving(seen, alive, now)
 }
 
@@ -56,6 +57,14 @@ function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSet
   const left = free.map((m) => release(m, `annotation ${ANNOTATIONS.keepMachines}`)).slice(0, MOST_MOVES)
   return withPermits(seen, owned.length === 0 ? [finish] : left, {}, now, uidsOf(free))
 }
+
+/** Somebody deleted what git declares: sync says within a minute that the machines stay, and makes the set again. Sync itself takes the set off its Inventory first. */
+const STILL_DECLARED = {
+  predicate: 'Succession',
+  seen: 'the set was deleted although git declares it; its machines stay',
+  unblock: 'sync making the set again; to remove it, remove it from git',
+  lookMs: GOING_LOOK_MS,
+} as const
 
 const uidsOf = (machines: readonly Machine[]): ReadonlySet<string> => new Set(machines.map(uidOf))
 

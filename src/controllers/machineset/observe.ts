@@ -61,6 +61,7 @@ export function observe(
     permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
     ...(edit !== undefined && { edit }),
     isHeld,
+    isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
     hold: holdOver(holds.list(), ['Pause', 'Freeze'], [[machineSet.kind, set]], now),
     others:
       isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],

@@ -23,6 +23,8 @@ export interface Seen {
   readonly edit?: Edit
   /** What git declares is not known: nothing is made or removed. */
   readonly isHeld?: boolean
+  /** Git declares it, also while somebody has deleted it. */
+  readonly isDeclared?: boolean
   /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */
   readonly others: readonly OtherSet[]
 }
