@@ -90,8 +90,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   ],
   defender: [
     leases(['leases'], ['get']),
-    // Which versions were healthy on a set.
-    apps(['controllerrevisions'], LOOK),
+    apps(['controllerrevisions'], ['get']),
     core(['secrets'], ['create']),
     core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls']),
   ],

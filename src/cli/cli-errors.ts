@@ -350,4 +350,12 @@ export const cliErrors = errorTable({
     text: 'nothing to do for {what}: it is as git declares',
     next: '',
   },
+  KN1397: {
+    text: 'release {name} not found on this server',
+    next: 'kubenode release status lists the newest; releases live on the hub',
+  },
+  KN1398: {
+    text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
+    next: 'kubenode why release/{name}',
+  },
 })

@@ -12,6 +12,7 @@ import * as lint from './commands/lint.ts'
 import * as local from './commands/local.ts'
 import * as machine from './commands/machine.ts'
 import * as plan from './commands/plan.ts'
+import * as release from './release/commands.ts'
 import * as rules from './commands/rules.ts'
 import * as rollout from './rollout/commands.ts'
 import * as runRoles from './commands/run.ts'
@@ -36,6 +37,7 @@ const COMMANDS = [
   local,
   machine,
   plan,
+  release,
   rollout,
   rules,
   runRoles,

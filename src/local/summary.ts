@@ -61,21 +61,15 @@ export function componentsLine(machines: readonly Machine[]): string {
   return parts.join('   ')
 }
 
-/** The one wait that ends at a time of day: it is said with it. */
-const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } | undefined): string =>
-  waiting?.predicate === 'RateExceeded' && waiting.seen !== undefined ? `, ${waiting.seen}` : ''
-
 function rolloutLine(set: MachineComponentSet): string | undefined {
   const waves = (set.status?.waves ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
   const [wave] = waves
   if (wave !== undefined) {
-    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}${rateOf(wave.waitingFor)}`
+    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}`
   }
   const blocked = set.status?.revisions?.blocked ?? []
   if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
-  return set.status?.waitingFor === undefined
-    ? undefined
-    : `waits for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
+  return set.status?.waitingFor === undefined ? undefined : `waits for ${set.status.waitingFor.predicate}`
 }
 
 function clusterLines(c: ClusterSeen): string[] {

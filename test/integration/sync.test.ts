@@ -4,11 +4,13 @@ import { approval } from '#api/kinds/approval.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#cli/approve/requests.ts'
 import { whyLines } from '#cli/inspect/why.ts'
+import { holdFor } from '#cli/rollout/holds.ts'
 import { run } from '#cli/program.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
@@ -354,3 +356,106 @@ test('deletions beyond the guard stop the release in its first stage until a per
   )
   expect(await b.client('prod').get(CONFIG_MAP, { namespace: 'default', name: 'a' })).toBeUndefined()
 }, 60_000)
+
+test('F46 what failed before a commit does not stop it; what a stopped commit broke stops the next one until it is reverted', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const set = `new MachineSet(chart, 'workers', { spec: { replicas, selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } } } })`
+  const files = fleet('1', { extra: set })
+  const replicas = (n: number) => ({ 'fleet/replicas.ts': `export const replicas: number = ${n}\n` })
+  const first = b.repository.commit({
+    ...files,
+    'fleet/main.ts': files['fleet/main.ts'].replace(
+      `import { version }`,
+      `import { replicas } from './replicas.ts'\nimport { version }`,
+    ),
+    ...replicas(2),
+  })
+  /** As the controller of the set would. */
+  const report = async (cluster: string, ready: number, phase: string) => {
+    const found = await eventually(
+      () => b.client(cluster).get(machineSet, { name: 'workers' }),
+      (s) => s !== undefined,
+    )
+    const status = { observedGeneration: found?.metadata.generation, phase, readyReplicas: ready, replicas: ready }
+    const conditions = [
+      {
+        type: 'Ready',
+        status: phase === 'Complete' ? 'True' : 'False',
+        reason: 'Progressing',
+        message: `${ready} Ready`,
+      },
+    ].map((c) => ({ ...c, lastTransitionTime: '2026-01-31T12:00:00Z' }))
+    const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSet', metadata: { name: 'workers' } }
+    await b.client(cluster).apply(
+      machineSet,
+      { ...object, status: { ...status, conditions } },
+      {
+        fieldManager: 'kubenode-machineset',
+        force: true,
+        subresource: 'status',
+      },
+    )
+  }
+  const succeeds = (commit: string) =>
+    eventually(
+      () => newestPhase(b, commit),
+      (s) => s?.phase === 'Succeeded',
+    )
+  await b.start()
+  await report('test', 2, 'Complete')
+  await report('prod', 2, 'Complete')
+  await succeeds(first)
+
+  // A machine is lost before the next commit, which has nothing to do with it.
+  await report('test', 1, 'Progressing')
+  const second = b.repository.commit({ 'fleet/version.ts': `export const version: string = '2'\n` })
+  const passed = await succeeds(second)
+  expect(passed?.clusters?.[0]).toMatchObject({ name: 'test', phase: 'Healthy', failures: { before: 1, new: 0 } })
+  expect(await versions(b)).toEqual(['2', '2'])
+
+  // A commit that breaks the set.
+  const bad = b.repository.commit(replicas(3))
+  await eventually(
+    () => b.client('test').get(machineSet, { name: 'workers' }),
+    (s) => s?.spec.replicas === 3,
+  )
+  await report('test', 0, 'Blocked')
+  const stopped = await eventually(
+    () => newestPhase(b, bad),
+    (s) => s?.phase === 'Paused',
+  )
+  expect(stopped?.waitingFor?.unblock).toContain('kubenode release retry fleet-')
+  // Tried again by a person, it fails again; the hold takes effect once.
+  const badRelease = (await b.releases()).find((r) => r.spec.commit === bad)?.metadata.name ?? ''
+  const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name: badRelease } as const
+  const wish = { target, effect: 'Retry', reason: 'the disk was full', for: '1h', author: 'ada' } as const
+  await b.hub.client.apply(operationalHold, holdFor(wish, Date.now()), { fieldManager: 'kubenode-cli', force: true })
+  const retried = await eventually(
+    () => newestPhase(b, bad),
+    (s) => s?.clusters?.[0]?.attempts === 2 && s.phase === 'Paused',
+  )
+  expect(retried?.retries?.length).toBe(1)
+
+  // The next commit still has it.
+  const third = b.repository.commit({ 'fleet/version.ts': `export const version: string = '3'\n` })
+  const carried = await eventually(
+    () => newestPhase(b, third),
+    (s) => s?.phase === 'Paused',
+  )
+  expect(carried?.clusters?.[0]?.message).toContain(`release ${badRelease} broke it`)
+  expect(await versions(b)).toEqual(['3', '2'])
+  const kept = (await b.client('test').list(inventory)).items[0]?.spec.baseline
+  expect(kept?.blamed.map((f) => [f.object, f.release])).toEqual([['MachineSet.kubenode.io/workers', badRelease]])
+
+  // Declared as before; one machine is still lost, as it was before all that.
+  b.repository.git('revert', '--no-edit', bad)
+  const back = b.repository.git('rev-parse', 'HEAD')
+  await eventually(
+    () => b.client('test').get(machineSet, { name: 'workers' }),
+    (s) => s?.spec.replicas === 2,
+  )
+  await report('test', 1, 'Progressing')
+  await succeeds(back)
+  expect(await versions(b)).toEqual(['3', '3'])
+}, 120_000)

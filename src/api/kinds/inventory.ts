@@ -1,6 +1,6 @@
 // Inventory: what sync applied to a cluster, in shards, kept in the cluster that it describes.
-import { fallback, int, list, obj, optional, str, time } from '../build.ts'
-import { commitId, dnsLabel, objectName, uid } from '../fields.ts'
+import { bool, choice, fallback, int, list, mapList, obj, optional, str, time } from '../build.ts'
+import { commitId, count, dnsLabel, objectName, sha256, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 /** The content that git declares now, and what it declared before until that is applied; more than two only after failed attempts. */
@@ -9,6 +9,59 @@ export const MAX_COMMITTED = 4
 /** A shard stays well below the size that a server stores. */
 export const MAX_REFS = 2_000
 const MAX_SHARDS = 1_000
+
+/** Failures of one baseline. Those beyond are not known as old, so they count as new. */
+export const MAX_FAILURES = 500
+/** Releases whose changes are remembered because of what they broke; a failure of a forgotten one counts until it is gone. */
+export const MAX_SUSPECTS = 16
+/** Objects of one change; a larger change is undone only as a whole. */
+export const MAX_CHANGED = 64
+const MAX_OBJECT_CHARS = 512
+
+const objectText = () => str('The object, as Kind.group/namespace/name.', { min: 1, max: MAX_OBJECT_CHARS })
+
+const shortDigest = (doc: string) =>
+  str(doc, { min: 8, max: 64, pattern: '^[0-9a-f]+$', says: 'lower-case hexadecimal digits' })
+
+const failureFields = {
+  object: objectText(),
+  uid: optional(uid('Its UID; another one is another object.')),
+  part: optional(str('The machine or node that fails, where the object only reports it.', { min: 1, max: 300 })),
+  state: choice('Failed for good, not there yet, or faulty without consequences so far.', [
+    'Failed',
+    'InProgress',
+    'Faulty',
+  ]),
+  reason: str('Why, as one word.', { min: 1, max: 200 }),
+  digest: optional(shortDigest('Start of the SHA-256 of what was declared for it.')),
+  count: optional(count('Machines that it lacks.')),
+}
+
+const baseline = obj('What was failing in the cluster before a Release began there, so that it is not blamed for it.', {
+  release: objectName('The Release that is compared with this.'),
+  takenAt: time('When it was taken.'),
+  incomplete: optional(bool('Set when an earlier baseline was lost: then every failure counts as new.')),
+  failing: list('What failed before. It stops nothing.', obj('One failure.', failureFields), { max: MAX_FAILURES }),
+  blamed: list(
+    'What Releases broke that never passed their stage. It counts against every Release that has the same content.',
+    obj('One failure.', { ...failureFields, release: objectName('The Release that broke it.') }),
+    { max: MAX_FAILURES },
+  ),
+  changes: mapList(
+    'What those Releases and the current one changed.',
+    obj('One Release.', {
+      release: objectName('The Release.'),
+      from: sha256('SHA-256 of the list of objects and digests before the change.'),
+      objects: list(
+        'What it changed; the first ones.',
+        obj('One object.', { object: objectText(), digest: optional(shortDigest('Its digest; absent when removed.')) }),
+        { max: MAX_CHANGED },
+      ),
+      more: optional(bool('Set when it changed more objects than are listed.')),
+    }),
+    { keys: ['release'], max: MAX_SUSPECTS },
+  ),
+})
 
 const reference = obj('One object that was applied.', {
   group: fallback(str('API group; empty for the core.', { max: 253 }), ''),
@@ -49,6 +102,7 @@ const spec = obj('What was applied.', {
   commit: optional(commitId('The commit that was applied last.')),
   release: optional(objectName('The Release that it came from.')),
   appliedAt: optional(time('When it was applied last.')),
+  baseline: optional(baseline),
   refs: list('The objects, in the order of group, kind, namespace, name.', reference, { max: MAX_REFS }),
 })
 
@@ -105,3 +159,7 @@ export const inventory = defineKind({
 
 export type Inventory = ObjectOf<typeof inventory>
 export type InventoryInput = InputOf<typeof inventory>
+export type Baseline = NonNullable<Inventory['spec']['baseline']>
+export type KnownFailure = Baseline['failing'][number]
+export type BlamedFailure = Baseline['blamed'][number]
+export type ReleaseChange = Baseline['changes'][number]

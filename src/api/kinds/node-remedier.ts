@@ -8,6 +8,7 @@ import {
   duration,
   objectName,
   observedGeneration,
+  reasonWord,
   revisionName,
   selector,
   sentence,
@@ -85,6 +86,7 @@ const recent = obj('One node for which the rule is true.', {
   node: objectName('The node.'),
   since: time('Since when.'),
   job: optional(objectName('The job that was made.')),
+  reason: optional(reasonWord('Why there is none, as one word.')),
   waitingFor: optional(sentence('Why there is none.')),
 })
 

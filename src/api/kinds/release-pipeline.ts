@@ -84,6 +84,13 @@ const stage = obj('One stage.', {
     intOrPercent('Clusters that may fail before the stage does.', { min: 0, max: MAX_CLUSTERS }),
     0,
   ),
+  maxNewFailures: fallback(
+    intOrPercent(
+      'Machines of one cluster that may begin to fail during the release; a percentage is of its machines and rounds down. What failed before the release does not count, and objects that fail as a whole always do.',
+      { min: 0, max: 10_000 },
+    ),
+    '2%',
+  ),
   minSuccessTime: fallback(duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
   progressDeadline: fallback(duration('How long one cluster may take to become healthy.'), '1h'),
   offlineDeadline: fallback(

@@ -1,5 +1,5 @@
 // Release: one track's rendered change on its way through a pipeline.
-import { immutable, map, mapList, obj, optional, time } from '../build.ts'
+import { immutable, list, map, mapList, obj, optional, time } from '../build.ts'
 import {
   commitId,
   conditions,
@@ -10,10 +10,14 @@ import {
   phase,
   sentence,
   sha256,
+  uid,
   waitingFor,
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 import { MAX_CLUSTERS, MAX_STAGES } from './release-pipeline.ts'
+
+/** Retry holds on one Release at a time; they end by themselves. */
+export const MAX_RETRIES = 16
 
 const spec = immutable(
   obj('The change. Nothing in it ever changes.', {
@@ -66,6 +70,12 @@ const clusterStatus = obj('One cluster.', {
   ),
   attempts: optional(count('How often it was applied.', 10_000)),
   message: optional(sentence('Why, for people.')),
+  failures: optional(
+    obj('What fails there, compared with the time before the Release.', {
+      before: count('Failures that are older than the Release; they stop nothing.'),
+      new: count('Failures since; machines above maxNewFailures, and any object, stop it.'),
+    }),
+  ),
   prune: optional(heldPrune()),
   waitingFor: optional(waitingFor()),
 })
@@ -78,6 +88,11 @@ const status = obj('How far the change is.', {
   stages: optional(mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
   // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
   clusters: optional(mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
+  retries: optional(
+    list('UIDs of the Retry holds that took effect; each does so once.', uid('UID of an OperationalHold.'), {
+      max: MAX_RETRIES,
+    }),
+  ),
   revertCommit: optional(commitId('The commit that was made to undo it.')),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),

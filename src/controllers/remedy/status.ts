@@ -20,10 +20,11 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
   const matching = faults
     .toSorted((a, b) => a.since - b.since || (a.node < b.node ? -1 : 1))
     .slice(0, MOST_MATCHING)
-    .map(({ node, since, job, waitingFor }) => ({
+    .map(({ node, since, job, waitingFor, reason }) => ({
       node,
       since: timestamp(since),
       ...(job !== undefined && !failed.has(job) && { job }),
+      ...(reason !== undefined && { reason }),
       ...(job !== undefined && failed.has(job) && { waitingFor: 'the job could not be made; it is tried again' }),
       ...(waitingFor !== undefined && { waitingFor: waitingFor.slice(0, MAX_SENTENCE) }),
     }))

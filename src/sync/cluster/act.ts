@@ -12,7 +12,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import { isMachineSet } from '../machine-loss.ts'
 import { refText, type ObjectRef } from '../object-ref.ts'
 import type { ClusterConnection } from './connection.ts'
-import { refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
+import { baselineIn, refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
 import { hasDeclaredContent } from './observe.ts'
 import { orderOf } from './order.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
@@ -49,10 +49,12 @@ const OUR_MANAGERS: ReadonlySet<string> = new Set(
 )
 
 export async function actOnCluster(plan: ClusterPlan, context: ActContext): Promise<ClusterResult> {
-  const { inventory: seen } = context
+  const { inventory: seen, mark } = context
+  const known = baselineIn(context.shards, context.owner)
   const before = refsBefore(seen, plan)
   // The commit of the shards changes with the second write, when it is true.
-  const shards = jsonEqual(before, seen) ? context.shards : await writeInventory(context, context.shards, before, true)
+  const isAhead = !jsonEqual(before, seen) || !jsonEqual(mark.baseline ?? known, known)
+  const shards = isAhead ? await writeInventory(context, context.shards, before, true) : context.shards
   const failures: ObjectFailure[] = []
   const applied = new Map<string, string | undefined>()
   // One that was applied before and whose last pass died has no digest, and is ours all the same.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
-import { healthOf, worstHealth } from './health.ts'
+import { healthOf } from './health.ts'
 
 const ours = (kind: string, status?: object, generation = 2): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -139,22 +139,5 @@ describe('health', () => {
     ['a kind that nobody knows, without', of('x.io/v1', 'Widget', {}, {}), 'Current'],
   ])('%s', (_, object, state) => {
     expect(healthOf(object).state).toBe(state)
-  })
-})
-
-test('the whole is as well as its worst part, and names the first of those', () => {
-  const part = (name: string, state: 'Current' | 'InProgress' | 'Failed') => ({
-    name,
-    state,
-    message: `${name} is ${state}`,
-  })
-  expect(worstHealth([])).toEqual({ state: 'Current', message: '' })
-  expect(worstHealth([part('a', 'Current'), part('b', 'InProgress'), part('c', 'InProgress')])).toEqual({
-    state: 'InProgress',
-    message: 'b: b is InProgress (and 1 more)',
-  })
-  expect(worstHealth([part('a', 'InProgress'), part('b', 'Failed')])).toEqual({
-    state: 'Failed',
-    message: 'b: b is Failed',
   })
 })

@@ -121,21 +121,3 @@ const COMMON: Readonly<Record<string, Judge>> = {
   Namespace: (_, status) => (status['phase'] === 'Terminating' ? inProgress('it is ending') : CURRENT),
   CustomResourceDefinition: conditionIs('Established', 'it is not served yet'),
 }
-
-const SEVERITY: readonly HealthState[] = ['Failed', 'Terminating', 'InProgress', 'Current']
-
-export interface NamedHealth extends Health {
-  readonly name: string
-}
-
-/** The whole is as well as its worst part; the message names the first of those. */
-export function worstHealth(parts: readonly NamedHealth[]): Health {
-  for (const state of SEVERITY) {
-    const found = parts.filter((p) => p.state === state)
-    const [first] = found
-    if (first === undefined || state === 'Current') continue
-    const more = found.length > 1 ? ` (and ${found.length - 1} more)` : ''
-    return { state, message: `${first.name}: ${first.message}${more}` }
-  }
-  return CURRENT
-}

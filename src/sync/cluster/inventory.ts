@@ -1,6 +1,6 @@
 // The inventory as shards of Inventory objects: what sync applied, written before it applies so that nothing applied is ever forgotten. Pure.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { MAX_REFS, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
+import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
 import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
@@ -15,7 +15,13 @@ export interface InventoryMark {
   readonly commit: string
   readonly release: string | undefined
   readonly appliedAt: string
+  /** What was failing before the Release; the one that is there is kept where this is absent. */
+  readonly baseline?: Baseline | undefined
 }
+
+/** The baseline lies in the first shard: it is written before anything of the Release is applied, in the same write. */
+export const baselineIn = (shards: readonly Inventory[], { source, track }: InventoryOwner): Baseline | undefined =>
+  shards.find(({ spec }) => spec.source === source && spec.track === track && spec.shard === 0)?.spec.baseline
 
 /** Two sources may have tracks of the same name: the name of the source keeps them apart. */
 export const shardName = ({ source, track }: InventoryOwner, shard: number): string =>
@@ -119,8 +125,9 @@ export function shardWrites(
     names.add(name)
     const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
     const old = byName.get(name)?.spec
-    if (old !== undefined && jsonEqual(old.refs.map(plain), part) && old.shards === count && old.commit === mark.commit)
-      continue
+    const baseline = shard === 0 ? (mark.baseline ?? old?.baseline) : undefined
+    const isSame = old !== undefined && jsonEqual(old.refs.map(plain), part) && jsonEqual(old.baseline, baseline)
+    if (isSame && old.shards === count && old.commit === mark.commit) continue
     const { commit, release, appliedAt } = mark
     const spec = {
       ...owner,
@@ -129,6 +136,7 @@ export function shardWrites(
       commit,
       ...(release === undefined ? {} : { release }),
       appliedAt,
+      ...(baseline === undefined ? {} : { baseline }),
       refs: part,
     }
     apply.push({ apiVersion: API_GROUP_VERSION, kind: 'Inventory', metadata: { name }, spec })

@@ -1,18 +1,19 @@
 // One look at a cluster for one track: makes it as rendered, and says how it is. The same whether it is the first time or the hundredth.
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { machine, type Machine } from '#api/kinds/machine.ts'
-import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Baseline } from '#api/kinds/inventory.ts'
 import { messageOf } from '#lib/errors.ts'
 import { refText } from '../object-ref.ts'
+import { nextBaseline, type Content } from '../release/baseline.ts'
 import type { ClusterLook } from '../release/cluster-phase.ts'
-import type { ClusterReadings } from '../release/gates.ts'
+import type { ClusterHistory } from '../release/history.ts'
 import type { RenderedTarget } from '../render/rendered.ts'
 import { actOnCluster, type ClusterResult } from './act.ts'
-import { listAll, type ClusterConnection } from './connection.ts'
-import { healthOf, worstHealth } from './health.ts'
-import type { InventoryMark, InventoryOwner } from './inventory.ts'
+import type { ClusterConnection } from './connection.ts'
+import { ABSENT, failuresOf, machinesOf, type FailingObject, type Failure } from './failures.ts'
+import { healthOf } from './health.ts'
+import { baselineIn, type InventoryMark, type InventoryOwner } from './inventory.ts'
 import { observeCluster, type Observed } from './observe.ts'
-import { planCluster, type ClusterConfig, type ClusterPlan } from './plan.ts'
+import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan } from './plan.ts'
+import { failingMachines, readingsOf } from './readings.ts'
 import { unreachableReason } from './unreachable.ts'
 
 export interface LookOrder {
@@ -23,7 +24,13 @@ export interface LookOrder {
   readonly elsewhere: ReadonlySet<string>
   readonly approved: ReadonlySet<string>
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
+  /** What the hub knows of the changes before; absent where nothing is judged. */
+  readonly history?: ReleaseHistory
   readonly signal?: AbortSignal
+}
+
+export interface ReleaseHistory extends ClusterHistory {
+  readonly release: string
 }
 
 export interface LookReport {
@@ -48,10 +55,11 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   let seen = await read()
   const plan = planCluster({ ...target, desired: target.objects, ...seen, elsewhere, approved }, config)
   const { inventory, shards } = seen
+  const baseline = await baselineFor(connection, order, seen)
   const context = {
     connection,
     owner,
-    mark,
+    mark: { ...mark, baseline },
     shards,
     inventory,
     correct: config.drift === 'Correct',
@@ -64,56 +72,64 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     ...target.rejected.map((r) => `${refText(r.ref)}: ${r.problem}`),
   ]
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
-  const health = worstHealth(healthOfAll(target, seen))
+  const failing = failingIn(target, seen, contentOf(target, inventory))
   const readings = await readingsOf(connection, needs, signal)
   const prune = plan.blocked
-  const answered: ClusterLook = { kind: 'Seen', isApplied: failures.length === 0, failures, health, readings, prune }
+  const machines = readings.machines?.total ?? machinesOf(seen.objects.values())
+  const isApplied = failures.length === 0
+  const answered: ClusterLook = { kind: 'Seen', isApplied, failures, failing, machines, baseline, readings, prune }
   const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no answer' } as const
   return { look: isLost ? lost : answered, plan, result }
 }
 
-const healthOfAll = ({ objects }: RenderedTarget, { objects: live }: Observed) =>
-  objects.map(({ ref }) => {
-    const object = live.get(refText(ref))
-    const health =
-      object === undefined ? { state: 'InProgress' as const, message: 'it is not there' } : healthOf(object)
-    return { ...health, name: refText(ref) }
+/** Taken once for each Release, before anything of it is applied here. */
+async function baselineFor(
+  connection: ClusterConnection,
+  { target, owner, mark, needs, history, signal }: LookOrder,
+  seen: Observed,
+): Promise<Baseline | undefined> {
+  if (history === undefined) return undefined
+  const known = baselineIn(seen.shards, owner)
+  if (known?.release === history.release) return known
+  const before: Content = new Map(seen.inventory.map((r) => [refText(r), r.digest]))
+  const objects = failingIn(target, seen, before).filter((f) => f.reason !== ABSENT)
+  const machines = needs.machines ? await failingMachines(connection, signal) : []
+  const isMarked = seen.shards.some(({ spec }) => isOf(owner, spec) && spec.release === history.release)
+  return nextBaseline({
+    release: history.release,
+    hasPassed: history.hasPassed(known?.release),
+    isReturn: history.isReturn,
+    hasBegun: history.wasTaken || isMarked,
+    now: Date.parse(mark.appliedAt),
+    known,
+    failing: [...objects, ...machines],
+    before,
+    after: contentOf(target, seen.inventory),
   })
-
-async function readingsOf(
-  { client }: ClusterConnection,
-  needs: LookOrder['needs'],
-  signal: AbortSignal | undefined,
-): Promise<ClusterReadings> {
-  const call = signal === undefined ? {} : { signal }
-  const machines = needs.machines ? await listAll(client, machine, call).catch(() => undefined) : undefined
-  const sets = needs.machines ? await listAll(client, machineComponentSet, call).catch(() => []) : []
-  const jobs = needs.repairs ? await listAll(client, remedyOperationJob, call).catch(() => undefined) : undefined
-  const begun = (jobs ?? []).map((j) => Date.parse(j.metadata.creationTimestamp ?? '')).filter((t) => !Number.isNaN(t))
-  return {
-    ...(machines === undefined
-      ? {}
-      : {
-          machines: {
-            total: machines.length,
-            ready: machines.filter(isReady).length,
-            consistent: machines.filter(isConsistent).length,
-            skipped: Math.max(0, ...sets.map((s) => s.status?.counts?.skipped ?? 0)),
-          },
-        }),
-    ...(begun.length === 0 ? {} : { lastRepairAt: Math.max(...begun) }),
-    repairsKnown: jobs !== undefined,
-  }
 }
 
-const isReady = ({ status }: Machine): boolean =>
-  status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true || status?.phase === 'Ready'
+const isOf = ({ source, track }: InventoryOwner, spec: InventoryOwner): boolean =>
+  spec.source === source && spec.track === track
 
-/** The agent reports every desired component at its version and healthy. */
-function isConsistent({ spec, status }: Machine): boolean {
-  const reported = new Map((status?.components ?? []).map((c) => [c.name, c]))
-  return (spec.components ?? []).every(({ name, version }) => {
-    const found = reported.get(name)
-    return found?.version === version && found.state === 'Healthy'
-  })
+/** What is rejected stays as it is. */
+function contentOf({ objects, rejected }: RenderedTarget, inventory: Observed['inventory']): Content {
+  const refused = new Set(rejected.map(({ ref }) => refText(ref)))
+  const kept = inventory.filter((r) => refused.has(refText(r))).map((r) => [refText(r), r.digest] as const)
+  return new Map([...kept, ...objects.map(({ ref, digest }) => [refText(ref), shortDigest(digest)] as const)])
+}
+
+function failingIn({ objects }: RenderedTarget, { objects: live }: Observed, content: Content): readonly Failure[] {
+  return failuresOf(
+    objects.map(({ ref }): FailingObject => {
+      const name = refText(ref)
+      const object = live.get(name)
+      const health = object === undefined ? undefined : healthOf(object)
+      return {
+        name,
+        object,
+        health: health ?? { state: 'InProgress', message: 'not found' },
+        digest: content.get(name),
+      }
+    }),
+  )
 }

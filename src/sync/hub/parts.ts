@@ -4,7 +4,7 @@ import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
-import { release, type Release } from '#api/kinds/release.ts'
+import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -52,15 +52,31 @@ export function hubParts(context: SyncContext): HubParts {
   }
 }
 
+const isOn = ({ spec: { target } }: OperationalHold, object: KubeObject): boolean => {
+  const { namespace, name = '', labels = {} } = object.metadata
+  if (target.kind !== object.kind || (target.namespace !== undefined && target.namespace !== namespace)) return false
+  return target.name === undefined ? matchesLabels(target.selector ?? {}, labels) : target.name === name
+}
+
+/** UIDs of the newest holds that ask for a Release to be tried again. */
+export function retriesOf({ holds }: Pick<HubParts, 'holds'>, object: Release, now: number): readonly string[] {
+  const age = ({ metadata }: OperationalHold) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
+  return holds
+    .list()
+    .filter((h) => h.spec.effect === 'Retry' && Date.parse(h.spec.until) > now && isOn(h, object))
+    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))
+    .slice(-MAX_RETRIES)
+    .flatMap(({ metadata }) => metadata.uid ?? [])
+}
+
 /** Why a hold pauses the object; undefined when none does. */
 export function pausedBy(parts: Pick<HubParts, 'holds'>, object: KubeObject, now: number): string | undefined {
-  const { namespace, name = '', labels = {} } = object.metadata
-  const found = parts.holds.list().find(({ spec: { effect, target, until } }) => {
-    if ((effect !== 'Pause' && effect !== 'Freeze') || Date.parse(until) <= now || target.kind !== object.kind)
-      return false
-    if (target.namespace !== undefined && target.namespace !== namespace) return false
-    return target.name === undefined ? matchesLabels(target.selector ?? {}, labels) : target.name === name
-  })
+  const found = parts.holds
+    .list()
+    .find(
+      (h) =>
+        (h.spec.effect === 'Pause' || h.spec.effect === 'Freeze') && Date.parse(h.spec.until) > now && isOn(h, object),
+    )
   return found === undefined
     ? undefined
     : `${found.spec.author} holds it until ${found.spec.until}: ${found.spec.reason}`

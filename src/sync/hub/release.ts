@@ -16,10 +16,11 @@ import { lookAtCluster, type LookReport } from '../cluster/look.ts'
 import { refText } from '../object-ref.ts'
 import { chainOf, previousOf } from '../release/chain.ts'
 import { pruneText, type SeenCluster } from '../release/cluster-phase.ts'
+import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import type { Targets } from '../render/rendered.ts'
-import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
+import { approvedDigests, keyOf, keyParts, pausedBy, retriesOf, type HubParts } from './parts.ts'
 
 interface Work {
   readonly parts: HubParts
@@ -88,6 +89,7 @@ async function advance(work: Work, newer: string | undefined, { log }: Reconcile
       newer,
       paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
       approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? new Set(),
+      retries: retriesOf(parts, release, now),
     },
     now,
   )
@@ -163,7 +165,7 @@ async function lookAround(
 }
 
 async function lookAt(
-  { parts, release, source, pipeline, signal }: Work,
+  { parts, release, source, pipeline, chain, signal }: Work,
   name: string,
   targets: Targets,
   elsewhere: ReadonlySet<string>,
@@ -194,6 +196,10 @@ async function lookAt(
           machines: gates.some((g) => g.machinesReady !== undefined || g.componentsConsistent !== undefined),
           repairs: gates.some((g) => g.noNewRepairs !== undefined),
         },
+        // What is only kept from drifting was judged before.
+        ...(isOver(release)
+          ? {}
+          : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
         signal,
       })
     })

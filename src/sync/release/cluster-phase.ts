@@ -1,13 +1,15 @@
 // One cluster on its way through a stage: from Waiting over Applying and Verifying to Healthy, Failed or Offline. Pure.
 import type { Reason } from '#api/catalogue.ts'
+import type { Baseline } from '#api/kinds/inventory.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
-import type { Health } from '../cluster/health.ts'
+import type { Failure } from '../cluster/failures.ts'
 import type { HeldPrune } from '../cluster/plan.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
+import { judgeFailures, type Judgement } from './baseline.ts'
 import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
@@ -32,7 +34,12 @@ export type ClusterLook =
       readonly isApplied: boolean
       /** Objects that could not be applied. */
       readonly failures: readonly string[]
-      readonly health: Health
+      /** What is not as it should be, with or without a fault of this release. */
+      readonly failing: readonly Failure[]
+      /** How many machines there are, for limits in percent. */
+      readonly machines: number
+      /** What was failing before this release; absent: nothing is known to have failed before. */
+      readonly baseline: Baseline | undefined
       readonly readings: ClusterReadings
       /** Deletions that wait for an Approval. */
       readonly prune?: HeldPrune | undefined
@@ -48,6 +55,8 @@ export interface AdvanceInput {
   /** Why the stage begins nothing. */
   readonly blocked: Blocked | undefined
   readonly approvedBy: ReadonlySet<string>
+  /** A person asks for what failed to be tried again. */
+  readonly isRetried: boolean
 }
 
 export const isAtWork = (c: Pick<ClusterStatus, 'phase'> | undefined): boolean =>
@@ -58,7 +67,13 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
   c.phase === 'Healthy' || c.phase === 'Unchanged' || c.phase === 'Offline' || c.phase === 'Failed'
 
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
-  const { stage, member, before, now } = input
+  const next = advance(input)
+  const judged = judgementOf(input)
+  return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
+}
+
+function advance(input: AdvanceInput): ClusterStatus {
+  const { stage, member, before, now, isRetried } = input
   const at = before ?? { name: member.name, stage: stage.name, phase: 'Waiting' as const, since: timestamp(now) }
   const { waitingFor: _, message: __, prune: ___, ...plain } = at
   switch (at.phase) {
@@ -71,6 +86,7 @@ export function advanceCluster(input: AdvanceInput): ClusterStatus {
     case 'Unchanged':
       return fromHealthy(input, at, plain)
     case 'Failed':
+      if (isRetried) return moved(plain, 'Applying', now)
       return input.member.look?.kind === 'Seen' && isWell(input) === undefined && input.member.look.isApplied
         ? healthy(plain, now, member.digest)
         : at
@@ -182,10 +198,17 @@ interface Trouble {
   readonly timeoutMs: number
 }
 
-function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | undefined {
-  const { look } = member
+function judgementOf({ stage, member: { look } }: Pick<AdvanceInput, 'stage' | 'member'>): Judgement | undefined {
   if (look?.kind !== 'Seen') return undefined
-  if (look.prune !== undefined && look.health.state !== 'Failed')
+  return judgeFailures(look.failing, look.baseline, countOf(stage.maxNewFailures, look.machines))
+}
+
+function isWell(input: AdvanceInput): Trouble | undefined {
+  const { stage, member, now, approvedBy } = input
+  const { look } = member
+  const health = judgementOf(input)
+  if (look?.kind !== 'Seen' || health === undefined) return undefined
+  if (look.prune !== undefined && health.state !== 'Failed')
     return {
       predicate: 'PruneGuard',
       seen: pruneText(look.prune),
@@ -193,16 +216,16 @@ function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | und
       isFinal: false,
       timeoutMs: Number.POSITIVE_INFINITY,
     }
-  if (look.health.state !== 'Current')
+  if (health.state !== 'Current')
     return {
       predicate: 'Progressing',
-      seen: look.health.message,
+      seen: health.message,
       unblock: 'its objects become healthy',
-      isFinal: look.health.state === 'Failed',
+      isFinal: health.state === 'Failed',
       timeoutMs: Number.POSITIVE_INFINITY,
     }
   for (const gate of stage.gates ?? []) {
-    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, { now, approvedBy })
+    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, { now, approvedBy, baseline: look.baseline })
     if (!holds)
       return {
         predicate: 'GateClosed',
@@ -214,6 +237,10 @@ function isWell({ stage, member, now, approvedBy }: AdvanceInput): Trouble | und
   }
   return undefined
 }
+
+/** Rounds down: the safe side for all limits. */
+export const countOf = (value: number | `${number}%`, size: number): number =>
+  typeof value === 'number' ? value : Math.floor((Number(value.slice(0, -1)) * size) / 100)
 
 export function pruneText({ count, allowed, first, machines, allowedMachines }: HeldPrune): string {
   if (machines === undefined)

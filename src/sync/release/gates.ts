@@ -1,6 +1,8 @@
 // Whether a gate of a pipeline holds for what was seen of one cluster. A reading that is missing holds nothing. Pure.
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { machinesBefore, namesBefore } from './baseline.ts'
 
 export type Stage = ReleasePipelineSpec['stages'][number]
 export type Gate = NonNullable<Stage['gates']>[number]
@@ -9,13 +11,14 @@ export type Gate = NonNullable<Stage['gates']>[number]
 export interface ClusterReadings {
   readonly machines?: {
     readonly total: number
-    readonly ready: number
-    readonly consistent: number
+    /** UIDs of those that are not Ready. */
+    readonly notReady: readonly string[]
+    /** UIDs of those that do not have what is declared. */
+    readonly inconsistent: readonly string[]
     readonly skipped: number
   }
-  /** Milliseconds since 1970 of the newest repair; absent: none. */
-  readonly lastRepairAt?: number
-  readonly repairsKnown: boolean
+  /** When repairs began, in milliseconds since 1970, and the names of the node and the machine. */
+  readonly repairs?: readonly { readonly at: number; readonly names: readonly string[] }[]
 }
 
 export interface GateResult {
@@ -30,6 +33,8 @@ export interface GateFacts {
   readonly now: number
   /** Who approved the release. */
   readonly approvedBy: ReadonlySet<string>
+  /** What was failing before the release; absent: nothing is known to have failed before. */
+  readonly baseline?: Baseline | undefined
 }
 
 export function judgeGate(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): GateResult {
@@ -37,31 +42,50 @@ export function judgeGate(gate: Gate, readings: ClusterReadings | undefined, fac
   return { name: gate.name, holds, seen, timeoutMs: parseDuration(gate.timeout) }
 }
 
-function verdict(gate: Gate, readings: ClusterReadings | undefined, { now, approvedBy }: GateFacts): [boolean, string] {
-  if (gate.approval !== undefined) return approval(gate.approval, approvedBy)
+function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateFacts): [boolean, string] {
+  if (gate.approval !== undefined) return approval(gate.approval, facts.approvedBy)
   const { machines } = readings ?? {}
   if (gate.machinesReady !== undefined) {
     if (machines === undefined) return [false, 'the machines could not be read']
-    return share('Ready', machines.ready, machines.total, gate.machinesReady.minPercent)
+    const { total, notReady } = machines
+    const before = machinesBefore(facts.baseline, 'NotReady')
+    const old = notReady.filter((uid) => before.has(uid)).length
+    return share('Ready', total - notReady.length, total - old, old, gate.machinesReady.minPercent)
   }
   if (gate.componentsConsistent !== undefined) {
     if (machines === undefined) return [false, 'the machines could not be read']
-    const counted = machines.total - machines.skipped
-    return share('consistent', machines.consistent, counted, gate.componentsConsistent.minPercent)
+    const { total, inconsistent, skipped } = machines
+    const before = machinesBefore(facts.baseline, 'NotReadyOrInconsistent')
+    // Those that are skipped are mostly the very machines that failed before.
+    const old = Math.max(skipped, inconsistent.filter((uid) => before.has(uid)).length)
+    return share('consistent', total - inconsistent.length, total - old, old, gate.componentsConsistent.minPercent)
   }
   if (gate.noNewRepairs !== undefined) {
-    if (readings?.repairsKnown !== true) return [false, 'the repairs could not be read']
-    const { lastRepairAt } = readings
-    const within = parseDuration(gate.noNewRepairs.within)
-    const age = lastRepairAt === undefined ? Number.POSITIVE_INFINITY : now - lastRepairAt
-    return age > within ? [true, 'no new repairs'] : [false, `a repair began ${formatDuration(Math.max(0, age))} ago`]
+    if (readings?.repairs === undefined) return [false, 'the repairs could not be read']
+    return newRepairs(readings.repairs, parseDuration(gate.noNewRepairs.within), facts)
   }
   return [false, 'this sort of gate is not supported yet']
 }
 
-function share(what: string, good: number, of: number, minPercent: number): [boolean, string] {
+function share(what: string, good: number, of: number, old: number, minPercent: number): [boolean, string] {
+  const but = old === 0 ? '' : `; ${old} failed before the release and ${old === 1 ? 'does' : 'do'} not count`
   // Multiplied, not divided, so that 98 of 100 is not less than 98 %.
-  return [good * 100 >= minPercent * of, `${good} of ${of} machines are ${what}, ${minPercent}% are needed`]
+  return [good * 100 >= minPercent * of, `${good} of ${of} machines are ${what}, ${minPercent}% are needed${but}`]
+}
+
+/** A node that was faulty before the release is repaired for what it had before. */
+function newRepairs(
+  repairs: NonNullable<ClusterReadings['repairs']>,
+  withinMs: number,
+  { now, baseline }: GateFacts,
+): [boolean, string] {
+  const before = namesBefore(baseline)
+  // Both are whole seconds, so a repair of the same second is new.
+  const since = baseline === undefined ? Number.NEGATIVE_INFINITY : Date.parse(baseline.takenAt)
+  const fresh = repairs.filter((r) => r.at >= since && now - r.at <= withinMs && !r.names.some((n) => before.has(n)))
+  const [newest] = fresh.toSorted((a, b) => b.at - a.at)
+  if (newest === undefined) return [true, 'no new repairs']
+  return [false, `a repair of ${newest.names[0] ?? ''} began ${formatDuration(Math.max(0, now - newest.at))} ago`]
 }
 
 function approval({ from, count }: NonNullable<Gate['approval']>, approvedBy: ReadonlySet<string>): [boolean, string] {

@@ -42,11 +42,17 @@ const well: ClusterLook = {
   kind: 'Seen',
   isApplied: true,
   failures: [],
-  health: { state: 'Current', message: '' },
-  readings: { machines: { total: 10, ready: 10, consistent: 10, skipped: 0 }, repairsKnown: true },
+  failing: [],
+  machines: 10,
+  baseline: undefined,
+  readings: { machines: { total: 10, notReady: [], inconsistent: [], skipped: 0 }, repairs: [] },
 }
-const working: ClusterLook = { ...well, health: { state: 'InProgress', message: 'workers: 1 of 2' } }
-const broken: ClusterLook = { ...well, health: { state: 'Failed', message: 'base: it is Paused' } }
+const failing = (state: 'Failed' | 'InProgress', message: string): ClusterLook => ({
+  ...well,
+  failing: [{ object: 'MachineSet.kubenode.io/workers', state, reason: 'x', message }],
+})
+const working = failing('InProgress', '1 of 2')
+const broken = failing('Failed', 'it is Paused')
 const refused: ClusterLook = { ...well, isApplied: false, failures: ['ConfigMap/x: no'] }
 const silent: ClusterLook = { kind: 'Unreachable', because: 'ApiServerDown', message: 'connect ECONNREFUSED' }
 const unauthorized: ClusterLook = {
@@ -91,6 +97,7 @@ class Story {
       newer: undefined,
       paused: undefined,
       approvedBy: new Set(),
+      retries: [],
       ...more,
     }
     this.status = planRelease(seen, this.now).status
@@ -156,19 +163,27 @@ describe('a Release', () => {
     const [a, b] = story.status?.clusters ?? []
     expect(a?.waitingFor).toEqual({
       predicate: 'Progressing',
-      seen: 'workers: 1 of 2',
+      seen: 'MachineSet.kubenode.io/workers: 1 of 2',
       since: timestamp(T0 + 2 * S),
       unblock: 'its objects become healthy',
     })
     expect(b?.waitingFor).toMatchObject({ predicate: 'StageWaiting', since: timestamp(T0) })
-    expect(story.status?.waitingFor).toMatchObject({ predicate: 'Progressing', seen: 'a: workers: 1 of 2' })
+    expect(story.status?.waitingFor).toMatchObject({
+      predicate: 'Progressing',
+      seen: 'a: MachineSet.kubenode.io/workers: 1 of 2',
+    })
     story.step({ a: working, b: well })
     expect(story.status?.clusters?.[0]?.waitingFor?.since).toBe(timestamp(T0 + 2 * S))
   })
 
   test.each([
-    ['fails at once when an object failed for good', broken, 3, 'base: it is Paused'],
-    ['fails at the deadline when it does not become healthy', working, 70, 'not healthy after 1m: workers: 1 of 2'],
+    ['fails at once when an object failed for good', broken, 3, 'MachineSet.kubenode.io/workers: it is Paused'],
+    [
+      'fails at the deadline when it does not become healthy',
+      working,
+      70,
+      'not healthy after 1m: MachineSet.kubenode.io/workers: 1 of 2',
+    ],
     ['fails at the deadline when objects are refused', refused, 70, 'ConfigMap/x: no'],
   ])('%s, and the next stage stays shut', (_, look, n, message) => {
     const story = new Story(two())
@@ -296,7 +311,7 @@ describe('gates and windows', () => {
     const story = new Story(two({ gates: [{ name: 'ready', machinesReady: { minPercent: 90 } }] }))
     const few: ClusterLook = {
       ...well,
-      readings: { ...well.readings, machines: { total: 10, ready: 8, consistent: 10, skipped: 0 } },
+      readings: { machines: { total: 10, notReady: ['u1', 'u2'], inconsistent: [], skipped: 0 } },
     }
     story.steps(5, { a: few, b: well })
     expect(story.status?.clusters?.[0]?.waitingFor).toMatchObject({
@@ -309,7 +324,7 @@ describe('gates and windows', () => {
 
   test('a reading that is missing keeps a gate shut', () => {
     const story = new Story(two({ gates: [{ name: 'quiet', noNewRepairs: {} }] }))
-    story.steps(5, { a: { ...well, readings: { repairsKnown: false } }, b: well })
+    story.steps(5, { a: { ...well, readings: {} }, b: well })
     expect(story.status?.clusters?.[0]?.waitingFor?.seen).toBe('quiet: the repairs could not be read')
   })
 

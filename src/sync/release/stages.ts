@@ -6,8 +6,8 @@ import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { advanceCluster, isAtWork, isDone, type ClusterStatus, type SeenCluster } from './cluster-phase.ts'
-import { judgeGate, type ClusterReadings, type Stage } from './gates.ts'
+import { advanceCluster, countOf, isAtWork, isDone, type ClusterStatus, type SeenCluster } from './cluster-phase.ts'
+import { judgeGate, type Stage } from './gates.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { isAnyOpen } from './windows.ts'
 
@@ -23,6 +23,8 @@ export interface ReleaseSeen {
   /** Why a hold pauses it. */
   readonly paused: string | undefined
   readonly approvedBy: ReadonlySet<string>
+  /** UIDs of the holds that ask for what failed to be tried again, at most as many as the status keeps. */
+  readonly retries: readonly string[]
 }
 
 export interface ReleasePlan {
@@ -32,10 +34,14 @@ export interface ReleasePlan {
   readonly requeueAfter?: number
 }
 
-const readingsOf = ({ clusters }: ReleaseSeen, name: string): ClusterReadings | undefined => {
+const lookOf = ({ clusters }: ReleaseSeen, name: string) => {
   const look = clusters.get(name)?.look
-  return look?.kind === 'Seen' ? look.readings : undefined
+  return look?.kind === 'Seen' ? look : undefined
 }
+
+/** A hold that is not in the status yet. */
+const isRetried = ({ release, retries }: ReleaseSeen): boolean =>
+  retries.some((uid) => release.status?.retries?.includes(uid) !== true)
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Reverted', 'Superseded'])
 
@@ -86,7 +92,15 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   }
   const lost = lostClusters(seen, taken, now)
   const phase = hasFailed || seen.paused !== undefined ? 'Paused' : isOpen ? 'Succeeded' : 'Progressing'
-  const { observedGeneration: _, waitingFor: __, stages: ___, clusters: ____, phase: _____, ...kept } = before ?? {}
+  const {
+    observedGeneration: _,
+    waitingFor: __,
+    stages: ___,
+    clusters: ____,
+    phase: _____,
+    retries: ______,
+    ...kept
+  } = before ?? {}
   const status: ReleaseStatus = {
     ...kept,
     ...(release.metadata.generation === undefined ? {} : { observedGeneration: release.metadata.generation }),
@@ -95,6 +109,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     ...(phase === 'Succeeded' ? { finishedAt: before?.finishedAt ?? timestamp(now) } : {}),
     stages,
     clusters: [...clusters, ...lost],
+    ...(seen.retries.length === 0 ? {} : { retries: seen.retries }),
     ...(phase === 'Succeeded' || waitingFor === undefined ? {} : { waitingFor }),
   }
   return { status, isOver: isOver({ status }), ...dueIn(status, now) }
@@ -190,7 +205,17 @@ function planStage(input: StageInput): StagePlan {
   for (const member of members) {
     const before = olds.get(member.name)
     const mayStart = room > 0 && failures <= config.maxFailures
-    const next = advanceCluster({ stage, member, before, now, mayStart, blocked, approvedBy: seen.approvedBy })
+    const { approvedBy } = seen
+    const next = advanceCluster({
+      stage,
+      member,
+      before,
+      now,
+      mayStart,
+      blocked,
+      approvedBy,
+      isRetried: isRetried(seen),
+    })
     if (!isAtWork(before) && isAtWork(next)) room--
     if (before?.phase !== 'Failed' && next.phase === 'Failed') failures++
     clusters.push(next)
@@ -206,10 +231,6 @@ interface StageConfig {
 function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageConfig {
   return { concurrency: Math.max(1, countOf(maxConcurrency, size)), maxFailures: countOf(maxFailures, size) }
 }
-
-/** Rounds down: the safe side for both. */
-const countOf = (value: number | `${number}%`, size: number): number =>
-  typeof value === 'number' ? value : Math.floor((Number(value.slice(0, -1)) * size) / 100)
 
 /** Why nothing of the stage may be begun; undefined when it is open. */
 function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
@@ -248,7 +269,9 @@ function stageStatus(
   if (counts.failed > maxFailures) {
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
-    const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, 'a commit that mends it, or a revert')
+    const retry = `kubenode release retry ${seen.release.metadata.name ?? ''}`
+    const unblock = `what failed becomes healthy, a commit corrects or reverts it, or a person runs ${retry}`
+    const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }
   const opened = { startedAt: old?.startedAt ?? timestamp(now) }
@@ -311,9 +334,10 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
       waitingFor: why('MinSuccessTime', `healthy, soaking until ${soakUntil}`, `stays healthy until ${soakUntil}`),
     }
   for (const gate of stage.after ?? []) {
-    const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map((c) =>
-      judgeGate(gate, readingsOf(seen, c.name), { now, approvedBy: seen.approvedBy }),
-    )
+    const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map(({ name }) => {
+      const look = lookOf(seen, name)
+      return judgeGate(gate, look?.readings, { now, approvedBy: seen.approvedBy, baseline: look?.baseline })
+    })
     const closed = results.find((r) => !r.holds)
     if (closed !== undefined)
       return {

@@ -1,0 +1,82 @@
+// `kubenode release status | retry`: how far a commit is on its way through the stages, and the request to try again what failed.
+import type { Command } from 'commander'
+import type { Release } from '#api/kinds/release.ts'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
+import { printable } from '../exit.ts'
+import type { Io } from '../io.ts'
+
+interface RetryOptions extends ServerOptions {
+  readonly reason: string
+  readonly for: string
+}
+
+export function register(program: Command, io: Io): void {
+  const release = program.command('release').description('commits on their way through the stages of the fleet')
+  withServer(
+    release
+      .command('status')
+      .description('show stages, clusters, and what they wait for')
+      .argument('[name]', 'name of the release; the newest of each track when left out'),
+  ).action(async (name: string | undefined, options: ServerOptions) => {
+    const { newestReleases, releaseLines } = await import('./status.ts')
+    const client = await connect(options, io)
+    const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseCalled(client, name)]
+    if (found.length === 0) io.err('no releases yet: the first commit that is rendered makes one\n')
+    io.out(printable(found.map((r) => `${releaseLines(r, systemClock.now()).join('\n')}\n`).join('\n')))
+  })
+
+  withServer(
+    release
+      .command('retry')
+      .description('try the failed clusters of a release again, with new deadlines')
+      .argument('<name>', 'name of the release')
+      .requiredOption('--reason <text>', 'why, for those who find it')
+      .option('--for <duration>', 'how long the request is kept', '4h'),
+  ).action(async (word: string, options: RetryOptions) => {
+    const [{ canBeRetried }, { holdFor }, { placeHold }, { authorOf }, { SYSTEM_NAMESPACE }] = await Promise.all([
+      import('./status.ts'),
+      import('../rollout/holds.ts'),
+      import('../hold/placing.ts'),
+      import('../who-am-i.ts'),
+      import('#api/names.ts'),
+    ])
+    const name = nameIn(word)
+    const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
+    const wish = { target, effect: 'Retry', reason: options.reason, for: options.for } as const
+    // A mistyped argument is reported before the server is asked.
+    holdFor({ ...wish, author: 'nobody' }, systemClock.now())
+    const client = await connect(options, io)
+    const { status = {} } = await releaseCalled(client, name)
+    if (!canBeRetried(status)) throw new KubeNodeError(cliErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
+    const hold = await placeHold(client, holdFor({ ...wish, author: await authorOf(client, io) }, systemClock.now()))
+    const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
+    io.out(printable(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})\n`))
+    io.err(`kubenode release status ${name}\n`)
+  })
+}
+
+/** Both `fleet-1` and `release/fleet-1`. */
+const nameIn = (word: string): string => word.replace(/^release\//, '')
+
+async function releasesOn(client: KubeClient): Promise<readonly Release[]> {
+  const [{ release }, { SYSTEM_NAMESPACE }] = await Promise.all([
+    import('#api/kinds/release.ts'),
+    import('#api/names.ts'),
+  ])
+  return (await client.list(release, { namespace: SYSTEM_NAMESPACE })).items
+}
+
+async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
+  const [{ release }, { SYSTEM_NAMESPACE }] = await Promise.all([
+    import('#api/kinds/release.ts'),
+    import('#api/names.ts'),
+  ])
+  const name = nameIn(word)
+  const found = name.includes('/') ? undefined : await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
+  if (found === undefined) throw new KubeNodeError(cliErrors.KN1397({ name: JSON.stringify(word) }))
+  return found
+}

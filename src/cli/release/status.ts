@@ -1,0 +1,73 @@
+// How far a Release is, in lines for people: stages, clusters, what they wait for, what fails there, and the command that continues it. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { counted } from '#lib/counted.ts'
+import { formatDuration } from '#lib/duration.ts'
+
+type Status = NonNullable<Release['status']>
+type ClusterStatus = NonNullable<Status['clusters']>[number]
+
+/** Clusters that only wait for their stage are counted, not listed. */
+export function releaseLines(release: Release, now: number): readonly string[] {
+  const { metadata, spec, status = {} } = release
+  const name = metadata.name ?? ''
+  const { phase = 'Pending', stages = [], clusters = [] } = status
+  return [
+    `release/${name} is ${phase}: commit ${spec.commit.slice(0, 12)} of track ${spec.track}`,
+    ...stages.flatMap((stage) => [
+      `stage ${stage.name}: ${stage.phase}, ${stage.healthy ?? 0} of ${counted(stage.total ?? 0, 'cluster')} healthy`,
+      ...waitLines(stage.waitingFor, now),
+      ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
+    ]),
+    ...commands(name, status),
+  ]
+}
+
+const since = (stamp: string, now: number): string => {
+  const at = Date.parse(stamp)
+  return Number.isNaN(at) ? '' : ` for ${formatDuration(Math.max(0, now - at))}`
+}
+
+function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readonly string[] {
+  if (waitingFor === undefined) return []
+  const { predicate, seen, unblock } = waitingFor
+  return [
+    `  ${predicate}${since(waitingFor.since, now)}${seen === undefined ? '' : `: ${seen}`}`,
+    ...(unblock === undefined ? [] : [`  continues when: ${unblock}`]),
+  ]
+}
+
+function clusterLines(
+  { name, phase, message, failures, prune, ...cluster }: ClusterStatus,
+  now: number,
+): readonly string[] {
+  const isQuiet =
+    phase === 'Waiting' || ((phase === 'Healthy' || phase === 'Unchanged') && (failures?.before ?? 0) === 0)
+  if (isQuiet && (failures?.new ?? 0) === 0) return []
+  const { before = 0, new: fresh = 0 } = failures ?? {}
+  const old = before === 0 ? '' : `; ${counted(before, 'older failure')} not counted`
+  return [
+    `  ${name}: ${phase}${since(cluster.since, now)}, ${counted(fresh, 'new failure')}${old}`,
+    ...(message === undefined ? [] : [`    ${message}`]),
+    ...(cluster.waitingFor?.seen === undefined
+      ? []
+      : [`    ${cluster.waitingFor.predicate}: ${cluster.waitingFor.seen}`]),
+    ...(prune === undefined ? [] : [`    digest to approve: ${prune.digest}`]),
+  ]
+}
+
+function commands(name: string, { clusters = [], phase }: Status): readonly string[] {
+  if (clusters.some((c) => c.prune !== undefined)) return [`kubenode approve release/${name} --reason WHY`]
+  return canBeRetried({ clusters, ...(phase && { phase }) }) ? [`kubenode release retry ${name} --reason WHY`] : []
+}
+
+const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
+
+/** Only clusters that failed are tried again. */
+export const canBeRetried = ({ clusters = [], phase }: Pick<Status, 'clusters' | 'phase'>): boolean =>
+  !ENDED.has(phase ?? '') && clusters.some((c) => c.phase === 'Failed')
+
+/** The newest Release of each track. */
+export function newestReleases(all: readonly Release[]): readonly Release[] {
+  const named = new Set(all.flatMap(({ spec }) => spec.previous ?? []))
+  return all.filter((r) => !named.has(r.metadata.name ?? ''))
+}

@@ -1,0 +1,241 @@
+// What was failing in a cluster before a Release began there, and who broke it: a Release is judged by what fails since. Pure.
+// Invariant: what a Release broke that never passed its stage counts against every later one with the same content.
+import { createHash } from 'node:crypto'
+import {
+  MAX_CHANGED,
+  MAX_FAILURES,
+  MAX_SUSPECTS,
+  type Baseline,
+  type BlamedFailure,
+  type KnownFailure,
+  type ReleaseChange,
+} from '#api/kinds/inventory.ts'
+import { timestamp } from '#lib/clock.ts'
+
+/** By `refText`, the start of the digest of what is declared. */
+export type Content = ReadonlyMap<string, string | undefined>
+
+export interface BaselineInput {
+  readonly release: string
+  readonly now: number
+  /** The baseline that lies in the cluster: of this Release or of an earlier one. */
+  readonly known: Baseline | undefined
+  /** What fails now, before anything of this Release is applied. */
+  readonly failing: readonly KnownFailure[]
+  /** What was applied before this Release, and what this Release applies. */
+  readonly before: Content
+  readonly after: Content
+  /** What was applied before has passed its stage in this cluster. */
+  readonly hasPassed: boolean
+  /** This Release declares exactly what passed last: nothing of a stopped one is left in it. */
+  readonly isReturn: boolean
+  /** This Release has been applied already, wholly or in part. */
+  readonly hasBegun: boolean
+}
+
+export function nextBaseline(input: BaselineInput): Baseline {
+  const { release, known, failing, before, after, hasPassed, isReturn, hasBegun } = input
+  if (known?.release === release) return known
+  // What fails now may be of its own making.
+  if (hasBegun) return of(input, [], [], true)
+  if (hasPassed || before.size === 0) return of(input, failing, [], false)
+  // A machine that was being changed when the change was withdrawn is neither well nor broken.
+  if (isReturn)
+    return of(
+      input,
+      failing.filter((f) => !isMachineInProgress(f)),
+      [],
+      false,
+    )
+  // Something was applied that never passed, and what failed before that is not known.
+  if (known === undefined || known.incomplete === true) return of(input, [], [], true)
+  const old: KnownFailure[] = []
+  const blamed: BlamedFailure[] = []
+  for (const failure of failing) {
+    const by = known.blamed.find((b) => isSameFailure(failure, b))?.release ?? known.release
+    if (isOld(failure, known)) old.push(failure)
+    else {
+      // It fails in another way, which hides how it failed before: once the change is withdrawn, that comes to light again.
+      old.push(...known.failing.filter((k) => isSameFailure(failure, k)))
+      if (isCarried(failure, changeOf(known, by), after)) blamed.push({ ...failure, release: by })
+      else if (!isMachineInProgress(failure)) old.push(failure)
+    }
+  }
+  return of(input, old, blamed, false)
+}
+
+const changeOf = ({ changes }: Baseline, release: string): ReleaseChange | undefined =>
+  changes.find((c) => c.release === release)
+
+function of(
+  { release, now, known, before, after }: BaselineInput,
+  failing: readonly KnownFailure[],
+  blamed: readonly BlamedFailure[],
+  isIncomplete: boolean,
+): Baseline {
+  const kept = blamed.slice(0, MAX_FAILURES)
+  const suspects = new Set(kept.map((b) => b.release))
+  const earlier = (known?.changes ?? []).filter((c) => suspects.has(c.release) && c.release !== release)
+  return {
+    release,
+    takenAt: timestamp(now),
+    ...(isIncomplete ? { incomplete: true } : {}),
+    failing: failing.slice(0, MAX_FAILURES).map(plain),
+    blamed: kept.map((b) => ({ ...plain(b), release: b.release })),
+    changes: [...earlier, changeBetween(release, before, after)].slice(-MAX_SUSPECTS),
+  }
+}
+
+const plain = ({ object, uid, part, state, reason, digest, count }: KnownFailure): KnownFailure => ({
+  object,
+  ...(uid === undefined ? {} : { uid }),
+  ...(part === undefined ? {} : { part }),
+  state,
+  reason,
+  ...(digest === undefined ? {} : { digest }),
+  ...(count === undefined ? {} : { count }),
+})
+
+function changeBetween(release: string, before: Content, after: Content): ReleaseChange {
+  const names = [...new Set([...before.keys(), ...after.keys()])]
+    .filter((n) => before.get(n) !== after.get(n))
+    .toSorted()
+  const objects = names.slice(0, MAX_CHANGED).map((object) => {
+    const digest = after.get(object)
+    return { object, ...(digest === undefined ? {} : { digest }) }
+  })
+  const from = contentDigest(before)
+  return { release, from, objects, ...(names.length > MAX_CHANGED ? { more: true } : {}) }
+}
+
+export const contentDigest = (content: Content): string =>
+  createHash('sha256')
+    .update(
+      [...content]
+        .map(([name, digest]) => `${name} ${digest ?? ''}`)
+        .toSorted()
+        .join('\n'),
+    )
+    .digest('hex')
+
+const sameDigest = (a: string | undefined, b: string | undefined): boolean =>
+  a !== undefined && b !== undefined && (a.startsWith(b) || b.startsWith(a))
+
+/** Kinds that decide what happens to machines; others are suspected only where none of these was changed. */
+const TOUCHES_MACHINES = /^([A-Za-z]+\.kubenode\.io|DaemonSet\.apps)\//
+
+/** Whether the content that broke it is part of what comes: of the object itself where it was changed, else of anything that could have. */
+function isCarried(failure: KnownFailure, change: ReleaseChange | undefined, after: Content): boolean {
+  // Who broke it is forgotten: it counts until it is gone.
+  if (change === undefined) return true
+  if (contentDigest(after) === change.from) return false
+  const own = change.objects.filter((c) => c.object === failure.object)
+  const near = change.objects.filter((c) => TOUCHES_MACHINES.test(c.object))
+  if (own.length === 0 && change.more === true) return true
+  const suspects = own.length > 0 ? own : near.length > 0 ? near : change.objects
+  return suspects.some(({ object, digest }) =>
+    digest === undefined ? !after.has(object) : sameDigest(digest, after.get(object)),
+  )
+}
+
+/** A part is known again by itself, whoever reports it; an object by its uid. */
+function isSameFailure(failure: KnownFailure, known: KnownFailure): boolean {
+  if (failure.part !== undefined || known.part !== undefined)
+    return failure.part === known.part && (isMachine(failure) ? failure.uid === known.uid : true)
+  return failure.object === known.object && failure.uid === known.uid
+}
+
+const MACHINE = 'machine/'
+const isMachine = ({ part }: KnownFailure): boolean => part?.startsWith(MACHINE) === true
+const isMachineInProgress = (f: KnownFailure): boolean => isMachine(f) && f.state === 'InProgress'
+
+export const machinePart = (name: string): string => `${MACHINE}${name}`
+
+/** Reasons of machines. */
+export const NOT_READY = 'NotReady'
+export const INCONSISTENT = 'Inconsistent'
+
+/** Known from before, and nothing that the Release declares anew. Machines that are lacking are compared by number. */
+function isOld(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): boolean {
+  return failing.some((known) => {
+    if (!isSameFailure(failure, known)) return false
+    // A machine that only had other versions before, and is not Ready now, broke since.
+    if (failure.part !== undefined) return failure.reason !== NOT_READY || known.reason === NOT_READY
+    if (failure.count !== undefined) return failure.count <= (known.count ?? 0)
+    if (!sameDigest(failure.digest, known.digest)) return false
+    return failure.state === 'InProgress' || (known.state === 'Failed' && known.reason === failure.reason)
+  })
+}
+
+/** Machines that the failure adds to those of before; none for an object that fails as a whole. */
+function newMachines(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): number {
+  const known = failing.filter((k) => isSameFailure(failure, k)).map((k) => k.count ?? 0)
+  return Math.max(0, (failure.count ?? 0) - Math.max(0, ...known))
+}
+
+const NOTHING: Pick<Baseline, 'failing' | 'blamed'> = { failing: [], blamed: [] }
+
+export interface Named extends KnownFailure {
+  readonly message: string
+}
+
+export interface Judgement {
+  readonly state: 'Current' | 'InProgress' | 'Failed'
+  /** For people; empty when all is well. */
+  readonly message: string
+  /** Failures that are older than the Release. */
+  readonly before: number
+  /** Failures that are not: machines within the limit are among them. */
+  readonly fresh: number
+}
+
+/** Objects that fail as a whole always count; machines and nodes only beyond `allowed`. Without a baseline everything is new. */
+export function judgeFailures(all: readonly Named[], baseline: Baseline | undefined, allowed: number): Judgement {
+  const old = baseline ?? NOTHING
+  const failures = all.filter((f) => f.state !== 'Faulty')
+  const fresh = failures.filter((f) => !isOld(f, old))
+  const before = failures.length - fresh.length
+  const parts = fresh.filter((f) => f.part !== undefined)
+  const lacking = fresh.filter((f) => f.part === undefined && f.count !== undefined)
+  const objects = fresh.filter((f) => f.part === undefined && f.count === undefined)
+  // A node that is broken for good is one of the machines that its set lacks.
+  const machines = Math.max(
+    new Set(parts.map((f) => f.part)).size,
+    lacking.reduce((sum, f) => sum + newMachines(f, old), 0),
+  )
+  const judged = machines > allowed ? [...objects, ...parts, ...lacking] : objects
+  const counts = { before, fresh: fresh.length }
+  for (const state of ['Failed', 'InProgress'] as const) {
+    const found = judged.filter((f) => f.state === state)
+    const [first] = found
+    if (first !== undefined) return { state, message: messageOf(first, found.length, baseline), ...counts }
+  }
+  return { state: 'Current', message: '', ...counts }
+}
+
+function messageOf(first: Named, count: number, baseline: Baseline | undefined): string {
+  const { object, part, message } = first
+  const more = count > 1 ? ` (and ${count - 1} more)` : ''
+  const by = baseline?.blamed.find((b) => isSameFailure(first, b))?.release
+  const why =
+    by !== undefined
+      ? `; release ${by} broke it, and its change is still declared`
+      : baseline?.incomplete === true
+        ? '; the state before the release is not known, so every failure counts'
+        : ''
+  return `${object}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`
+}
+
+/** Machines that were failing before, by uid, for gates that count machines: those that were not Ready, or also those with other versions than declared. */
+export function machinesBefore(baseline: Baseline | undefined, what: 'NotReady' | 'NotReadyOrInconsistent') {
+  const failing = (baseline?.failing ?? []).filter(isMachine)
+  const counted = what === 'NotReady' ? failing.filter((f) => f.reason === NOT_READY) : failing
+  return new Set(counted.flatMap(({ uid }) => uid ?? []))
+}
+
+/** Machines and nodes that were faulty before, by name: repairs of them are no news. */
+export function namesBefore(baseline: Baseline | undefined): ReadonlySet<string> {
+  return new Set(
+    (baseline?.failing ?? []).flatMap(({ part }) => (part === undefined ? [] : [part.slice(part.indexOf('/') + 1)])),
+  )
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import type { Baseline, KnownFailure } from '#api/kinds/inventory.ts'
+import { judgeGate, type ClusterReadings, type Gate } from './gates.ts'
+
+const NOW = Date.parse('2026-01-31T12:00:00Z')
+const MINUTE = 60_000
+const machine = (name: string, reason: 'NotReady' | 'Inconsistent'): KnownFailure => ({
+  object: `Machine.kubenode.io/${name}`,
+  uid: `u-${name}`,
+  part: `machine/${name}`,
+  state: 'Failed',
+  reason,
+})
+const baseline = (...failing: readonly KnownFailure[]): Baseline => ({
+  release: 'r',
+  takenAt: '2026-01-31T11:55:00Z',
+  failing: [...failing],
+  blamed: [],
+  changes: [],
+})
+const readings = (notReady: readonly string[], inconsistent: readonly string[] = [], skipped = 0): ClusterReadings => ({
+  machines: { total: 5, notReady, inconsistent, skipped },
+})
+const judge = (gate: Omit<Gate, 'name' | 'timeout'>, seen: ClusterReadings, before?: Baseline) => {
+  const facts = { now: NOW, approvedBy: new Set<string>(), baseline: before }
+  const { holds, seen: text } = judgeGate({ name: 'g', timeout: '1h', ...gate }, seen, facts)
+  return [holds, text]
+}
+
+describe('gates compare with the state before the release', () => {
+  const ready = { machinesReady: { minPercent: 98 } }
+  const consistent = { componentsConsistent: { minPercent: 98 } }
+  test.each<[string, ReturnType<typeof judge>, [boolean, string]]>([
+    ['all are Ready', judge(ready, readings([])), [true, '5 of 5 machines are Ready, 98% are needed']],
+    ['one is not', judge(ready, readings(['u-m1'])), [false, '4 of 5 machines are Ready, 98% are needed']],
+    [
+      'one was not before either',
+      judge(ready, readings(['u-m1']), baseline(machine('m1', 'NotReady'))),
+      [true, '4 of 4 machines are Ready, 98% are needed; 1 failed before the release and does not count'],
+    ],
+    [
+      'another one is not',
+      judge(ready, readings(['u-m1', 'u-m2']), baseline(machine('m1', 'NotReady'))),
+      [false, '3 of 4 machines are Ready, 98% are needed; 1 failed before the release and does not count'],
+    ],
+    [
+      'one that only had another version before',
+      judge(ready, readings(['u-m1']), baseline(machine('m1', 'Inconsistent'))),
+      [false, '4 of 5 machines are Ready, 98% are needed'],
+    ],
+    [
+      'one that had another version before still has it',
+      judge(consistent, readings([], ['u-m1']), baseline(machine('m1', 'Inconsistent'))),
+      [true, '4 of 4 machines are consistent, 98% are needed; 1 failed before the release and does not count'],
+    ],
+    [
+      'one is skipped, and failed before: it is left out once',
+      judge(consistent, readings([], ['u-m1', 'u-m2'], 1), baseline(machine('m1', 'NotReady'))),
+      [false, '3 of 4 machines are consistent, 98% are needed; 1 failed before the release and does not count'],
+    ],
+    ['what cannot be read holds nothing', judge(ready, {}), [false, 'the machines could not be read']],
+  ])('%s', (_, seen, wanted) => {
+    expect(seen).toEqual(wanted)
+  })
+
+  const quiet = { noNewRepairs: { within: '15m' } }
+  const repair = (name: string, minutesAgo: number): ClusterReadings => ({
+    repairs: [{ at: NOW - minutesAgo * MINUTE, names: [name] }],
+  })
+  test.each<[string, ReturnType<typeof judge>, [boolean, string]]>([
+    ['none', judge(quiet, { repairs: [] }), [true, 'no new repairs']],
+    ['one since', judge(quiet, repair('n-1', 3), baseline()), [false, 'a repair of n-1 began 3m ago']],
+    ['one before the release', judge(quiet, repair('n-1', 10), baseline()), [true, 'no new repairs']],
+    ['one long ago', judge(quiet, repair('n-1', 20)), [true, 'no new repairs']],
+    ['one when nothing is known of before', judge(quiet, repair('n-1', 10)), [false, 'a repair of n-1 began 10m ago']],
+    [
+      'one of a machine that failed before',
+      judge(quiet, repair('m1', 3), baseline(machine('m1', 'NotReady'))),
+      [true, 'no new repairs'],
+    ],
+    ['unreadable', judge(quiet, {}), [false, 'the repairs could not be read']],
+  ])('repairs: %s', (_, seen, wanted) => {
+    expect(seen).toEqual(wanted)
+  })
+})

@@ -1,0 +1,65 @@
+// Which Releases have passed their stage in a cluster, by what the statuses of the track say. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import type { ClusterStatus } from './cluster-phase.ts'
+
+export interface ClusterHistory {
+  /** Whether what this Release applied has passed; without a name: what is applied now. */
+  readonly hasPassed: (release: string | undefined) => boolean
+  /** This Release declares exactly what passed last. */
+  readonly isReturn: boolean
+  /** A baseline of this Release was taken here. */
+  readonly wasTaken: boolean
+}
+
+/** Equal content is one thing, in however many Releases: what a later one passed with it, the first one passed. */
+interface Run {
+  readonly releases: string[]
+  /** Its first Release is forgotten. */
+  readonly isOlder: boolean
+  hasPassed: boolean
+}
+
+export function historyOf(chain: readonly Release[], of: Release, cluster: string): ClusterHistory {
+  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  const runs: Run[] = []
+  let passedDigest: string | undefined
+  for (const release of chain.slice(0, Math.max(0, at))) {
+    const status = statusIn(release, cluster)
+    if (status === undefined || !hasTouched(status)) continue
+    const isSame = status.phase === 'Unchanged'
+    let run = runs.at(-1)
+    if (run === undefined || !isSame) {
+      run = { releases: [], isOlder: isSame, hasPassed: false }
+      runs.push(run)
+    }
+    run.releases.push(release.metadata.name ?? '')
+    if (!hasPassedStage(release, status)) continue
+    run.hasPassed = true
+    passedDigest = status.digest
+  }
+  const known = new Set(chain.map((r) => r.metadata.name))
+  const passed = new Set(runs.filter((r) => r.hasPassed).flatMap((r) => r.releases))
+  const [first] = runs
+  return {
+    hasPassed: (release) => {
+      if (release === undefined) return runs.at(-1)?.hasPassed === true
+      return known.has(release) ? passed.has(release) : first?.isOlder === true && first.hasPassed
+    },
+    isReturn: passedDigest !== undefined && of.spec.digests[cluster] === passedDigest,
+    wasTaken: statusIn(of, cluster)?.failures !== undefined,
+  }
+}
+
+const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
+  status?.clusters?.find((c) => c.name === cluster)
+
+/** A cluster that did not answer from the beginning has what it had. */
+function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
+  if (phase === 'Waiting') return false
+  return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')
+}
+
+function hasPassedStage({ status }: Release, { phase, stage }: ClusterStatus): boolean {
+  const its = status?.stages?.find((s) => s.name === stage)?.phase
+  return (phase === 'Healthy' || phase === 'Unchanged') && (its === 'Succeeded' || its === 'Skipped')
+}
