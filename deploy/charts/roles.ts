@@ -90,7 +90,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   ],
   defender: [
     leases(['leases'], ['get']),
-    apps(['controllerrevisions'], ['get']),
+    // Which versions were healthy on a set.
+    apps(['controllerrevisions'], LOOK),
     core(['secrets'], ['create']),
     core(['secrets'], ['get', ...CHANGE], ['kubenode-webhook-tls']),
   ],

@@ -4,11 +4,12 @@ import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Edit } from '#nodeops/committed.ts'
+import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
 import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
-import { clusterVocabulary } from './cluster-vocabulary.ts'
+
 import type { Unit } from './unit.ts'
 import { compileBlackout, compileWindow, type OpenUntil } from './windows.ts'
 

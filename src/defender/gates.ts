@@ -1,5 +1,6 @@
 // The gates in the order in which they bind: each says, for one target, whether it may pass, what was seen and which limit it met. All are asked, also
 // after one said no, so that a permit shows everything that stands in its way. What cannot be known lets nothing pass.
+import type { RECOVERY_EXEMPTIONS } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { blameGate } from './blame/gate.ts'
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
@@ -15,6 +16,7 @@ import { rateGate } from './gates/rate.ts'
 import { ruleGate } from './gates/rule.ts'
 import { windowGate } from './gates/window.ts'
 import type { Ground, Question } from './question.ts'
+import { GOES_BACK, pass } from './say.ts'
 
 /** Enforced policies that decide it; where there is none, the built-in one. */
 export function policiesFor(
@@ -36,15 +38,29 @@ export const auditorsOf = (
 
 const GATES_IN_ORDER = [
   protectGate,
-  windowGate,
-  healthFloorGate,
+  exempting('Window', windowGate),
+  exempting('HealthFloor', healthFloorGate),
   (question: Question, { ledger }: Ground) => blameGate(question, ledger.blames),
-  budgetGate,
+  exempting('Budget', budgetGate),
   rateGate,
   breakerGate,
-  approvalGate,
+  exempting('Approval', approvalGate),
   ruleGate,
 ] as const
+
+type AskGate = (question: Question, ground: Ground) => readonly GateVerdict[]
+
+/** Policies that exempt recoveries have no say about one. */
+function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): AskGate {
+  return (question, ground) => {
+    const isExempt = ({ spec }: CompiledPolicy) => spec.exemptRecoveries?.includes(name) === true
+    if (!question.isRecovery || !question.policies.some(isExempt)) return gate(question, ground)
+    const policies = question.policies.filter((p) => !isExempt(p))
+    const [policy] = question.policies.filter(isExempt)
+    const passed = pass(name, { reason: 'RecoveryExempt', ...(policy && { policy }), seen: GOES_BACK })
+    return [...gate({ ...question, policies }, ground), passed]
+  }
+}
 
 /** One verdict a gate that has something to say, in the order in which they bind. */
 export function askGates(question: Question, ground: Ground): readonly GateVerdict[] {

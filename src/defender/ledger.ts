@@ -12,6 +12,7 @@ import { jsonEqual } from '#lib/json.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { BreakerEntry } from './breaker.ts'
 import { RateCounter, type Series } from './rates.ts'
+import { type Way, type WayBack, afterGoingBack, afterGoingElsewhere, liveWaysBack, mayGoBack } from './ways-back.ts'
 
 type StoredGrant = NonNullable<LedgerSpec['grants']>[number]
 export type Grant = StoredGrant & { readonly state: NonNullable<StoredGrant['state']> }
@@ -26,6 +27,9 @@ const MAX_RATES = 2_000
 const RESERVED_BYTES = 4 * 1024
 /** More than any bucket takes. */
 const BUCKET_BYTES = 480
+
+/** More than any way back takes. */
+const WAY_BACK_BYTES = 480
 
 /** While rates are remembered, the time in the ledger is never older than this, so that a restart knows how long ago it was. */
 const AS_OF_EVERY_MS = 60_000
@@ -61,6 +65,7 @@ export class WorkingLedger {
   readonly rates: RateCounter
   #blames: Blames
   #counts: Counts
+  #waysBack: readonly WayBack[]
   #bytes = RESERVED_BYTES
 
   constructor(before: LedgerSpec | undefined, now: number) {
@@ -71,7 +76,8 @@ export class WorkingLedger {
     for (const breaker of before?.breakers ?? []) this.setBreaker(breaker)
     this.#counts = before?.counts ?? NO_COUNTS
     this.#blames = before?.blames ?? []
-    this.#bytes += this.rates.size * BUCKET_BYTES + lengthOf(this.#blames)
+    this.#waysBack = liveWaysBack(before?.waysBack ?? [], now)
+    this.#bytes += this.rates.size * BUCKET_BYTES + lengthOf(this.#blames) + lengthOf(this.#waysBack)
   }
 
   get blames(): Blames {
@@ -111,6 +117,18 @@ export class WorkingLedger {
       this.rates.add(s)
     }
     this.#counts = { ...this.#counts, granted: this.#counts.granted + 1 }
+  }
+
+  /** False also when there is no room to remember it. */
+  mayGoBack(way: Way): boolean {
+    return mayGoBack(this.#waysBack, way) && this.#bytes + WAY_BACK_BYTES <= MAX_LEDGER_BYTES
+  }
+
+  /** A machine was granted this switch. */
+  went(way: Way, isBack: boolean): void {
+    const before = this.#waysBack
+    this.#waysBack = isBack ? afterGoingBack(before, way, this.now) : afterGoingElsewhere(before, way)
+    this.#bytes += lengthOf(this.#waysBack) - lengthOf(before)
   }
 
   /** Something that takes no slot, such as a deletion by others. False when there is no room to count it. */
@@ -171,6 +189,7 @@ export class WorkingLedger {
       breakers: [...this.#breakers.values()].toSorted((a, b) => (a.policy < b.policy ? -1 : 1)),
       counts: this.#counts,
       blames: this.#blames,
+      waysBack: this.#waysBack.toSorted(byWay),
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame =
@@ -186,7 +205,10 @@ export class WorkingLedger {
   }
 }
 
-const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [] }
+const byWay = (a: WayBack, b: WayBack): number =>
+  a.set < b.set ? -1 : a.set > b.set ? 1 : a.component < b.component ? -1 : 1
+
+const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [], waysBack: [] }
 
 /** With the comma behind it. */
 const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1

@@ -2,13 +2,14 @@
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { CommittedContents } from '#nodeops/committed.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import { BlameWatch } from './blame/watch.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
-import { clusterFacts } from './cluster-vocabulary.ts'
+import { clusterFacts } from './cluster-facts.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
@@ -27,6 +28,7 @@ export interface ObserverOptions {
   readonly client: KubeClient
   readonly caches: Caches
   readonly clock: Clock
+  readonly log: Logger
   readonly cluster: string | undefined
 }
 
@@ -47,7 +49,7 @@ export class Observer {
     this.leases = new LeaseWatch(options.clock)
     this.#gone = new GoneWatch(options.client)
     this.#quiet = new QuietWatch(options.client)
-    this.#recoveries = new RecoveryWatch(options.client)
+    this.#recoveries = new RecoveryWatch(options)
     this.#blames = new BlameWatch(options.clock)
     this.#fleet = new FleetWatch(options.caches)
   }
@@ -85,10 +87,11 @@ export class Observer {
         grants.filter((g) => g.state === 'Orphaned'),
         fleet,
       )
-      await this.#recoveries.observe(
-        open.filter((p) => p.spec.recovery),
-        (name) => caches.sets.get(name),
-      )
+      await this.#recoveries.observe(open, {
+        setNamed: (name) => caches.sets.get(name),
+        machineNamed: (name) => caches.machines.get(name),
+        definitions: (component, version) => caches.components.byIndex(BY_COMPONENT, componentKey(component, version)),
+      })
     }
     return {
       permits: [...open, ...endedBehind(grants, this.#permits)],
@@ -103,7 +106,7 @@ export class Observer {
       gonePermits: this.#gone.permits,
       goneTargets: this.#gone.targets,
       isQuiet: (grant) => this.#quiet.isQuiet(grant),
-      isRecovery: (permit) => this.#recoveries.isRecovery(permit),
+      isRecovery: (permit, target) => this.#recoveries.isRecovery(permit, target),
       isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
       // A cache that misses machines would make any group look small.
       suspicions:

@@ -44,6 +44,14 @@ const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[]
 
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
 
+/** What a set asks for that goes back. */
+const backTo = (version: string) => ({
+  operations: ['SwitchComponent' as const],
+  requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },
+  component: { name: 'beacon', version },
+  recovery: true,
+})
+
 const NARROW = { budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] } as const
 
 const READY = [condition('Ready', 'True'), condition('AgentReachable', 'True')]
@@ -616,7 +624,7 @@ describe('the breaker', () => {
 
   test('lets a recovery pass that was checked, and only that', () => {
     const { after } = run(['Failed', 'Failed'], undefined, START_MS)
-    const claim = one({ recovery: true })
+    const claim = one(backTo('1.0.0'))
     const ledger = after.ledger
     expect(outcome(ask({ permits: [claim], ...policy(BREAKER) }, ledger))).toEqual({
       'a/m-0': 'Waiting Breaker BreakerOpen',
@@ -624,6 +632,136 @@ describe('the breaker', () => {
     expect(outcome(ask({ permits: [claim], ...policy(BREAKER), isRecovery: () => true }, ledger))).toEqual({
       'a/m-0': 'Granted',
     })
+  })
+})
+
+describe('going back', () => {
+  const HOUR = 3_600_000
+  const RATE = { rates: [{ window: '10m', max: 2, per: 'cluster' }] } as const
+  const knownGood = { isRecovery: (p: OperationPermit) => p.spec.recovery }
+  const some = (name: string, version: string, targets: readonly string[], recovery = true) =>
+    aPermit({ name, targets, ...backTo(version), recovery })
+  const all = (d: Decision) => Object.values(outcome(d))
+  const names = (n: number, from = 0) => Array.from({ length: n }, (_, i) => `m-${from + i}`)
+
+  test('to what was healthy before passes a rate that is used up, and counts in it', () => {
+    const used = ask({ permits: [some('a', '1.1.0', ['m-0', 'm-1'], false)], ...policy(RATE) })
+    const back = ask({ permits: [some('b', '1.0.0', names(4, 2))], ...policy(RATE), ...knownGood }, used.ledger)
+    expect(all(back)).toEqual(Array.from({ length: 4 }, () => 'Granted'))
+    expect(back.permits[0]?.targets[0]?.gates.find((g) => g.gate === 'Rate')).toMatchObject({
+      reason: 'RecoveryExempt',
+      seen: '2 in 10m used; goes back to a version that was healthy before',
+    })
+    const next = ask({ permits: [some('c', '1.2.0', ['m-7'], false)], ...policy(RATE) }, back.ledger)
+    expect(all(next)).toEqual(['Waiting Rate RateExceeded'])
+  })
+
+  test('waits for budgets, holds, windows and approvals like everybody', () => {
+    const cases = [
+      policy({ ...RATE, budgets: [{ max: 0, of: 'concurrent', per: 'cluster' }] }),
+      policy({ ...RATE, blackouts: [{ cron: '* * * * *', duration: '1h', timeZone: 'UTC' }] }),
+      policy({ ...RATE, healthFloor: 10 }),
+      policy({ ...RATE, approvals: [{ risk: 'Low', from: ['group:sre'], count: 1 }] }),
+      { ...policy(RATE), holds: [aHold('Freeze', { kind: 'Cluster' })] },
+    ]
+    const said = cases.map((wish) => all(ask({ permits: [some('b', '1.0.0', ['m-1'])], ...wish, ...knownGood }))[0])
+    expect(said).toEqual([
+      'Waiting Budget BudgetExhausted',
+      'Waiting Window BlackoutActive',
+      'Waiting HealthFloor HealthFloor',
+      'Waiting Approval ApprovalMissing',
+      'Waiting Hold HoldFreeze',
+    ])
+  })
+
+  test('passes what a policy exempts recoveries from, and only that', () => {
+    const strict = { ...RATE, budgets: [{ max: 0, of: 'concurrent', per: 'cluster' }], healthFloor: 10 } as const
+    const wish = (exemptRecoveries: readonly ('Budget' | 'HealthFloor')[]) => ({
+      permits: [some('b', '1.0.0', ['m-1'])],
+      ...policy({ ...strict, exemptRecoveries }),
+    })
+    expect(all(ask({ ...wish(['Budget', 'HealthFloor']), ...knownGood }))).toEqual(['Granted'])
+    expect(all(ask({ ...wish(['Budget']), ...knownGood }))).toEqual(['Waiting HealthFloor HealthFloor'])
+    expect(all(ask(wish(['Budget', 'HealthFloor'])))).toEqual(['Waiting HealthFloor HealthFloor'])
+  })
+
+  test('a second time within the hour is an ordinary rollout, also when every permit was deleted and the set was made again', () => {
+    const back = ask({ permits: [some('b', '1.0.0', names(3))], ...policy(RATE), ...knownGood })
+    expect(all(back)).toEqual(['Granted', 'Granted', 'Granted'])
+    const forward = ask({ permits: [some('f', '1.1.0', ['m-5'], false)], ...policy({}), ...knownGood }, back.ledger)
+    expect(all(forward)).toEqual(['Granted'])
+    const again = (at: number, ledger: LedgerSpec | undefined) => {
+      const { requester, ...rest } = backTo('1.0.0')
+      const permit = aPermit({ name: 'z', targets: ['m-8'], ...rest, requester: { ...requester, uid: uidOf('other') } })
+      return all(ask({ permits: [permit], ...policy(RATE), ...knownGood }, ledger, START_MS + at))
+    }
+    const kept = JSON.parse(JSON.stringify(forward.ledger)) as LedgerSpec
+    expect(again(60_000, kept)).toEqual(['Waiting Rate RateExceeded'])
+    expect(kept.waysBack).toMatchObject([{ set: 'base', component: 'beacon', isOver: true }])
+    const full = { ...kept, rates: kept.rates?.map((r) => ({ ...r, slot: r.slot + 120 })) ?? [] }
+    expect(again(HOUR + 1_000, full)).toEqual(['Granted'])
+  })
+
+  test('goes on for machines that are late, as long as none went elsewhere', () => {
+    const back = ask({ permits: [some('b', '1.0.0', names(3))], ...policy(RATE), ...knownGood })
+    const late = ask(
+      { permits: [some('c', '1.0.0', ['m-8'])], ...policy(RATE), ...knownGood },
+      back.ledger,
+      START_MS + 300_000,
+    )
+    expect(all(late)).toEqual(['Granted'])
+  })
+
+  test('of one component says nothing of another one, nor of another set', () => {
+    const back = ask({ permits: [some('b', '1.0.0', names(3))], ...policy(RATE), ...knownGood })
+    const over = ask({ permits: [some('f', '1.1.0', ['m-5'], false)], ...policy({}), ...knownGood }, back.ledger)
+    const other = [
+      { component: { name: 'scribe', version: '1.0.0' } },
+      { requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'other' } },
+    ].map((more) => aPermit({ name: 'o', targets: ['m-9'], ...backTo('1.0.0'), ...more }))
+    for (const permit of other)
+      expect(all(ask({ permits: [permit], ...policy(RATE), ...knownGood }, over.ledger))).toEqual(['Granted'])
+  })
+
+  test('is ordinary when there is no room to remember it', () => {
+    const since = new Date(START_MS).toISOString()
+    const waysBack = Array.from({ length: 128 }, (_, i) => ({
+      set: `s-${i}`,
+      component: 'c',
+      to: '0123456789ab',
+      since,
+    }))
+    const used = ask({ permits: [some('a', '1.1.0', ['m-0', 'm-1'], false)], ...policy(RATE) }).ledger
+    const ledger = { ...used, sequence: 2, waysBack }
+    expect(all(ask({ permits: [some('b', '1.0.0', ['m-3'])], ...policy(RATE), ...knownGood }, ledger))).toEqual([
+      'Waiting Rate RateExceeded',
+    ])
+  })
+})
+
+describe('a rate that is used up', () => {
+  test('says when the next grant is, in the permit and its condition', () => {
+    const rates = [{ window: '10m', max: 2, per: 'cluster' }] as const
+    const used = ask({ permits: [aPermit({ name: 'a', targets: ['m-0', 'm-1'] })], ...policy({ rates }) })
+    const waiting = ask({ permits: [aPermit({ name: 'b', targets: ['m-2'] })], ...policy({ rates }) }, used.ledger)
+    const [permit] = told(waiting)
+    const seen = permit?.status?.verdicts?.[0]?.seen ?? ''
+    expect(seen).toMatch(/^2 in 10m used, next grant at \d\d:\d\d:\d\d UTC$/)
+    expect(permit?.status?.conditions?.[0]?.message).toBe(`rate limit: ${seen}`)
+    const at = Date.parse(`${new Date(START_MS).toISOString().slice(0, 11)}${/\d\d:\d\d:\d\d/.exec(seen)?.[0]}Z`)
+    const b = { permits: [aPermit({ name: 'b', targets: ['m-2'] })], ...policy({ rates }) }
+    expect(Object.values(outcome(ask(b, used.ledger, at - 1_000)))).toEqual(['Waiting Rate RateExceeded'])
+    expect(Object.values(outcome(ask(b, used.ledger, at)))).toEqual(['Granted'])
+  })
+
+  test('of several says when the last of them frees', () => {
+    const rates = [
+      { window: '1m', max: 1, per: 'cluster' },
+      { window: '1h', max: 1, per: 'cluster' },
+    ] as const
+    const used = ask({ permits: [aPermit({ name: 'a', targets: ['m-0'] })], ...policy({ rates }) })
+    const waiting = ask({ permits: [aPermit({ name: 'b', targets: ['m-2'] })], ...policy({ rates }) }, used.ledger)
+    expect(told(waiting)[0]?.status?.verdicts?.[0]?.seen).toMatch(/^1 in 1h used/)
   })
 })
 

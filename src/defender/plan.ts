@@ -70,10 +70,13 @@ const isGrantSaid = ({ verdicts }: PermitStatus, target: string): boolean =>
 function inTurn(snapshot: Snapshot, permits: readonly OperationPermit[]): readonly OperationPermit[] {
   const ranked = permits.map((permit) => {
     const { creationTimestamp = '', uid = '' } = permit.metadata
-    return { permit, rank: `${snapshot.isRecovery(permit) ? '0' : '1'} ${creationTimestamp} ${uid}` }
+    return { permit, rank: `${isAnyRecovery(snapshot, permit) ? '0' : '1'} ${creationTimestamp} ${uid}` }
   })
   return ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0)).map((r) => r.permit)
 }
+
+const isAnyRecovery = (snapshot: Snapshot, permit: OperationPermit): boolean =>
+  permit.spec.targets.some((t) => snapshot.isRecovery(permit, t.uid))
 
 /** A policy that is gone needs no breaker; an open one turns half open by time alone. */
 function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolicy[]): void {

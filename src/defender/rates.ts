@@ -54,11 +54,18 @@ export class RateCounter {
     return (this.#bySeries.get(keyOf(policy, domain)) ?? []).reduce((sum, b) => sum + b.count, 0)
   }
 
-  /** Milliseconds until the count of the series falls, or undefined when it is zero. */
-  fallsIn(series: Series): number | undefined {
+  /** Milliseconds until one more fits below the limit; undefined when it never does. */
+  freesIn(series: Series, max: number): number | undefined {
+    if (max < 1) return undefined
     const buckets = this.#bySeries.get(keyOf(series.policy, series.domain)) ?? []
-    const ends = buckets.map((b) => (b.slot + 1) * slotMs(series.window) + WINDOW_MS[series.window] - this.#now)
-    return ends.length === 0 ? undefined : Math.max(0, Math.min(...ends))
+    let count = this.count(series)
+    if (count < max) return 0
+    for (const bucket of buckets.toSorted((a, b) => a.slot - b.slot)) {
+      count -= bucket.count
+      if (count < max)
+        return Math.max(0, (bucket.slot + 1) * slotMs(series.window) + WINDOW_MS[series.window] - this.#now)
+    }
+    return undefined
   }
 
   /** Whether a grant now needs an entry that is not there yet. */

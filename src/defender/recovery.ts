@@ -1,10 +1,19 @@
-// Whether a permit that says it is a recovery is one: its component goes to the version that the set's last healthy revision has. The set says which
-// revision that is, the revision says which version; the permit is believed in nothing.
+// Which targets of a permit that says it is a recovery truly go back to what was healthy: on the requesting set, by the records of its revisions, or on the
+// machine itself, by its status. The definition is compared by its digest; the permit is believed in nothing.
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { renderedConfig } from '#api/kinds/component-config.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
+import { definitionDigest } from '#api/trust/statement.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
 const revisionType: ResourceType = {
@@ -15,62 +24,110 @@ const revisionType: ResourceType = {
   namespaced: true,
 }
 
-/** Revisions that are remembered; they never change, and a set has few. */
-const MOST_REVISIONS = 256
+/** While recoveries wait they are looked up at each decision; records change when a ladder was completed or a way back begins. */
+const REVISIONS_MS = 2_000
 
-/** The version that the data of a revision gives a component. */
-export function versionIn(data: unknown, component: string): string | undefined {
-  const components = isObject(data)
-    ? (data['components'] ?? (isObject(data['spec']) ? data['spec']['components'] : undefined))
-    : undefined
-  if (!Array.isArray(components)) return undefined
-  const entry: unknown = components.find((c) => isObject(c) && c['name'] === component)
-  return isObject(entry) && typeof entry['version'] === 'string' ? entry['version'] : undefined
+export interface RecoveryOptions {
+  readonly client: KubeClient
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly log: Logger
+}
+
+export interface KnownObjects {
+  readonly setNamed: (name: string) => MachineComponentSet | undefined
+  readonly machineNamed: (name: string) => Machine | undefined
+  readonly definitions: (component: string, version: string) => readonly MachineComponent[]
 }
 
 export class RecoveryWatch {
-  readonly #client: KubeClient
-  readonly #revisions = new Map<string, unknown>()
-  #believed: ReadonlySet<string> = new Set()
+  readonly #options: RecoveryOptions
+  #revisions: { readonly at: number; readonly items: readonly KubeObject[] } | undefined
+  /** UIDs of targets by UID of the permit. */
+  #believed: ReadonlyMap<string, ReadonlySet<string>> = new Map()
 
-  constructor(client: KubeClient) {
-    this.#client = client
+  constructor(options: RecoveryOptions) {
+    this.#options = options
   }
 
-  isRecovery(permit: OperationPermit): boolean {
-    return this.#believed.has(permit.metadata.uid ?? '')
+  isRecovery({ metadata }: OperationPermit, target: string): boolean {
+    return this.#believed.get(metadata.uid ?? '')?.has(target) === true
   }
 
-  async observe(
-    permits: readonly OperationPermit[],
-    setNamed: (name: string) => MachineComponentSet | undefined,
-  ): Promise<void> {
-    const believed = new Set<string>()
-    for (const permit of permits) if (await this.#isTrue(permit, setNamed)) believed.add(permit.metadata.uid ?? '')
-    this.#believed = believed
+  async observe(permits: readonly OperationPermit[], known: KnownObjects): Promise<void> {
+    const claims = permits.filter((p) => p.spec.recovery)
+    const revisions = claims.length === 0 ? [] : await this.#allRevisions()
+    this.#believed = new Map(claims.map((p) => [p.metadata.uid ?? '', recoveringTargets(p, revisions, known)]))
   }
 
-  async #isTrue(
-    { spec }: OperationPermit,
-    setNamed: (name: string) => MachineComponentSet | undefined,
-  ): Promise<boolean> {
-    const { recovery, requester, component, operations } = spec
-    if (!recovery || requester.kind !== 'MachineComponentSet' || requester.name === undefined) return false
-    if (component?.version === undefined || !operations.every((o) => o === 'SwitchComponent' || o === 'Drain'))
-      return false
-    const set = setNamed(requester.name)
-    const revision = set?.status?.revisions?.current
-    if (revision === undefined || (requester.uid !== undefined && requester.uid !== set?.metadata.uid)) return false
-    return versionIn(await this.#dataOf(revision), component.name) === component.version
+  async #allRevisions(): Promise<readonly KubeObject[]> {
+    const { client, clock, log } = this.#options
+    const at = clock.monotonic()
+    if (this.#revisions !== undefined && at - this.#revisions.at < REVISIONS_MS) return this.#revisions.items
+    try {
+      const { items } = await client.list(revisionType, { namespace: SYSTEM_NAMESPACE })
+      this.#revisions = { at, items }
+      return items
+    } catch (e) {
+      // What cannot be read makes no recovery; the permit waits like any other.
+      log.warn('cannot read which versions were healthy', { error: messageOf(e) })
+      return []
+    }
   }
+}
 
-  async #dataOf(name: string): Promise<unknown> {
-    const known = this.#revisions.get(name)
-    if (known !== undefined) return known
-    const found = await this.#client.get(revisionType, { namespace: SYSTEM_NAMESPACE, name }).catch(() => undefined)
-    if (found === undefined) return undefined
-    if (this.#revisions.size >= MOST_REVISIONS) this.#revisions.clear()
-    this.#revisions.set(name, found['data'])
-    return found['data']
-  }
+const NONE: ReadonlySet<string> = new Set()
+
+/** UIDs of the targets that go back. Pure. */
+export function recoveringTargets(
+  { spec }: OperationPermit,
+  revisions: readonly KubeObject[],
+  { setNamed, machineNamed, definitions }: KnownObjects,
+): ReadonlySet<string> {
+  const { requester, component, operations, targets } = spec
+  const set = requester.kind === 'MachineComponentSet' ? setNamed(requester.name ?? '') : undefined
+  if (set === undefined || component?.version === undefined) return NONE
+  if (requester.uid !== undefined && requester.uid !== set.metadata.uid) return NONE
+  const [definition, ...others] = definitions(component.name, component.version)
+  if (definition === undefined || others.length > 0 || !isSwitchOf(definition, operations)) return NONE
+  const { version, config } = component
+  const wanted = { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+  const own = revisions.filter((r) => r.metadata.ownerReferences?.some((o) => o.uid === set.metadata.uid))
+  if (wasLeft(own, component.name, wanted)) return NONE
+  if (wasHealthy(healthyBefore(own, component.name), wanted) || isUnrecorded(set, own, component.name, wanted))
+    return new Set(targets.map((t) => t.uid))
+  return new Set(
+    targets.filter((t) => wasHealthyOn(machineNamed(t.name), t.uid, component.name, wanted)).map((t) => t.uid),
+  )
+}
+
+/** No more than the switch itself needs. */
+function isSwitchOf({ spec: { disruption } }: MachineComponent, operations: readonly Disruption[]): boolean {
+  const needed = new Set<Disruption>(['SwitchComponent'])
+  if (disruption === 'Drain' || disruption === 'Reboot') needed.add('Drain')
+  if (disruption === 'Reboot') needed.add('Reboot')
+  return operations.includes('SwitchComponent') && operations.every((o) => needed.has(o))
+}
+
+function wasHealthyOn(machine: Machine | undefined, uid: string, component: string, wanted: HealthyVersion): boolean {
+  if (machine === undefined || machine.metadata.uid !== uid) return false
+  const report = machine.status?.components?.find((c) => c.name === component)
+  return wasHealthy(report?.healthyBefore ?? [], wanted)
+}
+
+/** A set that completed before records were kept: its last healthy revision says what it had, by name. */
+function isUnrecorded(
+  { status }: MachineComponentSet,
+  own: readonly KubeObject[],
+  component: string,
+  { version, config }: HealthyVersion,
+): boolean {
+  const current = own.find((r) => r.metadata.name === status?.revisions?.current)
+  if (current === undefined || completedIn(current).size > 0) return false
+  const data = current['data']
+  const components = isObject(data) ? data['components'] : undefined
+  const entry: unknown = Array.isArray(components)
+    ? components.find((c) => isObject(c) && c['name'] === component)
+    : undefined
+  if (!isObject(entry) || entry['version'] !== version) return false
+  return renderedConfig(entry as never)?.object === config
 }

@@ -29,3 +29,6 @@ const say =
 export const pass = say('Granted')
 export const wait = say('Waiting')
 export const deny = say('Denied')
+
+/** Why something passes that holds up others. */
+export const GOES_BACK = 'goes back to a version that was healthy before'

@@ -31,8 +31,8 @@ export interface Snapshot {
   /** Components that a hold says may be tried again. */
   readonly retried: ReadonlySet<string>
   isQuiet(grant: Grant): boolean
-  /** Whether this truly goes back to the last healthy revision. */
-  isRecovery(permit: OperationPermit): boolean
+  /** Whether the target, by its UID, truly goes back to what was healthy on the set or on itself. */
+  isRecovery(permit: OperationPermit, target: string): boolean
   /** Whether the version says of itself that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean
   /** What the rules of a policy came to; absent: nobody could ask them. */

@@ -50,7 +50,9 @@ function conditionOf({ phase, targets }: PermitDecision, granted: number): Wante
   if (phase === 'Revoked') return { type, status: 'False', reason: 'PermitRevoked', message: 'taken back by a hold' }
   if (phase === 'Released') return { type, status: 'False', reason: 'AsDeclared', message: 'all results are in' }
   const first = targets.find((t) => t.verdict.verdict !== 'Granted')
-  const { gate = 'Target', reason = 'PermitRequested', limit } = first?.verdict ?? {}
+  const { gate = 'Target', reason = 'PermitRequested', limit, seen } = first?.verdict ?? {}
+  // The one limit that frees by time: it says when.
+  if (gate === 'Rate' && seen !== undefined) return { type, status: 'False', reason, message: `rate limit: ${seen}` }
   return { type, status: 'False', reason, message: `gate ${gate}${limit === undefined ? '' : `: ${limit}`}` }
 }
 

@@ -12,6 +12,7 @@ import type { Grant } from './ledger.ts'
 import type { Ground, Question } from './question.ts'
 import { deny, pass, wait } from './say.ts'
 import type { Unit } from './unit.ts'
+import { wayOf } from './ways-back.ts'
 
 export interface TargetDecision {
   readonly target: string
@@ -57,7 +58,7 @@ export function decideTarget(
   const question: Question = {
     permit,
     unit,
-    isRecovery: snapshot.isRecovery(permit),
+    isRecovery: isRecovery(permit, target, ground),
     policies: policiesFor(snapshot.policies, permit, unit),
   }
   const frozen = isFree ? holdGate(question, ground) : undefined
@@ -68,6 +69,12 @@ export function decideTarget(
     (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
   if (refusal !== undefined) return { ...told(refusal, gates), judged }
   return { ...take(question, target, isFree, gates, ground), judged }
+}
+
+/** Once an hour for each component of a set: what the ledger remembers of the last one decides. */
+function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: Ground): boolean {
+  const way = wayOf(permit)
+  return way !== undefined && snapshot.isRecovery(permit, uid) && ledger.mayGoBack(way)
 }
 
 function judgements(question: Question, gates: readonly GateVerdict[], ground: Ground): readonly Judgement[] {
@@ -104,6 +111,8 @@ function take(
   if (full !== undefined)
     return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
   ledger.take(grant, series)
+  const way = isFree ? undefined : wayOf(permit)
+  if (way !== undefined) ledger.went(way, question.isRecovery)
   // Also in the levels of policies that do not decide this: they count whatever is down.
   levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
   return { target: target.uid, gates, verdict: held(permit, grant) }

@@ -50,3 +50,13 @@ export const timestamp = (ms: number): string => `${new Date(ms).toISOString().s
 
 /** RFC 3339 with microseconds (MicroTime), as Leases and Events carry. */
 export const microTimestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`
+
+/** Two clocks read one after the other differ by this; a time that lies on a second must not be said as one of two. */
+const CLOCK_JITTER_MS = 20
+
+/** For people: `02:03:10 UTC`, with the date when it is not today's. Whole seconds, rounded up: at that time it is so. */
+export function timeOfDay(ms: number, now: number): string {
+  const at = new Date(Math.ceil((ms - CLOCK_JITTER_MS) / 1_000) * 1_000).toISOString()
+  const [day, time] = [at.slice(0, 10), at.slice(11, 19)]
+  return `${day === new Date(now).toISOString().slice(0, 10) ? '' : `${day} `}${time} UTC`
+}

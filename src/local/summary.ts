@@ -61,15 +61,21 @@ export function componentsLine(machines: readonly Machine[]): string {
   return parts.join('   ')
 }
 
+/** The one wait that ends at a time of day: it is said with it. */
+const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } | undefined): string =>
+  waiting?.predicate === 'RateExceeded' && waiting.seen !== undefined ? `, ${waiting.seen}` : ''
+
 function rolloutLine(set: MachineComponentSet): string | undefined {
   const waves = (set.status?.waves ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
   const [wave] = waves
   if (wave !== undefined) {
-    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}`
+    return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}${rateOf(wave.waitingFor)}`
   }
   const blocked = set.status?.revisions?.blocked ?? []
   if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
-  return set.status?.waitingFor === undefined ? undefined : `waits for ${set.status.waitingFor.predicate}`
+  return set.status?.waitingFor === undefined
+    ? undefined
+    : `waits for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
 }
 
 function clusterLines(c: ClusterSeen): string[] {

@@ -42,4 +42,8 @@ export const nodeopsErrors = errorTable({
     text: 'agents will refuse component {component} {version}: {why}',
     next: 'run kubenode artifact sign with a trusted key',
   },
+  KN3071: {
+    text: 'these versions require each other in a circle: {circle}',
+    next: 'declare a version of one of them that requires none of the others',
+  },
 })

@@ -2,6 +2,14 @@
 import { REASONS, type Reason } from '#api/catalogue.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+/** What one gate says, for people. A rate says itself how much is used and when it frees. */
+export const verdictText = ({ gate, verdict, seen, limit }: Verdict): string =>
+  gate === 'Rate' && seen !== undefined && verdict === 'Waiting'
+    ? `rate limit: ${seen}`
+    : `gate ${gate}: ${seen ?? verdict}${limit === undefined ? '' : ` (${limit})`}`
+
 export interface PermitWait {
   readonly predicate: Reason
   readonly seen: string
@@ -29,10 +37,10 @@ export function permitWait({ spec, status, metadata }: OperationPermit): PermitW
   const { results = {} } = spec
   const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && results[v.target] === undefined)
   if (binding === undefined) return UNDECIDED
-  const { gate, seen = binding.verdict, limit } = binding
+  const { gate } = binding
   return {
     predicate: saidOf(gate, status?.conditions) ?? OF_GATES[gate] ?? 'PermitRequested',
-    seen: `gate ${gate}: ${seen}${limit === undefined ? '' : ` (${limit})`}`,
+    seen: verdictText(binding),
     unblock: `gate ${gate} lets it pass; kubenode why operationpermit/${metadata.name ?? ''} says more`,
   }
 }

@@ -6,6 +6,7 @@ import { microTimestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
+import { verdictText } from './permit-wait.ts'
 
 export type PermitRequest = Omit<OperationPermitInput['spec'], 'renewTime' | 'results'>
 export type TargetResult = 'Succeeded' | 'Failed' | 'Released'
@@ -30,7 +31,7 @@ export function permitAnswer(permit: OperationPermit | undefined, targetUid: str
   if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
   if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} refused it` }
   if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }
-  return { kind: 'Waiting', seen: `gate ${verdict.gate}: ${verdict.seen ?? 'waiting'}` }
+  return { kind: 'Waiting', seen: verdictText(verdict) }
 }
 
 /** After this share of its lease a permit is renewed: two tries fit before it runs out. */

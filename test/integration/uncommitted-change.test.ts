@@ -1,4 +1,4 @@
-// Edits of what git owns, on the embedded server over HTTPS with controllers, Defender and passes of sync: an edit changes no machine before it is put back,
+// F45 edits of what git owns, on the embedded server over HTTPS with controllers, Defender and passes of sync: an edit changes no machine before it is put back,
 // a hold lets exactly that edit act, and it loses its effect with the hold.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 // DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
-import { choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
+import { bool, choice, fallback, int, list, mapList, microTime, obj, optional, setOf, str, time } from '../build.ts'
 import { componentName, count, labelValue, objectName, uid } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
@@ -8,6 +8,8 @@ import { DISRUPTIONS } from './operation-permit.ts'
 /** A swap of a small object is cheap, of a large one not; beyond this the answer is Denied, LedgerFull. */
 export const MAX_GRANTS = 1_000
 export const MAX_LEDGER_BYTES = 256 * 1024
+/** Sets that went back with a component within an hour; beyond this a way back is an ordinary rollout. */
+export const MAX_WAYS_BACK = 128
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
@@ -79,6 +81,14 @@ const blame = obj('Machines that share something fail together: repairs of them 
   elsewhere: count('Other machines.', 100_000),
 })
 
+const wayBack = obj('A set goes back, or went back, to an older version of a component.', {
+  set: objectName('The MachineComponentSet.'),
+  component: componentName('The component.'),
+  to: str('Names the version and its configuration.', { min: 12, max: 12, pattern: '^[0-9a-f]+$', says: 'a hash' }),
+  since: time('When the first machine was granted.'),
+  isOver: optional(bool('Machines were granted another version since.')),
+})
+
 const spec = obj('What was granted and what is remembered.', {
   sequence: int('Counts decisions; a paused leader that writes an older one loses the swap.', {
     min: 0,
@@ -95,6 +105,9 @@ const spec = obj('What was granted and what is remembered.', {
   rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
   breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
   blames: optional(mapList('What is blamed.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
+  waysBack: optional(
+    mapList('Ways back of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
+  ),
   counts: optional(
     obj('Totals since the ledger was made.', {
       granted: int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),

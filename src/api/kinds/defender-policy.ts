@@ -95,6 +95,9 @@ const breaker = rule(
   },
 )
 
+/** Rates and the breaker always let recoveries pass; these only where a policy says so. Holds and protection bind always. */
+export const RECOVERY_EXEMPTIONS = ['Window', 'HealthFloor', 'Budget', 'Approval'] as const
+
 const spec = obj('What is allowed.', {
   operations: optional(
     setOf('The operations that this policy decides; absent means all.', choice('An operation.', DISRUPTIONS), {
@@ -139,6 +142,13 @@ const spec = obj('What is allowed.', {
         message: optional(sentence('Why, for people.')),
       }),
       { keys: ['name'], max: 32 },
+    ),
+  ),
+  exemptRecoveries: optional(
+    setOf(
+      'Gates that a recovery passes: going back to a version that was healthy before, once an hour for each component of a set.',
+      choice('A gate.', RECOVERY_EXEMPTIONS),
+      { min: 1, max: RECOVERY_EXEMPTIONS.length },
     ),
   ),
   mode: fallback(

@@ -71,6 +71,7 @@ const spec = obj('What somebody asks to do.', {
     obj('The component that is touched, where it is one.', {
       name: str('Name of the component.', { min: 1, max: 63 }),
       version: optional(str('The version that it would have.', { min: 1, max: 128 })),
+      config: optional(objectName('The ComponentConfig that it would have.')),
     }),
   ),
   targets: immutable(

@@ -92,10 +92,19 @@ function partLines(object: KubeObject, now: number): string[] {
     )
   const components = list(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
-    .map(
-      (c) =>
-        `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${text(c['message']) === '' ? '' : `: ${text(c['message'])}`}`,
-    )
+    .flatMap((c) => [
+      `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
+        text(c['reason']),
+        text(c['message']),
+      ]
+        .filter((w) => w !== '')
+        .map((w) => `: ${w}`)
+        .join('')}`,
+      ...text(c['output'])
+        .split('\n')
+        .filter((l) => l !== '')
+        .map((l) => `  | ${l}`),
+    ])
   const steps = list(status['steps'])
     .filter((s) => text(s['outcome']) !== 'Succeeded')
     .map(

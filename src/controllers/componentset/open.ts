@@ -218,7 +218,11 @@ export function requestOf({ seen: { set }, wave, targets, spec, nameOfStep, isRe
       ...(disruption === 'Drain' ? (['Drain'] as const) : []),
       ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
     ],
-    component: { name: wave.component, ...(wave.version !== undefined && { version: wave.version }) },
+    component: {
+      name: wave.component,
+      ...(wave.version !== undefined && { version: wave.version }),
+      ...(wave.config !== undefined && { config: wave.config }),
+    },
     targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
     requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
     reason: `${versionOf(wave)}: ${nameOfStep(wave)}`,

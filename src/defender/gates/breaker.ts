@@ -5,7 +5,7 @@ import { breakerAt, halfOpensIn, newBreaker } from '../breaker.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
-import { deny, pass, wait } from '../say.ts'
+import { GOES_BACK, deny, pass, wait } from '../say.ts'
 
 export function breakerGate(question: Question, ground: Ground): readonly GateVerdict[] {
   const { policies, isRecovery } = question
@@ -15,8 +15,7 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
     if (rule === undefined) return []
     const entry = breakerAt(ground.ledger.breaker(policy.name) ?? newBreaker(policy.name, now), rule, now)
     if (entry.state === 'Closed') return [pass('Breaker', { reason: 'BreakerClosed', policy })]
-    if (isRecovery)
-      return [pass('Breaker', { reason: 'RecoveryExempt', policy, seen: 'goes back to the last healthy revision' })]
+    if (isRecovery) return [pass('Breaker', { reason: 'RecoveryExempt', policy, seen: GOES_BACK })]
     if (entry.state === 'Open') {
       const retryAfterMs = halfOpensIn(entry, rule, now)
       const seen = `open since ${entry.since}, ${entry.failures} failures`

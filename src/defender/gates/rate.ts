@@ -3,7 +3,8 @@ import type { GateVerdict } from '../gate.ts'
 import { domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { type Series, seriesName } from '../rates.ts'
-import { pass, wait } from '../say.ts'
+import { timeOfDay } from '#lib/clock.ts'
+import { GOES_BACK, pass, wait } from '../say.ts'
 
 /** What a grant would be counted in; each series once, however many limits look at it. */
 export function seriesOf({ permit, unit, policies }: Question): readonly Series[] {
@@ -16,16 +17,36 @@ export function seriesOf({ permit, unit, policies }: Question): readonly Series[
   return [...new Map(series.map((s) => [`${s.policy}\n${s.domain}`, s])).values()]
 }
 
-export function rateGate({ permit, unit, policies }: Question, { ledger }: Ground): readonly GateVerdict[] {
-  return policies.flatMap((policy) =>
+export function rateGate(
+  { permit, unit, policies, isRecovery }: Question,
+  { ledger, snapshot: { wall } }: Ground,
+): readonly GateVerdict[] {
+  const verdicts = policies.flatMap((policy) =>
     (policy.spec.rates ?? []).flatMap(({ window, max, per }) => {
       const domain = domainOf(per, unit, permit.spec.component?.name)
       if (domain === undefined) return []
       const series: Series = { policy: seriesName(policy.name, window, per), window, per, domain }
-      const seen = ledger.rates.count(series)
-      const saying = { policy, seen: `${seen} granted in ${window}`, limit: `${max} in ${window} per ${per}` }
-      if (seen + 1 <= max) return [pass('Rate', { reason: 'PermitGranted', ...saying })]
-      return [wait('Rate', { reason: 'RateExceeded', ...saying, retryAfterMs: ledger.rates.fallsIn(series) ?? 60_000 })]
+      const used = ledger.rates.count(series)
+      const saying = { policy, limit: `${max} in ${window} per ${per}` }
+      if (used + 1 <= max)
+        return [pass('Rate', { reason: 'PermitGranted', ...saying, seen: `${used} granted in ${window}` })]
+      if (isRecovery)
+        return [pass('Rate', { reason: 'RecoveryExempt', ...saying, seen: `${used} in ${window} used; ${GOES_BACK}` })]
+      const retryAfterMs = ledger.rates.freesIn(series, max)
+      const next =
+        retryAfterMs === undefined ? 'none is ever granted' : `next grant at ${timeOfDay(wall + retryAfterMs, wall)}`
+      return [
+        wait('Rate', {
+          reason: 'RateExceeded',
+          ...saying,
+          seen: `${used} in ${window} used, ${next}`,
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        }),
+      ]
     }),
   )
+  // The one that frees last is the one that is waited for.
+  return verdicts.toSorted((a, b) => freesAt(b) - freesAt(a))
 }
+
+const freesAt = ({ verdict, retryAfter = Infinity }: GateVerdict): number => (verdict === 'Waiting' ? retryAfter : -1)

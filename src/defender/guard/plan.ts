@@ -1,5 +1,6 @@
 // Decides one deletion by somebody else: it passes while its kind is within its limits in every window, and is counted in the same ledger as our own
 // disruptions. Pure; what passes counts only once the ledger was swapped.
+import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isInForce } from '../holds.ts'
@@ -60,16 +61,20 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
 }
 
 /** A lifted limit still counts: what follows it must know. */
-function counted({ guarded, present, ledger: before, now, leader }: DeletionSeen, isLifted: boolean): DeletionVerdict {
+function counted(
+  { guarded, present, ledger: before, now, wall, leader }: DeletionSeen,
+  isLifted: boolean,
+): DeletionVerdict {
   const ledger = new WorkingLedger(before, now)
   for (const limit of guarded.limits) {
     const series = seriesOf(guarded, limit)
     const seen = ledger.rates.count(series)
     const most = limitOf(limit, present)
     if (seen + 1 <= most || isLifted) continue
-    const retryAfterMs = ledger.rates.fallsIn(series) ?? 60_000
-    const why = `${seen} of kind ${guarded.kind} were deleted in ${limit.window}, the limit is ${most}; wait ${Math.ceil(retryAfterMs / 1_000)} s, or ${LIFT}`
-    return { kind: 'Held', why, retryAfterMs }
+    const retryAfterMs = ledger.rates.freesIn(series, most)
+    const next = retryAfterMs === undefined ? '' : `wait until ${timeOfDay(wall + retryAfterMs, wall)}, or `
+    const why = `${seen} of kind ${guarded.kind} were deleted in ${limit.window}, the limit is ${most}; ${next}${LIFT}`
+    return { kind: 'Held', why, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   }
   if (!ledger.countOnly(guarded.limits.map((l) => seriesOf(guarded, l))))
     return { kind: 'Held', why: 'the ledger is full; try again in a minute', retryAfterMs: 60_000 }

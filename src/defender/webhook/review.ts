@@ -9,9 +9,9 @@ import { formatProblem, PROBLEM_CODES } from '#api/problem.ts'
 import { requirementCircle } from '#api/requires.ts'
 import type { Validator } from '#api/validate.ts'
 import { compileRule } from '#policy/compile-rule.ts'
+import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
-import { clusterVocabulary } from '../cluster-vocabulary.ts'
 
 export interface AdmissionRequest {
   readonly uid: string

@@ -3,6 +3,7 @@ import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import { requirementCircle } from '#api/requires.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -22,7 +23,10 @@ export function componentProblems(objects: readonly KubeObject[]): readonly Decl
   // Whoever declares none takes them all from elsewhere.
   if (components.length === 0) return []
   const byName = Map.groupBy(components, (c) => c.spec.component)
-  return objects.flatMap(referencesOf).flatMap((r) => problemOf(r, byName) ?? [])
+  return [
+    ...objects.flatMap(referencesOf).flatMap((r) => problemOf(r, byName) ?? []),
+    ...objects.filter(isSet).flatMap((set) => requirementsOf(set, byName)),
+  ]
 }
 
 function referencesOf(object: KubeObject): readonly Reference[] {
@@ -72,4 +76,23 @@ function problemOf(
 function isElsewhere({ metadata }: KubeObject, component: string): boolean {
   const names = (metadata.annotations?.[ANNOTATIONS.declaredElsewhere] ?? '').split(',').map((n) => n.trim())
   return names.includes(component) || names.includes('*')
+}
+
+const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
+
+/** Another set may bring what one requires; a circle within one set can be met by nobody. */
+function requirementsOf(
+  set: MachineComponentSet,
+  byName: ReadonlyMap<string, readonly MachineComponent[]>,
+): readonly DeclaredProblem[] {
+  const { components } = set.spec
+  const specs = components.flatMap(
+    ({ name, version }) => byName.get(name)?.find((c) => c.spec.version === version)?.spec ?? [],
+  )
+  const circle = requirementCircle(specs)
+  if (circle === undefined) return []
+  const at = components.findIndex((c) => c.name === circle[0])
+  const words = [circle[0] ?? '', set.metadata.name ?? '']
+  const message = nodeopsErrors.KN3071({ circle: circle.join(' → ') })
+  return [certain({ object: set, pointer: `/spec/components/${at}`, words }, message)]
 }

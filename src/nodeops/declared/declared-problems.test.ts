@@ -48,6 +48,9 @@ const machines = object('MachineSet', 'workers', {
 const runs = (name: string, version: string) =>
   rule({ all: [status('Ready', 'False')] }, { ladder: [{ operations: [{ runScript: { component: name, version } }] }] })
 
+const policy = (when: unknown) => object('DefenderPolicy', 'careful', { rules: [{ name: 'r', when, reason: 'Busy' }] })
+const machinesAre = (operator: string, value: number) => ({ fact: 'cluster', path: '/machines', operator, value })
+
 const said = (objects: readonly KubeObject[], trust?: SignedTrust) =>
   declaredProblems(objects, { trust }).map(
     (p) => `${p.isCertain ? '' : 'perhaps '}${p.code} ${p.object.kind}${p.pointer}`,
@@ -87,6 +90,31 @@ describe('refused: ', () => {
       'a rule with an unknown fact',
       [rule({ all: [{ fact: 'conditons', operator: 'exists' }] })],
       'KN4006 NodeRemedier/spec/when/all/0/fact',
+    ],
+    [
+      'a policy with a rule that does not compile, which would block every disruption',
+      [policy({ all: [{ fact: 'cluster', path: '/machnes', operator: 'greaterThan', value: 1 }] })],
+      'KN4007 DefenderPolicy/spec/rules/0/when/all/0/path',
+    ],
+    [
+      'a policy with a rule that contradicts itself',
+      [policy({ all: [machinesAre('greaterThan', 5), machinesAre('lessThan', 3)] })],
+      'KN4019 DefenderPolicy/spec/rules/0/when/all/0',
+    ],
+    [
+      'versions that require each other',
+      [
+        component('a', '1.0.0', { requires: [{ component: 'b', range: '>=1.0.0' }] }),
+        component('b', '1.0.0', { requires: [{ component: 'a', range: '>=1.0.0' }] }),
+        object('MachineComponentSet', 'base', {
+          selector: {},
+          components: [
+            { name: 'a', version: '1.0.0' },
+            { name: 'b', version: '1.0.0' },
+          ],
+        }),
+      ],
+      'KN3071 MachineComponentSet/spec/components/0',
     ],
     [
       'a selector that contradicts itself',

@@ -1,9 +1,11 @@
 // Rules that cannot be compiled or can never be true, and conditions that nothing known reports.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { NODE_CONDITION_TYPES } from '#api/node-leaves.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
+import { clusterVocabulary } from '#policy/cluster-vocabulary.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { pointerTokens } from '#policy/pointer.ts'
@@ -11,6 +13,7 @@ import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { Term } from '#policy/rule.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
+import type { Vocabulary } from '#policy/vocabulary.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { nodeopsErrors } from '../nodeops-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
@@ -29,43 +32,57 @@ export function conditionHint(type: string): string {
 export function ruleProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
   return objects.flatMap((object) => {
     if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier)
+    if (object.kind === 'DefenderPolicy') return policyProblems(object as DefenderPolicy)
     if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet)
     return []
   })
 }
 
-function remedierProblems(object: NodeRemedier): readonly DeclaredProblem[] {
-  const vocabulary = nodeVocabulary()
-  const compiled = compileRule(object.metadata.name ?? '', object.spec.when, vocabulary)
-  const name = object.metadata.name ?? ''
-  if (!compiled.ok)
-    return compiled.problems.map((p) => ({
+interface Written {
+  readonly object: KubeObject
+  readonly name: string
+  readonly when: unknown
+  readonly at: string
+}
+
+/** Its problems, and its tree when it compiles. */
+function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
+  const result = compileRule(name, when, vocabulary)
+  if (!result.ok) {
+    const problems = result.problems.map((p): DeclaredProblem => ({
       object,
-      pointer: `/spec/when${p.pointer}`,
+      pointer: `${at}${p.pointer}`,
       code: p.code,
       message: describeProblem(p).replace(/^KN\d+: /, ''),
       isCertain: true,
       words: [name],
     }))
-  const { root } = compiled.rule
+    return { root: undefined, problems }
+  }
+  const { root } = result.rule
   const never = neverTrue(root, vocabulary)
-  const impossible =
-    never === undefined
-      ? []
-      : [
-          certain(
-            { object, pointer: `/spec/when${never.pointers[0] ?? ''}`, words: [name] },
-            policyErrors.KN4019({ why: never.message }),
-          ),
-        ]
+  if (never === undefined) return { root, problems: [] }
+  const where = { object, pointer: `${at}${never.pointers[0] ?? ''}`, words: [name] }
+  return { root, problems: [certain(where, policyErrors.KN4019({ why: never.message }))] }
+}
+
+function remedierProblems(object: NodeRemedier): readonly DeclaredProblem[] {
+  const name = object.metadata.name ?? ''
+  const { root, problems } = compiled({ object, name, when: object.spec.when, at: '/spec/when' }, nodeVocabulary())
   const verified = object.spec.ladder.flatMap(({ verify }, rung) =>
     verify.conditionCleared === undefined
       ? []
       : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
   )
-  const asked = conditionsIn(root).map(({ type, pointer }) => ({ type, pointer: `/spec/when${pointer}` }))
-  return [...impossible, ...unknownConditions(object, [...asked, ...verified])]
+  const asked = root === undefined ? [] : conditionsIn(root).map((c) => ({ ...c, pointer: `/spec/when${c.pointer}` }))
+  return [...problems, ...unknownConditions(object, [...asked, ...verified])]
 }
+
+/** A policy whose rule does not compile stands in the way of every disruption. */
+const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>
+  (object.spec.rules ?? []).flatMap(
+    ({ name, when }, i) => compiled({ object, name, when, at: `/spec/rules/${i}/when` }, clusterVocabulary).problems,
+  )
 
 const inspectionProblems = (object: MachineComponentSet): readonly DeclaredProblem[] =>
   unknownConditions(

@@ -34,7 +34,7 @@ describe('two defenders that both believe to lead, and five requesters', () => {
 })
 
 /** Only what is allowed counts here, not where it ends. */
-const limitsOnly = (simulation: Simulation): Simulation => ({ ...simulation, state: () => 0 })
+const limitsOnly = (simulation: Simulation): Simulation => ({ ...simulation, state: () => 0, restMs: 0 })
 
 describe('a planted bug', () => {
   test.each(mutants)('is found within $within seeds: it $name', async ({ parts, faults, within, shows }) => {

@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'believes everybody who says that it is a recovery',
-    shows: /nothing new while the breaker is open/,
+    shows: /grants in any minute|nothing new while the breaker is open/,
     faults: [],
     within: 1,
     parts: () => ({

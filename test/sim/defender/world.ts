@@ -130,9 +130,10 @@ async function tryOnce(
   const uid = target.metadata.uid ?? ''
   const tools = { client, fieldManager: 'kubenode-remedyjob' } as const
   await requestPermit(tools, permit, {
-    operations: ['Reboot'],
+    operations: ['SwitchComponent'],
+    component: { name: 'beacon', version: '1.0.0' },
     targets: [{ kind: 'Machine', name, uid }],
-    requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: permit },
+    requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: permit },
     reason: 'simulated',
     // All of them lie: no set goes back to anything here.
     recovery: true,

@@ -3,6 +3,7 @@ import { defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { readKept } from '#api/protocol/committed.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isObject } from '#lib/json.ts'
 import { type Node, nodeType } from '#nodeops/objects.ts'
@@ -31,6 +32,7 @@ export class Watcher {
   readonly #granted = new Map<string, { readonly set: string | undefined; readonly open: readonly string[] }>()
   readonly #grantTimes: number[] = []
   readonly #triedBad = new Set<string>()
+  readonly #declared = new Set<string>()
   readonly #limit: number
   #badFailedAt: number | undefined
   #pausedSince: number | undefined
@@ -51,6 +53,21 @@ export class Watcher {
     'nothing begins while it is paused': (c, w) => this.#begins(c, w),
     'each field has one writer': (c) => twoWriters(c),
     'a slot is freed when its machine is done': (c, w) => freedEarly(c, w),
+    'what git never declared reaches no machine': (c) => this.#committed(c),
+  }
+
+  /** Sync leaves what git declares on a set; sets without that are nobody's but those of people. */
+  #committed({ kind, key, type, object, previous }: Commit): string | undefined {
+    if (kind === SETS) {
+      const kept = readKept(object)?.spec['components']
+      for (const c of Array.isArray(kept) ? kept : []) if (isObject(c)) this.#declared.add(String(c['version']))
+    }
+    if (kind !== MACHINE || type === 'DELETED' || this.#declared.size === 0) return undefined
+    const before = new Set((previous as Machine | undefined)?.spec.components?.map((c) => c.version))
+    const stranger = (object as Machine).spec.components?.find(
+      (c) => !this.#declared.has(c.version) && !before.has(c.version),
+    )
+    return stranger && `${key} is given ${stranger.name} ${stranger.version}`
   }
 
   #level({ kind, key, type, object }: Commit): string | undefined {

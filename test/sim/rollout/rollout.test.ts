@@ -6,6 +6,7 @@ import { expectedIn } from './expected.ts'
 import { mutants } from './mutants.ts'
 import { poisoned, split } from './odd-worlds.ts'
 import { describeSeed, runSeed, storyOf, told } from './simulation.ts'
+import { editedByHand } from './git-stories.ts'
 import { setStories } from './set-stories.ts'
 import { stories, storyNamed } from './stories.ts'
 
@@ -77,6 +78,20 @@ describe('F18 sets that go, come again, or are overruled', () => {
       for (const seed of seeds(SET_SEEDS)) {
         const run = await runSeed(seed, { story })
         if (run.violations.length > 0) throw new Error(describeSeed(run, story))
+      }
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('F45 edits of what git owns', () => {
+  test(
+    `have no effect in ${SET_SEEDS} seeds, whenever they come and whatever caches have seen of Inventory and set`,
+    async () => {
+      for (const seed of seeds(SET_SEEDS)) {
+        const run = await runSeed(seed, { story: editedByHand })
+        if (run.violations.length > 0) throw new Error(describeSeed(run, editedByHand))
+        expect(run.states).toMatchObject(run.states.map(() => ({ outcome: { phase: 'Complete' } })))
       }
     },
     TIMEOUT_MS,

@@ -1,0 +1,140 @@
+// Commits that flip between versions, with the set's own plan and the Defender's own decision: a way back passes the rate once an hour, so no fleet is restarted
+// more often than its rate allows and one way back.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { permitStatus } from '#defender/status.ts'
+import { recoveringTargets } from '#defender/recovery.ts'
+import { decide } from '#defender/plan.ts'
+import { isSwitching } from '#api/protocol/switch.ts'
+import { aPolicy, aSnapshot, condition } from '#test/support/defender-objects.ts'
+import type { RolloutModel } from '#test/support/rollout-model.ts'
+import { fleet } from '#test/support/rollout-story.ts'
+
+const HOUR_S = 3_600
+const MACHINES = 20
+const MAX_PER_10M = 5
+/** Full windows of an hour, and the buckets at both of its ends. */
+const MOST_BY_RATE = MAX_PER_10M * 7
+
+/** The machine controller of the model says nothing of that. */
+const ready = (m: Machine): Machine => ({
+  ...m,
+  status: { ...m.status, conditions: [...(m.status?.conditions ?? []), condition('Ready', 'True')] },
+})
+
+/** Puts the Defender's own decision in place of the one that grants everything, and counts switches by machine. */
+class Flipping {
+  readonly model: RolloutModel
+  readonly switches = new Map<string, number>()
+  ledger: LedgerSpec | undefined
+  readonly #busy = new Set<string>()
+
+  readonly #believes: boolean
+
+  /** `believes`: every request goes back, and nothing is remembered of the last time. */
+  constructor(believes = false) {
+    this.#believes = believes
+    this.model = fleet(MACHINES)
+    this.model.declare({ beacon: '1.1.0' }, { maxUnavailable: '100%', steps: [1, 5, 10] })
+    this.model.settle()
+    this.model.now += 2 * HOUR_S * 1_000
+    this.model.defender = () => this.#decide()
+  }
+
+  #decide(): void {
+    const { model } = this
+    const machines = [...model.machines.values()].map(ready)
+    const known = {
+      setNamed: () => model.set,
+      machineNamed: (name: string) => model.machines.get(name),
+      definitions: (component: string, version: string) =>
+        [...model.components.values()].filter((c) => c.spec.component === component && c.spec.version === version),
+    }
+    const permits = [...model.permits.values()]
+    const snapshot = aSnapshot({
+      machines,
+      permits,
+      wall: model.now,
+      policies: [aPolicy({ rates: [{ window: '10m', max: MAX_PER_10M, per: 'cluster' }] })],
+      isRecovery: (permit, target) =>
+        this.#believes || (permit.spec.recovery && recoveringTargets(permit, model.revisions, known).has(target)),
+    })
+    const before = this.#believes && this.ledger !== undefined ? { ...this.ledger, waysBack: [] } : this.ledger
+    const decision = decide(snapshot, before, { now: model.now, leader: 'a' })
+    this.ledger = decision.ledger ?? this.ledger
+    for (const decided of decision.permits) {
+      const status = permitStatus(decided, [], { now: model.now, expiresAt: undefined })
+      model.permits.set(decided.permit.metadata.name ?? '', { ...decided.permit, status })
+    }
+  }
+
+  round(): void {
+    this.model.round()
+    for (const [name, { status }] of this.model.machines) {
+      const isBusy = status?.components?.some((c) => isSwitching(c.state)) === true
+      if (isBusy && !this.#busy.has(name)) this.switches.set(name, (this.switches.get(name) ?? 0) + 1)
+      if (isBusy) this.#busy.add(name)
+      else this.#busy.delete(name)
+    }
+  }
+
+  get total(): number {
+    return [...this.switches.values()].reduce((a, b) => a + b, 0)
+  }
+}
+
+describe('a commit that flips', () => {
+  test('every two seconds for an hour restarts no more than the rate allows and one way back', () => {
+    const flipping = new Flipping()
+    for (let s = 0; s < HOUR_S; s++) {
+      if (s % 2 === 0) flipping.model.declare({ beacon: s % 4 === 0 ? '1.0.0' : '1.1.0' })
+      flipping.round()
+    }
+    expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
+  }, 120_000)
+
+  test('slowly enough that each way back gets somewhere gets one way back an hour', () => {
+    const flipping = new Flipping()
+    for (let s = 0; s < HOUR_S; s++) {
+      if (s % 120 === 0) flipping.model.declare({ beacon: s % 240 === 0 ? '1.0.0' : '1.1.0' })
+      flipping.round()
+    }
+    expect(flipping.switches.size).toBe(MACHINES)
+    expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
+    expect(flipping.total).toBeGreaterThanOrEqual(MACHINES + MAX_PER_10M)
+  }, 120_000)
+
+  test('is found to restart more when everybody is believed who says that this goes back', () => {
+    const flipping = new Flipping(true)
+    for (let s = 0; s < HOUR_S; s++) {
+      if (s % 60 === 0) flipping.model.declare({ beacon: s % 120 === 0 ? '1.0.0' : '1.1.0' })
+      flipping.round()
+    }
+    expect(flipping.total).toBeGreaterThan(MOST_BY_RATE + MACHINES)
+  }, 120_000)
+
+  test('at any pace, whatever is lost meanwhile, stays within that', () => {
+    const versions = fc.constantFrom('1.0.0', '1.1.0', '1.2.0')
+    const loss = fc.constantFrom('nothing', 'permits', 'status')
+    const step = fc.record({ version: versions, forS: fc.integer({ min: 1, max: 120 }), loss })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {
+        const flipping = new Flipping()
+        let s = 0
+        for (const { version, forS, loss: lost } of steps) {
+          flipping.model.declare({ beacon: version })
+          if (lost === 'permits') flipping.model.permits.clear()
+          if (lost === 'status') {
+            const { status: _, ...set } = flipping.model.set
+            flipping.model.set = set
+          }
+          for (let i = 0; i < forS && s < HOUR_S; i++, s++) flipping.round()
+        }
+        expect(flipping.total).toBeLessThanOrEqual(MOST_BY_RATE + MACHINES)
+      }),
+      { numRuns: 8 },
+    )
+  }, 120_000)
+})
