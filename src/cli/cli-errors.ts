@@ -180,15 +180,15 @@ export const cliErrors = errorTable({
   },
   KN1313: {
     text: 'cannot find {what} on this server{hint}',
-    next: 'kubenode get {kind} lists what there is',
+    next: 'list what there is with kubenode get {plural}',
   },
   KN1314: {
     text: 'cannot get this: the server answered {said}',
     next: '',
   },
   KN1315: {
-    text: 'cannot find this object: {said}',
-    next: 'kubenode get KIND lists what there is',
+    text: 'cannot list {kind}: this server does not have the kind',
+    next: 'install it, or use the kubeconfig of another cluster',
   },
   KN1330: {
     text: 'cannot freeze {what}: name it as {Object}, or leave it out for the whole cluster',
@@ -254,10 +254,6 @@ export const cliErrors = errorTable({
     text: 'cannot simulate {file}: {kind} {detail}: {what}',
     next: 'write one with kubectl get {kind2} NAME -o yaml',
   },
-  KN1350: {
-    text: 'there is no node/{name} on this server{nearest}',
-    next: 'kubectl get nodes lists them',
-  },
   KN1351: {
     text: 'cannot {verb} {what}: name it as node/NAME, machine/NAME or remedier/NAME',
     next: '',
@@ -269,6 +265,10 @@ export const cliErrors = errorTable({
   KN1353: {
     text: 'cannot say why {what} is not repaired: name a node, like node/NAME',
     next: '',
+  },
+  KN1354: {
+    text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
+    next: 'see kubenode why-not; --even-if-absent asks for it all the same',
   },
   KN1360: {
     text: 'cannot say how {name} joins: {why}',
@@ -310,14 +310,6 @@ export const cliErrors = errorTable({
     text: 'say with --reason why the set goes back at once',
     next: 'others will find it pinned',
   },
-  KN1377: {
-    text: 'there is no set {name} on this server',
-    next: 'kubenode get kmcs lists them',
-  },
-  KN1378: {
-    text: 'there is no canary {name} on this server',
-    next: 'kubenode get kcan lists them',
-  },
   KN1379: {
     text: 'cannot let inspections ask {url}: write an origin such as http://prometheus.monitoring:9090',
     next: '',
@@ -325,10 +317,6 @@ export const cliErrors = errorTable({
   KN1390: {
     text: 'cannot put back or allow edits of {what}',
     next: 'name set/NAME, machineset/NAME, canary/NAME, remedier/NAME or policy/NAME',
-  },
-  KN1391: {
-    text: '{what} not found',
-    next: 'when git declares it, sync makes it again within a minute',
   },
   KN1392: {
     text: 'nothing to do for {what}: git does not declare it, or its source does not correct drift',
@@ -349,10 +337,6 @@ export const cliErrors = errorTable({
   KN1396: {
     text: 'nothing to do for {what}: it is as git declares',
     next: '',
-  },
-  KN1397: {
-    text: 'release {name} not found on this server',
-    next: 'kubenode release status lists the newest; releases live on the hub',
   },
   KN1398: {
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',

@@ -1,10 +1,9 @@
 // `kubenode approve operationpermit/NAME | release/NAME | source/NAME`: says yes to exactly what the object asks for now.
 import type { Command } from 'commander'
 import { approval } from '#api/kinds/approval.ts'
-import { fleetSource } from '#api/kinds/fleet-source.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { release } from '#api/kinds/release.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
@@ -25,29 +24,24 @@ export function register(program: Command, io: Io): void {
     .option('--reason <text>', 'why, for those who look at it later')
     .option('--for <duration>', 'how long it counts', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf }, { requestsOf }, { whoAmI }, { kindCalled }] = await Promise.all([
+    const [{ approvalOf }, { requestsOf }, { whoAmI }, { kindCalled }, { findObject }] = await Promise.all([
       import('../approve/approval.ts'),
       import('../approve/requests.ts'),
       import('../who-am-i.ts'),
       import('../inspect/target.ts'),
+      import('../inspect/find-object.ts'),
     ])
     const [word = '', name = '', ...rest] = what.split('/')
     const { kind } = kindCalled(word)
-    const approvable: readonly string[] = [operationPermit.kind, release.kind, fleetSource.kind]
-    if (!approvable.includes(kind) || name === '' || rest.length > 0)
+    const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
+    if (type === undefined || name === '' || rest.length > 0)
       throw new KubeNodeError(cliErrors.KN1334({ what: JSON.stringify(what) }))
     const client = await connect(options, io)
-    const object =
-      kind === operationPermit.kind
-        ? await client.get(operationPermit, { name })
-        : kind === release.kind
-          ? await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
-          : await client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name })
-    if (object === undefined) throw new KubeNodeError(cliErrors.KN1313({ what, hint: '', kind: word }))
+    const object = await findObject<OperationPermit | Release | FleetSource>(client, type, name, word)
     const who = await whoAmI(client)
     if (who === undefined) throw new KubeNodeError(cliErrors.KN1335({ what }))
     const requests = requestsOf(object)
-    if (requests.length === 0) io.out(printable(`${what} waits for no approval\n`))
+    if (requests.length === 0) io.err(printable(`${what} needs no approval now\n`))
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
       const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))

@@ -4,17 +4,18 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
+import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-interface FreezeOptions extends ServerOptions {
+interface FreezeOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
   readonly for: string
   readonly nodeFolder?: string
 }
 
-interface ThawOptions extends ServerOptions {
+interface ThawOptions extends ServerOptions, EvenIfAbsent {
   readonly all?: boolean
   readonly nodeFolder?: string
 }
@@ -35,7 +36,7 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--reason <text>', 'why, for those who find everything standing still')
     .option('--for <duration>', 'how long; it ends by itself', '4h')
     .option('--node-folder <folder>', 'only the node whose agent has this folder, by a file there; asks no server')
-  withServer(freezing).action(async (what: string | undefined, options: FreezeOptions) => {
+  withEvenIfAbsent(withServer(freezing)).action(async (what: string | undefined, options: FreezeOptions) => {
     if (options.nodeFolder !== undefined) {
       refuseBeside(what !== undefined, `${what}`)
       refuseBeside(freezing.getOptionValueSource('for') !== 'default', '--for: the file stays until it is taken away')
@@ -48,8 +49,9 @@ export function register(program: Command, io: Io): void {
       )
       return
     }
-    const [{ freezeHold }, { placeHold }, { authorOf }] = await Promise.all([
+    const [{ freezeHold, freezeTarget }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
       import('../hold/freeze.ts'),
+      import('../inspect/find-object.ts'),
       import('../hold/placing.ts'),
       import('../who-am-i.ts'),
     ])
@@ -57,6 +59,7 @@ export function register(program: Command, io: Io): void {
     // What was mistyped is said before anybody is asked.
     freezeHold({ ...wish, author: 'nobody' }, systemClock.now())
     const client = await connect(options, io)
+    if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, freezeTarget(what), what)
     const author = await authorOf(client, io)
     const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
     io.out(
@@ -73,20 +76,30 @@ export function register(program: Command, io: Io): void {
     .argument('[what]', 'what was frozen; the whole cluster when left out')
     .option('--all', 'take back every freeze, whoever made it')
     .option('--node-folder <folder>', 'only the node whose agent has this folder, by its file; asks no server')
-  withServer(thawing).action(async (what: string | undefined, options: ThawOptions) => {
+  withEvenIfAbsent(withServer(thawing)).action(async (what: string | undefined, options: ThawOptions) => {
     if (options.nodeFolder !== undefined) {
       refuseBeside(what !== undefined, `${what}`)
       refuseBeside(options.all === true, '--all')
       const { thawNode } = await import('../hold/node-file.ts')
       const file = await thawNode(options.nodeFolder)
-      io.out(file === undefined ? 'nothing was frozen here\n' : printable(`thawed: ${file}\n`))
+      io.out(file === undefined ? 'this node is not frozen by a file\n' : printable(`thawed: ${file}\n`))
       return
     }
-    const { freezeTarget, thaw } = await import('../hold/freeze.ts')
-    freezeTarget(what)
+    const [{ freezeTarget, thaw }, { findHeld }] = await Promise.all([
+      import('../hold/freeze.ts'),
+      import('../inspect/find-object.ts'),
+    ])
+    const target = freezeTarget(what)
     const client = await connect(options, io)
     const { removed, left } = await thaw(client, what, options.all === true, systemClock.now())
-    io.out(removed.length === 0 ? 'nothing was frozen here\n' : `thawed: ${removed.map(printable).join(', ')}\n`)
+    // What is gone may have left its freeze behind; only where there was none, the name may be a mistake.
+    if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true)
+      await findHeld(client, target, what)
+    io.out(
+      removed.length === 0
+        ? printable(`${what ?? 'the cluster'} is not frozen\n`)
+        : `thawed: ${removed.map(printable).join(', ')}\n`,
+    )
     for (const { metadata, spec } of left)
       io.err(
         printable(

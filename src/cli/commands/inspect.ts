@@ -31,16 +31,6 @@ export async function connect({ kubeconfig, context }: ServerOptions, io: Io): P
   return clientOf(config, 'kubenode-cli')
 }
 
-async function found(client: KubeClient, type: ResourceType, name: string): Promise<KubeObject> {
-  const namespace = type.namespaced ? 'kubenode-system' : undefined
-  const object = await client.get(type, { name, namespace })
-  if (object === undefined)
-    throw new KubeNodeError(
-      cliErrors.KN1313({ what: `${type.kind.toLowerCase()}/${name}`, hint: '', kind: type.kind.toLowerCase() }),
-    )
-  return object
-}
-
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority?: number }[]
   readonly rows: readonly { readonly cells: readonly unknown[] }[]
@@ -61,7 +51,7 @@ export function alignedRows(rows: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-async function getTable(client: KubeClient, path: string, isWide: boolean): Promise<string> {
+async function getTable(client: KubeClient, path: string, isWide: boolean): Promise<string | undefined> {
   const { status, text } = await client.raw({
     method: 'GET',
     path,
@@ -70,7 +60,8 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
   const answer: unknown = JSON.parse(text)
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
-    throw status === 404 ? new KubeNodeError(cliErrors.KN1315({ said })) : new KubeNodeError(cliErrors.KN1314({ said }))
+    if (status === 404) return undefined
+    throw new KubeNodeError(cliErrors.KN1314({ said }))
   }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))
@@ -130,6 +121,7 @@ export function register(program: Command, io: Io): void {
         options: ServerOptions & { output?: string; selector?: string },
       ) => {
         const { kindCalled } = await import('../inspect/target.ts')
+        const { findObject } = await import('../inspect/find-object.ts')
         const { collectionPath, objectPath, qualifiedPlural } = await import('#schema/resource.ts')
         const [kindWord = '', slashName] = word.split('/', 2)
         const type = kindCalled(kindWord)
@@ -142,6 +134,10 @@ export function register(program: Command, io: Io): void {
               : objectPath(type, { name: one, namespace: type.namespaced ? 'kubenode-system' : undefined })
           const query = options.selector === undefined ? '' : `?labelSelector=${encodeURIComponent(options.selector)}`
           const table = await getTable(client, `${path}${query}`, options.output === 'wide')
+          if (table === undefined) {
+            if (one !== undefined) await findObject(client, type, one, kindWord)
+            throw new KubeNodeError(cliErrors.KN1315({ kind: qualifiedPlural(type) }))
+          }
           if (table === '') io.err(`no ${qualifiedPlural(type)} found\n`)
           io.out(table)
           return
@@ -149,7 +145,7 @@ export function register(program: Command, io: Io): void {
         const items =
           one === undefined
             ? (await client.list(type, options.selector === undefined ? {} : { labelSelector: options.selector })).items
-            : [await found(client, type, one)]
+            : [await findObject(client, type, one, kindWord)]
         if (options.output === 'name')
           for (const o of items) io.out(`${qualifiedPlural(type)}/${o.metadata.name ?? ''}\n`)
         else {
@@ -165,14 +161,15 @@ export function register(program: Command, io: Io): void {
     .description('show all about one object: spec, status, events')
     .argument('<what...>', 'kind/name')
     .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { whyLines }, { stringify }] = await Promise.all([
+      const [{ named }, { findObject }, { whyLines }, { stringify }] = await Promise.all([
         import('../inspect/target.ts'),
+        import('../inspect/find-object.ts'),
         import('../inspect/why.ts'),
         import('yaml'),
       ])
-      const { type, name } = named(words)
+      const { type, name, noun } = named(words)
       const client = await connect(options, io)
-      const object = await found(client, type, name)
+      const object = await findObject(client, type, name, noun)
       const { managedFields: _managed, ...metadata } = object.metadata
       const why = whyLines(object, await relatedTo(client, object, Date.now()), Date.now())
       io.out(printable(stringify({ ...object, metadata })))
@@ -188,10 +185,14 @@ export function register(program: Command, io: Io): void {
     .description('say what an object waits for, since when, and what would help')
     .argument('<what...>', 'kind/name')
     .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { whyLines }] = await Promise.all([import('../inspect/target.ts'), import('../inspect/why.ts')])
-      const { type, name } = named(words)
+      const [{ named }, { findObject }, { whyLines }] = await Promise.all([
+        import('../inspect/target.ts'),
+        import('../inspect/find-object.ts'),
+        import('../inspect/why.ts'),
+      ])
+      const { type, name, noun } = named(words)
       const client = await connect(options, io)
-      const object = await found(client, type, name)
+      const object = await findObject(client, type, name, noun)
       io.out(printable(`${whyLines(object, await relatedTo(client, object, Date.now()), Date.now()).join('\n')}\n`))
     })
 
@@ -199,12 +200,13 @@ export function register(program: Command, io: Io): void {
     .description('say which commit an object comes from, and who wrote which of its fields')
     .argument('<what...>', 'kind/name')
     .action(async (words: string[], options: ServerOptions) => {
-      const [{ named }, { traceLines }] = await Promise.all([
+      const [{ named }, { findObject }, { traceLines }] = await Promise.all([
         import('../inspect/target.ts'),
+        import('../inspect/find-object.ts'),
         import('../inspect/trace.ts'),
       ])
-      const { type, name } = named(words)
-      const object = await found(await connect(options, io), type, name)
+      const { type, name, noun } = named(words)
+      const object = await findObject(await connect(options, io), type, name, noun)
       io.out(printable(`${traceLines(object).join('\n')}\n`))
     })
 }

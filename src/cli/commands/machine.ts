@@ -43,15 +43,14 @@ export function register(program: Command, io: Io): void {
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')
     .action(async (name: string, options: ServerOptions) => {
-      const [{ joinCommand, validity }, { machine: type }, { LABELS }] = await Promise.all([
+      const [{ joinCommand, validity }, { machine: type }, { LABELS }, { findObject }] = await Promise.all([
         import('../machines/join-command.ts'),
         import('#api/kinds/machine.ts'),
         import('#api/names.ts'),
+        import('../inspect/find-object.ts'),
       ])
       const client = await connect(options, io)
-      const found = await client.get(type, { name })
-      if (found === undefined)
-        throw new KubeNodeError(cliErrors.KN1313({ what: `machine/${name}`, hint: '', kind: 'machine' }))
+      const found = await findObject(client, type, name)
       const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
       const { items } = await client.list(secrets, { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken })
       const command = joinCommand(found, items, systemClock.now())

@@ -3,13 +3,14 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '../exit.ts'
+import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-interface RepairOptions extends ServerOptions {
+interface RepairOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
   readonly for: string
   readonly unprotect?: boolean
@@ -33,7 +34,7 @@ export function register(program: Command, io: Io): void {
       else io.out(printable(`${blockerLines(seen).join('\n')}\n`))
     })
 
-  withServer(program.command('repair'))
+  withEvenIfAbsent(withServer(program.command('repair')))
     .description(
       'have a node repaired from the first rung although its ladder is exhausted, it was aborted, or it cools down',
     )
@@ -42,16 +43,23 @@ export function register(program: Command, io: Io): void {
     .option('--for <duration>', 'how long it is asked for; it ends by itself', '1h')
     .option('--unprotect', 'lift the protection of it for so long, and nothing else')
     .action(async (what: string, options: RepairOptions) => {
-      const [{ askHold }, { placeHold }, { authorOf }] = await Promise.all([
+      const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
         import('../why-not/ask.ts'),
+        import('../inspect/find-object.ts'),
+        import('../why-not/look.ts'),
         import('../hold/placing.ts'),
         import('../who-am-i.ts'),
       ])
       const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
       const wish = { verb, what, reason: options.reason, for: options.for }
       // What was mistyped is said before anybody is asked.
-      askHold({ ...wish, author: 'nobody' }, systemClock.now())
+      const { target } = askHold({ ...wish, author: 'nobody' }, systemClock.now()).spec
       const client = await connect(options, io)
+      if (options.evenIfAbsent !== true) {
+        await findHeld(client, target, what)
+        if (verb === 'repair' && !(await needsRepair(client, target, systemClock.now())))
+          throw new KubeNodeError(cliErrors.KN1354({ what }))
+      }
       const author = await authorOf(client, io)
       const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
       io.out(

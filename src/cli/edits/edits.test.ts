@@ -89,5 +89,5 @@ test.each(['', '0s', '8d'])('an edit is not allowed for %j', (length) => {
 
 test('an object that is not there is not found', async () => {
   const { client } = await cluster()
-  await expect(putBack(client, 'set/nope', NOW)).rejects.toThrow(/^KN1391: set\/nope not found/)
+  await expect(putBack(client, 'set/nope', NOW)).rejects.toThrow(/^KN1313: cannot find set\/nope/)
 })

@@ -12,7 +12,8 @@ import { type Edit, type View, committedIn, viewOf } from '#nodeops/committed.ts
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { cliErrors } from '../cli-errors.ts'
-import { named } from '../inspect/target.ts'
+import { findObject } from '../inspect/find-object.ts'
+import { type Named, named } from '../inspect/target.ts'
 
 export interface Found {
   readonly type: ResourceType
@@ -25,17 +26,17 @@ export interface FoundEdit extends Found {
 }
 
 /** What can be edited against git, by the words of `kubenode get`. */
-export function editable(what: string): { readonly type: ResourceType; readonly name: string } {
-  const { type, name } = named([what])
-  if (!isRolloutKind(type.kind)) throw new KubeNodeError(cliErrors.KN1390({ what }))
-  return { type, name }
+export function editable(what: string): Named {
+  const target = named([what])
+  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(cliErrors.KN1390({ what }))
+  return target
 }
 
 /** The object and its edit; an object that is as git declares, or that git does not declare, has none. */
 export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit> {
-  const { type, name } = editable(what)
-  const [live, { items }] = await Promise.all([client.get(type, { name }), client.list(inventory)])
-  if (live === undefined) throw new KubeNodeError(cliErrors.KN1391({ what }))
+  const { type, name, noun } = editable(what)
+  const live = await findObject(client, type, name, noun)
+  const { items } = await client.list(inventory)
   const listed = committedIn(items)
   const committed = listed.get(`${type.kind}/${name}`)
   if (committed === undefined) throw new KubeNodeError(cliErrors.KN1392({ what }))

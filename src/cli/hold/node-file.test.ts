@@ -31,7 +31,7 @@ test('a node is frozen and thawed by a file in its folder, without a kubeconfig'
   const thawed = await kubenode('thaw', '--node-folder', folder)
   expect([thawed.code, thawed.out]).toEqual([0, `thawed: ${join(folder, 'frozen')}\n`])
   expect(existsSync(join(folder, 'frozen'))).toBe(false)
-  expect((await kubenode('thaw', '--node-folder', folder)).out).toBe('nothing was frozen here\n')
+  expect((await kubenode('thaw', '--node-folder', folder)).out).toBe('this node is not frozen by a file\n')
 })
 
 test('freezing twice says the newer reason', async () => {

@@ -57,6 +57,8 @@ export function kindCalled(word: string): ResourceType {
 export interface Named {
   readonly type: ResourceType
   readonly name: string
+  /** The word that was used for the kind. */
+  readonly noun: string
 }
 
 /** `kind/name`, or two words. */
@@ -64,5 +66,5 @@ export function named(words: readonly string[]): Named {
   const [first = '', second] = words
   const [kind = '', name] = first.includes('/') ? first.split('/', 2) : [first, second]
   if (name === undefined || name === '') throw new KubeNodeError(cliErrors.KN1311({ first }))
-  return { type: kindCalled(kind), name }
+  return { type: kindCalled(kind), name, noun: kind }
 }

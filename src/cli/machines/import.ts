@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Node } from '#nodeops/objects.ts'
 
 export type ImportStep =
@@ -27,9 +28,18 @@ export function planImport({ names, nodes, machines }: ImportWish): readonly Imp
     if (machine !== undefined)
       return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}` }
     const node = nodeNamed.get(name)
-    if (node === undefined) return { kind: 'Missing', name, says: 'there is no Node of this name' }
+    if (node === undefined) return missingNode(name, nodes)
     return { kind: 'Create', name, machine: observedMachine(name, node) }
   })
+}
+
+/** With a name that is close, so that a typo is seen. */
+function missingNode(name: string, nodes: readonly Node[]): ImportStep & UndoStep {
+  const near = didYouMean(
+    name,
+    nodes.map((n) => n.metadata.name ?? ''),
+  )
+  return { kind: 'Missing', name, says: `Node not found${near === undefined ? '' : ` (did you mean ${near}?)`}` }
 }
 
 const standing = ({ spec, metadata }: Machine): string => {
@@ -66,12 +76,16 @@ export type UndoStep =
   | { readonly kind: 'Delete'; readonly name: string; readonly machine: Machine }
   | { readonly kind: 'Keep'; readonly name: string; readonly says: string }
   | { readonly kind: 'Gone'; readonly name: string; readonly says: string }
+  | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
 /** Only what an import made, and only while it is still nothing but observed. */
-export function planUndo(names: readonly string[], machines: readonly Machine[]): readonly UndoStep[] {
+export function planUndo({ names, nodes, machines }: ImportWish): readonly UndoStep[] {
   return [...new Set(names)].sort().map((name): UndoStep => {
     const machine = machines.find((m) => m.metadata.name === name)
-    if (machine === undefined) return { kind: 'Gone', name, says: 'there is no such machine' }
+    if (machine === undefined)
+      return nodes.some((n) => n.metadata.name === name)
+        ? { kind: 'Gone', name, says: 'not observed' }
+        : missingNode(name, nodes)
     const why = keptBecause(machine)
     return why === undefined ? { kind: 'Delete', name, machine } : { kind: 'Keep', name, says: why }
   })

@@ -60,13 +60,15 @@ describe('an import', () => {
       machine('managed', {}, imported),
       machine('declared', { channel: 'Observe' }, { ...imported, [ANNOTATIONS.commit]: 'c' }),
     ]
-    const names = ['mine', 'theirs', 'managed', 'declared', 'gone']
-    expect(planUndo(names, machines).map((s) => `${s.kind} ${s.name}`)).toEqual([
+    const names = ['mine', 'theirs', 'managed', 'declared', 'gone', 'typo']
+    const nodes = [{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'gone' } }] as const
+    expect(planUndo({ names, nodes, machines }).map((s) => `${s.kind} ${s.name}`)).toEqual([
       'Keep declared',
       'Gone gone',
       'Keep managed',
       'Delete mine',
       'Keep theirs',
+      'Missing typo',
     ])
   })
 })

@@ -47,7 +47,7 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
   const [nodes, machines] = await Promise.all([everything(client, nodeType), everything(client, machineType)])
   const picked = all ? nodes : selector === undefined ? [] : await everything(client, nodeType, selector)
   const names = [...wish.names, ...picked.map((n) => n.metadata.name ?? '')]
-  if (undo) return carryOut(wish, planUndo(names, machines), io)
+  if (undo) return carryOut(wish, planUndo({ names, nodes, machines }), io)
   const steps = planImport({ names, nodes, machines })
   if (wish.output === undefined) return carryOut(wish, steps, io)
   const { stringify } = await import('yaml')

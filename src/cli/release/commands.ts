@@ -71,12 +71,9 @@ async function releasesOn(client: KubeClient): Promise<readonly Release[]> {
 }
 
 async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
-  const [{ release }, { SYSTEM_NAMESPACE }] = await Promise.all([
+  const [{ release }, { findObject }] = await Promise.all([
     import('#api/kinds/release.ts'),
-    import('#api/names.ts'),
+    import('../inspect/find-object.ts'),
   ])
-  const name = nameIn(word)
-  const found = name.includes('/') ? undefined : await client.get(release, { namespace: SYSTEM_NAMESPACE, name })
-  if (found === undefined) throw new KubeNodeError(cliErrors.KN1397({ name: JSON.stringify(word) }))
-  return found
+  return findObject(client, release, nameIn(word), 'release')
 }

@@ -8,16 +8,17 @@ import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, alignedRows, connect, withServer } from '../commands/inspect.ts'
 import { printable } from '../exit.ts'
+import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import type { HoldWish } from './holds.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-interface HoldOptions extends ServerOptions {
+interface HoldOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
   readonly for: string
 }
 
-interface ResumeOptions extends ServerOptions {
+interface ResumeOptions extends ServerOptions, EvenIfAbsent {
   readonly all?: boolean
 }
 
@@ -35,7 +36,7 @@ export function register(program: Command, io: Io): void {
 }
 
 const withReason = (command: Command, length: string): Command =>
-  withServer(command)
+  withEvenIfAbsent(withServer(command))
     .requiredOption('--reason <text>', 'why, for those who find it held')
     .option('--for <duration>', 'how long; it ends by itself', length)
 
@@ -50,23 +51,29 @@ function registerHolds(program: Command, io: Io): void {
     '4h',
   ).action(async (what: string, options: HoldOptions) => {
     const { heldTarget } = await import('./holds.ts')
-    const hold = await place(options, io, { target: heldTarget(what), effect: 'Pause', ...options })
+    const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
     say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
     io.err(`what has begun ends; kubenode resume ${what} lets it go on\n`)
   })
 
-  withServer(
-    program
-      .command('resume')
-      .description('take back your pause or pin of a thing')
-      .argument('<what>', 'what was paused')
-      .option('--all', 'take back the pauses and pins of everybody'),
+  withEvenIfAbsent(
+    withServer(
+      program
+        .command('resume')
+        .description('take back your pause or pin of a thing')
+        .argument('<what>', 'what was paused')
+        .option('--all', 'take back the pauses and pins of everybody'),
+    ),
   ).action(async (what: string, options: ResumeOptions) => {
-    const { heldTarget, liftHolds } = await import('./holds.ts')
-    heldTarget(what)
+    const [{ heldTarget, liftHolds }, { findHeld }] = await Promise.all([
+      import('./holds.ts'),
+      import('../inspect/find-object.ts'),
+    ])
+    const target = heldTarget(what)
     const client = await connect(options, io)
     const { removed, left } = await liftHolds(client, what, options.all === true, systemClock.now())
-    say(io, removed.length === 0 ? `nothing of yours held ${what}` : `resumed: ${removed.join(', ')}`)
+    if (removed.length === 0 && options.evenIfAbsent !== true) await findHeld(client, target, what)
+    say(io, removed.length === 0 ? `${what} has no hold created by you` : `resumed: ${removed.join(', ')}`)
     for (const { metadata, spec } of left)
       io.err(
         printable(
@@ -144,7 +151,7 @@ function registerRollback(program: Command, io: Io): void {
     '4h',
   ).action(async (name: string, options: HoldOptions) => {
     const target = { kind: 'MachineComponentSet', name } as const
-    const hold = await place(options, io, { target, effect: 'Retry', ...options })
+    const hold = await place(options, io, `set/${name}`, { target, effect: 'Retry', ...options })
     say(io, `what failed before now in set/${name} is tried again (operationalhold/${hold.metadata.name})`)
   })
 }
@@ -187,7 +194,11 @@ function registerCanary(program: Command, io: Io): void {
       .argument('<name>', 'name of the canary', nameAfter('canary')),
     '1h',
   ).action(async (name: string, options: HoldOptions) => {
-    await place(options, io, { target: { kind: 'ComponentCanary', name }, effect: 'Abort', ...options })
+    await place(options, io, `canary/${name}`, {
+      target: { kind: 'ComponentCanary', name },
+      effect: 'Abort',
+      ...options,
+    })
     say(io, `canary/${name} is ended: ${options.reason}`)
     io.err('take it out of the fleet by a commit, or give it another name, to try again\n')
   })
@@ -207,11 +218,18 @@ function printRows(io: Io, head: readonly string[], rows: readonly (readonly str
 
 type Wish = Omit<HoldWish, 'author'>
 
-async function place(options: ServerOptions, io: Io, wish: Wish): Promise<OperationalHold> {
-  const { holdFor } = await import('./holds.ts')
+async function place(
+  options: ServerOptions & EvenIfAbsent,
+  io: Io,
+  what: string,
+  wish: Wish,
+): Promise<OperationalHold> {
+  const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../inspect/find-object.ts')])
   // What was mistyped is said before anybody is asked.
   holdFor({ ...wish, author: 'nobody' }, systemClock.now())
-  return placeWith(await connect(options, io), io, wish)
+  const client = await connect(options, io)
+  if (options.evenIfAbsent !== true) await findHeld(client, wish.target, what)
+  return placeWith(client, io, wish)
 }
 
 async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<OperationalHold> {
@@ -225,22 +243,24 @@ async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<Operat
 }
 
 async function setAndRevisions(client: KubeClient, name: string) {
-  const [{ machineComponentSet }, { revisionType, revisionsOf }, { SYSTEM_NAMESPACE }] = await Promise.all([
-    import('#api/kinds/machine-component-set.ts'),
-    import('./revisions.ts'),
-    import('#api/names.ts'),
-  ])
-  const set = name.includes('/') ? undefined : await client.get(machineComponentSet, { name })
-  if (set === undefined) throw new KubeNodeError(cliErrors.KN1377({ name: JSON.stringify(name) }))
+  const [{ machineComponentSet }, { revisionType, revisionsOf }, { SYSTEM_NAMESPACE }, { findObject }] =
+    await Promise.all([
+      import('#api/kinds/machine-component-set.ts'),
+      import('./revisions.ts'),
+      import('#api/names.ts'),
+      import('../inspect/find-object.ts'),
+    ])
+  const set = await findObject(client, machineComponentSet, name, 'set')
   const { items } = await client.list(revisionType, { namespace: SYSTEM_NAMESPACE })
   return { set, revisions: revisionsOf(set, items) }
 }
 
 async function canaryNamed(client: KubeClient, name: string): Promise<ComponentCanary> {
-  const { componentCanary } = await import('#api/kinds/component-canary.ts')
-  const found = name.includes('/') ? undefined : await client.get(componentCanary, { name })
-  if (found !== undefined) return found
-  throw new KubeNodeError(cliErrors.KN1378({ name: JSON.stringify(name) }))
+  const [{ componentCanary }, { findObject }] = await Promise.all([
+    import('#api/kinds/component-canary.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  return findObject(client, componentCanary, name, 'canary')
 }
 
 async function holdsOver(client: KubeClient, kind: string, name: string): Promise<readonly OperationalHold[]> {

@@ -9,11 +9,9 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Fault, plan } from '#controllers/remedy/plan.ts'
 import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
 import { systemClock } from '#lib/clock.ts'
-import { didYouMean } from '#lib/did-you-mean.ts'
-import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { type Node, nodeType } from '#nodeops/objects.ts'
+import { nodeType } from '#nodeops/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#nodeops/rules/active-rule.ts'
 import { type NodeView, type Standing, nodeView } from '#nodeops/rules/node-view.ts'
 import { Peers } from '#nodeops/rules/peers.ts'
@@ -24,7 +22,7 @@ import type { CompiledRule } from '#policy/rule.ts'
 import { unknownBecause } from '#policy/unknown-because.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { absent } from '../inspect/find-object.ts'
 
 export interface RuleSeen {
   readonly remedier: NodeRemedier
@@ -75,7 +73,8 @@ async function all<T extends KubeObject>(
   return items
 }
 
-export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen> {
+/** Everything that decides about repairs, and what the plan of the controller makes of it now. */
+async function readRepairs(client: KubeClient, now: number) {
   const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
     all(client, nodeType),
     all(client, machineType),
@@ -85,8 +84,6 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     all(client, operationalHold),
     all(client, defenderPolicy),
   ])
-  const node = nodes.find((n) => n.metadata.name === name)
-  if (node === undefined) throw new KubeNodeError(cliErrors.KN1350({ name, nearest: nearest(name, nodes) }))
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
   const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))
   const book = new RuleBook()
@@ -113,7 +110,37 @@ export async function look(client: KubeClient, name: string, now: number): Promi
     holds,
     isTimed: false,
   }
-  const planned = plan(seen, now)
+  return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now) }
+}
+
+/** Whether there is anything to retry: a rule that matches, or a repair that has not ended. */
+export async function needsRepair(client: KubeClient, target: RepairTarget, now: number): Promise<boolean> {
+  const { planned, jobs, machines } = await readRepairs(client, now)
+  const { kind, name = '' } = target
+  if (kind === 'NodeRemedier') {
+    const isOpen = jobs.some((j) => j.spec.remedierRef.name === name && j.status?.phase !== 'Done')
+    return isOpen || planned.verdicts.some((v) => v.reading.remedier.metadata.name === name && v.faults.length > 0)
+  }
+  const node = kind === 'Machine' ? machines.find((m) => m.metadata.name === name)?.status?.nodeRef?.name : name
+  const isOpen = jobs.some((j) => j.spec.node.name === node && j.status?.phase !== 'Done')
+  return isOpen || planned.verdicts.some((v) => v.faults.some((f) => f.node === node))
+}
+
+export interface RepairTarget {
+  readonly kind: string
+  readonly name?: string
+}
+
+export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen> {
+  const { nodes, byNode, views, jobsOf, holds, policies, question, planned } = await readRepairs(client, now)
+  const node = nodes.find((n) => n.metadata.name === name)
+  if (node === undefined)
+    throw absent(
+      'node',
+      name,
+      nodes.map((n) => n.metadata.name ?? ''),
+      nodeType.plural,
+    )
   const unknown = unknownOf([...views.values()], views.get(name), question.repairsOf, now)
   const own = (jobsOf.get(node.metadata.uid ?? '') ?? []).filter((j) => !j.spec.dryRun)
   const job = own.find((j) => j.status?.phase !== 'Done')
@@ -156,14 +183,6 @@ function unknownOf(
     repairs: repairsOf(view.uid, now),
   }
   return ({ root }) => unknownBecause(explainTerm(root, facts, now))
-}
-
-function nearest(name: string, nodes: readonly Node[]): string {
-  const near = didYouMean(
-    name,
-    nodes.map((n) => n.metadata.name ?? ''),
-  )
-  return near === undefined ? '' : ` (did you mean node/${near}?)`
 }
 
 const permitOf = (client: KubeClient, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>

@@ -1,0 +1,57 @@
+// Finds the object that a person named. An absent one is an error that names what is close, so that a typo never looks like success.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { kindCalled } from './target.ts'
+
+/** What Kubernetes accepts as a name; anything else names nothing. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** Names that a suggestion is looked for among. */
+const MOST_NAMES = 500
+
+export const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>
+  type.namespaced ? { namespace: SYSTEM_NAMESPACE } : {}
+
+/** `noun` is the word that the person used for the kind. */
+export async function findObject<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  name: string,
+  noun = type.kind.toLowerCase(),
+): Promise<T> {
+  const object = NAME.test(name) ? await client.get(type, { name, ...namespaceOf(type) }) : undefined
+  if (object !== undefined) return object
+  throw absent(noun, name, await namesOf(client, type), type.plural)
+}
+
+/** What a hold names, by the words of the person: `set/base`. */
+export const findHeld = (client: KubeClient, { kind, name = '' }: HeldTarget, what: string): Promise<KubeObject> =>
+  findObject(client, kindCalled(kind), name, what.split('/')[0])
+
+interface HeldTarget {
+  readonly kind: string
+  readonly name?: string
+}
+
+export function absent(noun: string, name: string, known: readonly string[], plural: string): KubeNodeError {
+  const near = didYouMean(name, known)
+  const hint = near === undefined ? '' : ` (did you mean ${noun}/${near}?)`
+  return new KubeNodeError(cliErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
+}
+
+/** Without the right to list, or the kind, there is no suggestion. */
+async function namesOf(client: KubeClient, type: ResourceType): Promise<readonly string[]> {
+  try {
+    const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type) })
+    return items.map((o) => o.metadata.name ?? '')
+  } catch (e) {
+    if (isApiError(e)) return []
+    throw e
+  }
+}

@@ -1,0 +1,145 @@
+// Every command that names an object says so when there is none, with a name that is close, and writes nothing. Walks all commands, so that a new one is tried too.
+import type { Command } from 'commander'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { KINDS } from '#api/kinds.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { buildProgram, run } from '#cli/program.ts'
+import { systemClock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { install } from '#local/install.ts'
+import { nodeType } from '#nodeops/objects.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
+
+const THERE = 'worker-1'
+const ABSENT = 'wroker-1'
+
+let server: RunningServer
+let admin: KubeClient
+
+beforeAll(async () => {
+  server = await startEmbedded()
+  admin = new HttpKubeClient({
+    server: server.url,
+    ca: { data: server.ca },
+    clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+  })
+  await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
+  await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: THERE } })
+  // Admission lets only their owners make these, and no command here names one.
+  const owned = [operationalHold.kind, 'Approval', 'DefenderLedger', 'Inventory']
+  for (const kind of KINDS.filter((k) => !owned.includes(k.kind))) {
+    const { example } = kind
+    const metadata = { name: THERE, ...(kind.namespaced && { namespace: SYSTEM_NAMESPACE }) }
+    await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
+  }
+}, 60_000)
+afterAll(() => server.stop())
+
+async function kubenode(...argv: string[]) {
+  let said = ''
+  const out = (t: string) => void (said += t)
+  const io = { out, err: out, cwd: '/', env: { KUBECONFIG: server.kubeconfig }, isTerminal: false }
+  return { code: await run(argv, io), said }
+}
+
+/** How each command that asks a server names its object. */
+const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  get: [
+    ['machine', ABSENT],
+    ['sets', ABSENT, '-o', 'yaml'],
+    [`node/${ABSENT}`, '-o', 'name'],
+    ['release', ABSENT],
+  ],
+  describe: [[`machine/${ABSENT}`], ['node', ABSENT], [`cluster/${ABSENT}`]],
+  why: [[`machine/${ABSENT}`], [`set/${ABSENT}`], [`release/${ABSENT}`]],
+  trace: [[`machine/${ABSENT}`], ['policy', ABSENT]],
+  'why-not': [[`node/${ABSENT}`]],
+  freeze: ['machine', 'node', 'set', 'remedier', 'cluster'].map((noun) => [`${noun}/${ABSENT}`, '--reason', 'x']),
+  thaw: [[`machine/${ABSENT}`]],
+  pause: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job'].map((n) => [`${n}/${ABSENT}`, '--reason', 'x']),
+  resume: [[`set/${ABSENT}`]],
+  repair: [
+    ...['node', 'machine', 'remedier'].map((noun) => [`${noun}/${ABSENT}`, '--reason', 'x']),
+    [`node/${ABSENT}`, '--reason', 'x', '--unprotect'],
+  ],
+  rollback: [[ABSENT]],
+  'rollout status': [[ABSENT]],
+  'rollout history': [[ABSENT]],
+  'rollout retry': [[`set/${ABSENT}`, '--reason', 'x']],
+  'canary status': [[ABSENT]],
+  'canary promote': [[ABSENT]],
+  'canary abort': [[`canary/${ABSENT}`, '--reason', 'x']],
+  approve: [[`operationpermit/${ABSENT}`], [`release/${ABSENT}`], [`source/${ABSENT}`]],
+  'release status': [[ABSENT]],
+  'release retry': [[`release/${ABSENT}`, '--reason', 'x']],
+  'put-back': [[`set/${ABSENT}`]],
+  'allow-edit': [[`set/${ABSENT}`, '--digest', 'x', '--reason', 'x']],
+  import: [[ABSENT], [ABSENT, '--undo']],
+  'machine join-command': [[ABSENT]],
+}
+
+const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [
+  ...(command.registeredArguments.length > 0 && command.options.some((o) => o.long === '--kubeconfig')
+    ? [path.join(' ')]
+    : []),
+  ...command.commands.flatMap((c) => commandsWithTarget(c, [...path, c.name()])),
+]
+
+test('every command that names an object is tried here', () => {
+  const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+  expect(commandsWithTarget(buildProgram(io)).toSorted()).toEqual(Object.keys(TARGETS).toSorted())
+})
+
+const CASES = Object.entries(TARGETS).flatMap(([path, all]) => all.map((argv) => [path, argv] as const))
+
+describe('an object that is not there', () => {
+  test.each(CASES)('is refused with a name that is close: kubenode %s %j', async (path, argv) => {
+    const { code, said } = await kubenode(...path.split(' '), ...argv)
+    expect([code, said]).toEqual([2, expect.stringMatching(new RegExp(`not find|not found`))])
+    expect(said).toMatch(new RegExp(`did you mean (\\w+/)?${THERE}\\?`))
+    expect((await admin.list(operationalHold)).items).toEqual([])
+  })
+
+  test.each([
+    ['freeze', [`machine/${ABSENT}`, '--reason', 'x']],
+    ['pause', [`set/${ABSENT}`, '--reason', 'x']],
+    ['repair', [`node/${ABSENT}`, '--reason', 'x']],
+    ['rollout retry', [ABSENT, '--reason', 'x']],
+    ['canary abort', [ABSENT, '--reason', 'x']],
+    ['thaw', [`machine/${ABSENT}`]],
+    ['resume', [`set/${ABSENT}`]],
+  ])('is held all the same when a person wants it: kubenode %s --even-if-absent', async (path, argv) => {
+    const { code, said } = await kubenode(...path.split(' '), ...argv, '--even-if-absent')
+    expect([code, said]).toEqual([0, expect.any(String)])
+    for (const hold of (await admin.list(operationalHold)).items)
+      await admin.delete(operationalHold, { name: hold.metadata.name ?? '' })
+  })
+})
+
+describe('an object that is there', () => {
+  test.each([
+    ['freeze', [`machine/${THERE}`, '--reason', 'x']],
+    ['thaw', [`machine/${THERE}`]],
+    ['pause', [`set/${THERE}`, '--reason', 'x']],
+    ['resume', [`set/${THERE}`]],
+    ['rollout retry', [THERE, '--reason', 'x']],
+    ['canary abort', [THERE, '--reason', 'x']],
+    ['repair', [`node/${THERE}`, '--reason', 'x', '--unprotect']],
+  ])('is accepted: kubenode %s %j', async (path, argv) => {
+    expect(await kubenode(...path.split(' '), ...argv)).toMatchObject({ code: 0 })
+  })
+
+  test.each([[`node/${THERE}`], [`remedier/${THERE}`]])(
+    'and that no rule finds a fault on is not repaired: %s',
+    async (what) => {
+      const { code, said } = await kubenode('repair', what, '--reason', 'x')
+      expect([code, said]).toEqual([2, expect.stringMatching(/^KN1354: cannot repair .*: no rule matches/)])
+      expect((await kubenode('repair', what, '--reason', 'x', '--even-if-absent')).code).toBe(0)
+    },
+  )
+})
