@@ -1,5 +1,5 @@
 // Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -17,6 +17,8 @@ export interface FleetState {
   readonly format: typeof DATA_FORMAT
   /** Port of each API server; kept, so that kubeconfigs stay good. */
   readonly ports: Readonly<Record<string, number>>
+  /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
+  readonly folder?: string
 }
 
 export interface Layout {
@@ -56,7 +58,8 @@ const isState = (v: unknown): v is FleetState =>
   isObject(v) &&
   v['format'] === DATA_FORMAT &&
   isObject(v['ports']) &&
-  Object.values(v['ports']).every(Number.isInteger)
+  Object.values(v['ports']).every(Number.isInteger) &&
+  (v['folder'] === undefined || typeof v['folder'] === 'string')
 
 /** What is remembered in a data folder; undefined in a new one. A folder that is something else is never written to. */
 export function readState(layout: Layout): FleetState | undefined {
@@ -73,13 +76,18 @@ export function readState(layout: Layout): FleetState | undefined {
       cause,
     })
   }
-  if (isState(seen)) return seen
+  if (isState(seen)) {
+    const here = realpathSync(layout.root)
+    if (seen.folder === undefined || seen.folder === here) return seen
+    throw new KubeNodeError(localErrors.KN1221({ root: here, folder: seen.folder }))
+  }
   const format = isObject(seen) ? JSON.stringify(seen['format']) : 'none'
   throw new KubeNodeError(localErrors.KN1202({ root: layout.root, format, dataFormat: DATA_FORMAT }))
 }
 
-export function writeState(layout: Layout, state: FleetState): void {
-  writeFileSync(`${layout.state}.partial`, `${JSON.stringify(state, null, 2)}\n`)
+export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): void {
+  const written: FleetState = { ...state, folder: realpathSync(layout.root) }
+  writeFileSync(`${layout.state}.partial`, `${JSON.stringify(written, null, 2)}\n`)
   renameSync(`${layout.state}.partial`, layout.state)
 }
 

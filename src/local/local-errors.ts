@@ -62,4 +62,8 @@ export const localErrors = errorTable({
     text: 'cannot clone {source} to {target}: {why}',
     next: 'make room or fix the permissions there, or choose another folder with --data',
   },
+  KN1221: {
+    text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',
+    next: 'start the fleet there, or start a new one here with --reset',
+  },
 })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -22,6 +22,19 @@ describe('the data folder', () => {
     expect(readState(layout)).toBeUndefined()
     writeState(layout, { format: DATA_FORMAT, ports: { hub: 1 } })
     expect(readState(layout)?.ports).toEqual({ hub: 1 })
+  })
+
+  test('a copy of one is refused, and so is one that was moved', () => {
+    const [from, to] = [join(dir, 'from'), join(dir, 'to')]
+    mkdirSync(from)
+    writeState(layoutOf(from), { format: DATA_FORMAT, ports: { hub: 1 } })
+    cpSync(from, to, { recursive: true })
+    expect(() => readState(layoutOf(to))).toThrow(
+      /^KN1221: cannot use .*to: it was copied or moved from .*from, .*--reset/,
+    )
+    expect(readState(layoutOf(from))?.ports).toEqual({ hub: 1 })
+    symlinkSync(from, join(dir, 'link'))
+    expect(readState(layoutOf(join(dir, 'link')))?.ports).toEqual({ hub: 1 })
   })
 
   test.each<[string, (at: string) => void, RegExp]>([
@@ -113,6 +126,7 @@ const cluster = (more: object = {}): ClusterSeen =>
     machineSets: [{ spec: { replicas: 2 } }],
     sets: [{ metadata: { name: 'base' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } }],
     jobs: [],
+    heard: new Map(),
     ...more,
   }) as unknown as ClusterSeen
 
@@ -142,11 +156,21 @@ describe('the summary', () => {
   })
 
   test('a quiet fleet is two lines', () => {
-    expect(summaryLines(fleet())).toEqual([
+    expect(summaryLines(fleet(), 0)).toEqual([
       'hub    commit aaaaaaaa: Succeeded',
       'test   2/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1',
     ])
     expect(unmet(fleet(), COMMIT)).toEqual([])
+  })
+
+  test('a machine whose agent has not reported since the start is not shown as Ready', () => {
+    const heard = new Map([
+      ['a', 2_000],
+      ['b', 999],
+    ])
+    expect(summaryLines(fleet(cluster({ heard })), 1_000)[1]).toBe(
+      'test   1/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1   1 agent not heard from since the start',
+    )
   })
 
   test.each<[string, FleetSeen, string]>([

@@ -57,7 +57,7 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
       if (missing.length === 0 || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
-          lines: summaryLines(seen),
+          lines: summaryLines(seen, startedAt(layout)),
           missing: isDown ? ['nothing of it answers; where it does not run, npm start goes on from here'] : missing,
         }
       }

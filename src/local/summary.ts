@@ -78,12 +78,22 @@ function rolloutLine(set: MachineComponentSet): string | undefined {
     : `waits for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
 }
 
-function clusterLines(c: ClusterSeen): string[] {
+/** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
+const isHeard = (c: ClusterSeen, m: Machine, since: number): boolean =>
+  (c.heard.get(m.metadata.name ?? '') ?? 0) >= since
+
+const silentNote = (silent: number): string =>
+  silent === 0 ? '' : `   ${silent} agent${silent === 1 ? '' : 's'} not heard from since the start`
+
+function clusterLines(c: ClusterSeen, since: number): string[] {
   if (!c.isReachable) return [`${c.name.padEnd(6)} does not answer`]
   const rollouts = c.sets.map(rolloutLine).filter((l) => l !== undefined)
   const repairs = openJobs(c)
+  const heard = c.machines.filter((m) => isHeard(c, m, since))
+  const ready = readyMachines({ ...c, machines: heard })
   return [
-    `${c.name.padEnd(6)} ${readyMachines(c)}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd(),
+    `${c.name.padEnd(6)} ${ready}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd() +
+      silentNote(readyMachines(c) - ready),
     ...rollouts.map((l) => `${c.name.padEnd(6)}   rollout  ${l}`),
     ...repairs
       .slice(0, 3)
@@ -113,10 +123,11 @@ function refusalLines({ sources }: HubSeen): readonly string[] {
   return refused === undefined ? [] : [`hub      refused  ${refused.split('\n')[0] ?? ''}`]
 }
 
-export const summaryLines = ({ hub, clusters }: FleetSeen): readonly string[] => [
+/** `since`: when the fleet was started; 0 when that is not known. */
+export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
-  ...clusters.flatMap(clusterLines),
+  ...clusters.flatMap((c) => clusterLines(c, since)),
 ]
 
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
@@ -146,7 +157,7 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
 /** After a start the statuses are still those of before: nobody is Ready who was not heard of since. */
 export const unheard = ({ clusters }: FleetSeen, since: number): readonly string[] =>
   clusters.flatMap((c) => {
-    const silent = c.machines.filter((m) => (c.heard.get(m.metadata.name ?? '') ?? 0) < since).length
+    const silent = c.machines.filter((m) => !isHeard(c, m, since)).length
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents were not heard of since the start`]
   })
 

@@ -263,12 +263,12 @@ async function watch({ hub, business, layout, files, options, began, beganAt, si
     missing = [...unmet(seen, commit), ...unheard(seen, beganAt)]
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
-      screen.show(summaryLines(seen))
+      screen.show(summaryLines(seen, beganAt))
       screen.say(`ready after ${seconds(readyMs)}`)
       if (!check) for (const line of thingsToTry(layout)) screen.say(line)
     }
     if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS)) break
-    screen.show(summaryLines(seen))
+    screen.show(summaryLines(seen, beganAt))
     await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
   }
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }
