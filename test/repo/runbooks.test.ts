@@ -10,9 +10,9 @@ describe.each(RUNBOOKS.map((r) => [r] as const))('the runbook %s', (runbook) => 
   const path = join(root, runbookPath(runbook))
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
 
-  test('exists, and says what it means, how to look and what to do', () => {
+  test('exists, and has the meaning, the diagnosis and what to do', () => {
     const headings = [...text.matchAll(/^## (.+)$/gm)].map((m) => m[1])
-    expect(headings).toEqual(['What it means', 'Look', 'Do'])
+    expect(headings).toEqual(['What it means', 'Diagnose', 'What to do'])
   })
 
   test('names every reason that leads to it', () => {
