@@ -38,7 +38,7 @@ export interface ManagerOptions {
   readonly drainMs?: number
 }
 
-export type EndReason = 'Stopped' | 'LeadershipLost' | 'FailedToStart'
+export type EndReason = 'Stopped' | 'LeadershipLost' | 'FailedToStart' | 'RightLost'
 
 export interface Ended {
   readonly reason: EndReason

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fieldErrorLine } from '#schema/field-error.ts'
 import { admissionScope, compileAdmission } from '#schema/cel/admission.ts'
+import { NEEDS } from '#cli/run/needs.ts'
+import { ROLE_NAMES } from '#cli/run/roles.ts'
+import type { Right } from '#runtime/rights.ts'
 import { INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
 import { POLICIES } from '../../deploy/charts/policies.ts'
 import { ROLES } from '../../deploy/charts/roles.ts'
@@ -41,6 +44,19 @@ test('nobody but an administrator gets everything, or rights to give rights', ()
       r.verbs.some((v) => ['escalate', 'bind', 'impersonate'].includes(v)),
   )
   expect([...wild, ...giving]).toEqual([])
+})
+
+test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
+  const own = ROLES.filter((r) => r.namespace === undefined && r.name === `kubenode:${name}`).flatMap((r) => r.rules)
+  const needs: readonly Right[] = NEEDS[name]
+  const lacks = needs.filter(
+    ({ verb, group, resource }) =>
+      !own.some(
+        (r) =>
+          r.apiGroups.includes(group) && r.resources.includes(resource) && r.verbs.includes(verb) && !r.resourceNames,
+      ),
+  )
+  expect(lacks).toEqual([])
 })
 
 test('agents and join tokens read no Secret', () => {

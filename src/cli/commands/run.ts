@@ -149,8 +149,8 @@ export function register(program: Command, io: Io): void {
           signal,
         }),
       )
-      const failed = ended.find((e) => e.reason === 'FailedToStart')
-      if (failed?.error !== undefined) throw failed.error
+      const failed = ended.find((e) => e.error !== undefined)
+      if (failed !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
     })
 }

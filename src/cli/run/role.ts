@@ -10,6 +10,7 @@ import { cliErrors } from '../cli-errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { followSignal } from '#lib/follow-signal.ts'
 import { fencedClient } from '#runtime/fenced-client.ts'
 import { Health } from '#runtime/health.ts'
 import { StatusHttp } from '#runtime/http.ts'
@@ -21,6 +22,7 @@ import { Manager } from '#runtime/manager.ts'
 import type { Ended, Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { RuntimeMetrics } from '#runtime/metrics.ts'
+import { type Right, RightsWatch, missingRight, rightText } from '#runtime/rights.ts'
 import { supervise } from '#runtime/supervision.ts'
 import type { Supervision } from '#runtime/supervision.ts'
 
@@ -41,6 +43,8 @@ export interface RoleContext {
 
 export interface Role {
   readonly name: string
+  /** What it must be allowed to write to lead. */
+  readonly needs?: readonly Right[]
   /** Asks for caches and makes loops; starts nothing. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]
 }
@@ -52,18 +56,24 @@ export interface RunRoleOptions {
   readonly log: Logger
   readonly metricsPort: number
   readonly leaderTimes?: LeaderTimes
+  /** How often a leader asks whether it still has its rights. */
+  readonly rightsMs?: number
   readonly signal: AbortSignal
 }
 
 /** In the server's words, which name the user and the right, and the identity that has it. */
-export function lacksRight(role: string, cause: ApiError): KubeNodeError {
-  const identity = programUser(role)
-  return new KubeNodeError(cliErrors.KN1307({ role, why: cause.serverMessage, identity }), { retry: 'later', cause })
-}
+export const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayNotRun(role, cause.serverMessage, cause)
+
+const mayNotRun = (role: string, why: string, cause?: ApiError): KubeNodeError =>
+  new KubeNodeError(cliErrors.KN1307({ role, why, identity: programUser(role) }), { retry: 'later', cause })
 
 /** Runs one role until the signal aborts or it no longer leads. */
 export async function runRole(role: Role, options: RunRoleOptions): Promise<Ended> {
-  const { client, leaseClient, metricsPort, signal, leaderTimes } = options
+  const { client, leaseClient, metricsPort, leaderTimes, rightsMs } = options
+  const ending = new AbortController()
+  const unfollow = followSignal(ending, options.signal)
+  const { signal } = ending
+  let lost: KubeNodeError | undefined
   const log = options.log.with({ role: role.name })
   const clock = systemClock
   const random = systemRandom
@@ -115,8 +125,20 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
               createEventRecorder({ client: fenced, clock, controller: `kubenode.io/${name}`, instance }),
           })
           informers.start()
-          // Whoever may not read what the role needs gives the lease up for a process that may.
+          // Whoever may not read or write what the role needs gives the lease up for a process that may.
+          const needs = role.needs ?? []
+          const missing = await missingRight({ client, log, needs })
+          if (missing !== undefined) throw mayNotRun(role.name, rightText(missing))
           await Promise.race([informers.synced(begin), refused.promise])
+          const onMissing = (right: Right): void => {
+            lost = mayNotRun(role.name, rightText(right))
+            log.error('a right was taken away: the lease is given up', { error: lost })
+            ending.abort(lost)
+          }
+          const every = rightsMs === undefined ? {} : { everyMs: rightsMs }
+          const rights = new RightsWatch({ client, clock, log, needs, onMissing, ...every })
+          rights.start()
+          running.push(rights)
           for (const part of parts) await part.start(begin)
           running.push(...parts)
           log.info('role runs', { caches: informers.all().length, parts: parts.length })
@@ -129,5 +151,10 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
     ],
   })
   const running: Part[] = []
-  return manager.run(signal)
+  try {
+    const ended = await manager.run(signal)
+    return lost === undefined ? ended : { ...ended, reason: 'RightLost', error: lost }
+  } finally {
+    unfollow()
+  }
 }

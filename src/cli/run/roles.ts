@@ -10,6 +10,7 @@ import type { Part } from '#runtime/manager.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
+import { NEEDS } from './needs.ts'
 import type { Role, RoleContext } from './role.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -123,6 +124,7 @@ async function hollowHosts({ hollow, agent }: RolesConfig, { clock, log }: RoleC
 
 const controllersRole = (config: RolesConfig): Role => ({
   name: 'controllers',
+  needs: NEEDS.controllers,
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { machineHosts } = await import('../machines/hosts.ts')
@@ -173,6 +175,7 @@ const controllersRole = (config: RolesConfig): Role => ({
 
 const defenderRole = (config: RolesConfig, identity: string): Role => ({
   name: 'defender',
+  needs: NEEDS.defender,
   async setup(context) {
     const { createDefenderRole } = await import('#defender/role.ts')
     const { cluster, isHub: withClusters, webhook } = config
@@ -183,6 +186,7 @@ const defenderRole = (config: RolesConfig, identity: string): Role => ({
 
 const syncRole = (config: RolesConfig): Role => ({
   name: 'sync',
+  needs: NEEDS.sync,
   async setup(context) {
     const { createSyncRole } = await import('#sync/role.ts')
     const { client, informers, clock, random, log, metrics, supervision } = context

@@ -1,0 +1,29 @@
+// What each role must be allowed to write, or its work ends in nothing: who lacks one of these gives its lease up for somebody who has it.
+import type { Right } from '#runtime/rights.ts'
+
+const OURS = 'kubenode.io'
+const ours = (verb: Right['verb'], resource: string): Right => ({ verb, group: OURS, resource })
+
+export const NEEDS = {
+  sync: [
+    ours('patch', 'machinecomponentsets'),
+    ours('create', 'releases'),
+    ours('patch', 'releases/status'),
+    ours('patch', 'fleetsources/status'),
+    ours('patch', 'inventories'),
+  ],
+  controllers: [
+    ours('patch', 'machines'),
+    ours('patch', 'machines/status'),
+    ours('patch', 'machinecomponentsets/status'),
+    ours('create', 'operationpermits'),
+    ours('update', 'operationpermits'),
+    ours('create', 'remedyoperationjobs'),
+    { verb: 'patch', group: '', resource: 'nodes' },
+  ],
+  defender: [
+    ours('create', 'defenderledgers'),
+    ours('update', 'defenderledgers'),
+    ours('update', 'operationpermits/status'),
+  ],
+} as const satisfies Readonly<Record<string, readonly Right[]>>

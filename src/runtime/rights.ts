@@ -1,0 +1,96 @@
+// Whether a role may write what its work ends in. It is asked before the work begins and while it goes on: a leader without a right would keep
+// out the one that has it.
+import type { Clock, Timer } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { Part } from './manager.ts'
+
+export interface Right {
+  readonly verb: 'create' | 'update' | 'patch' | 'delete'
+  readonly group: string
+  /** With its subresource: `machines/status`. */
+  readonly resource: string
+}
+
+export const rightText = ({ verb, group, resource }: Right): string =>
+  `not allowed to ${verb} ${resource}${group === '' ? '' : ` in API group ${group}`}`
+
+/** A right that is taken away holds up the cluster for so long at most, before another candidate may lead. */
+export const RIGHTS_MS = 30_000
+
+const reviewType: ResourceType = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectAccessReview',
+  plural: 'selfsubjectaccessreviews',
+  namespaced: false,
+}
+
+export interface RightsOptions {
+  readonly client: Pick<KubeClient, 'create'>
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Logger
+  readonly needs: readonly Right[]
+  readonly onMissing: (right: Right) => void
+  readonly everyMs?: number
+}
+
+/** The first that the server denies. A question that gets no answer says nothing: the work will show. */
+export async function missingRight({
+  client,
+  log,
+  needs,
+}: Pick<RightsOptions, 'client' | 'log' | 'needs'>): Promise<Right | undefined> {
+  for (const right of needs) {
+    const [resource = '', subresource] = right.resource.split('/', 2)
+    const { verb, group } = right
+    const resourceAttributes = { verb, group, resource, ...(subresource !== undefined && { subresource }) }
+    const { apiVersion, kind } = { apiVersion: `${reviewType.group}/${reviewType.version}`, kind: reviewType.kind }
+    const review = { apiVersion, kind, metadata: {}, spec: { resourceAttributes } } as KubeObject
+    try {
+      const { status } = await client.create(reviewType, review)
+      if (isObject(status) && status['allowed'] === false) return right
+    } catch (e) {
+      log.warn('cannot ask which rights this identity has', { error: messageOf(e) })
+      return undefined
+    }
+  }
+  return undefined
+}
+
+/** Asks again as long as the role works. */
+export class RightsWatch implements Part {
+  readonly name = 'rights'
+  readonly #options: RightsOptions
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: RightsOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    if (this.#options.needs.length > 0) this.#later()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  #later(): void {
+    const { clock, everyMs = RIGHTS_MS } = this.#options
+    this.#timer = clock.after(everyMs, () => void this.#ask())
+  }
+
+  async #ask(): Promise<void> {
+    const missing = await missingRight(this.#options)
+    if (this.#isStopped) return
+    if (missing === undefined) this.#later()
+    else this.#options.onMissing(missing)
+  }
+}
