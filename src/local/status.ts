@@ -16,6 +16,8 @@ export interface StatusOptions {
   /** 0: one look. */
   readonly waitMs: number
   readonly connect: (kubeconfig: string) => Promise<{ readonly client: KubeClient }>
+  /** Called with what is waited for, each time that it changes. */
+  readonly onWait?: (what: string) => void
 }
 
 export interface FleetStatus {
@@ -35,9 +37,15 @@ const isUp = (layout: Layout): boolean =>
 /** Whoever starts the fleet writes its lock, and nobody does so later. */
 const startedAt = (layout: Layout): number => statSync(layout.lock, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Promise<FleetStatus> {
+export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
   const layout = layoutOf(data)
   const until = systemClock.monotonic() + waitMs
+  let last = ''
+  const waitFor = (what: string): Promise<void> => {
+    if (what !== last) onWait?.(what)
+    last = what
+    return systemClock.sleep(LOOK_EVERY_MS)
+  }
   // The process must not end while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
@@ -45,7 +53,7 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
       if (systemClock.monotonic() >= until) {
         throw new KubeNodeError(localErrors.KN1215({ data }))
       }
-      await systemClock.sleep(LOOK_EVERY_MS)
+      await waitFor(`a local fleet in ${data} (start one with npm start)`)
     }
     const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
     const hub = await clientOf(HUB)
@@ -61,7 +69,7 @@ export async function fleetStatus({ data, waitMs, connect }: StatusOptions): Pro
           missing: isDown ? ['nothing of it answers; where it does not run, npm start goes on from here'] : missing,
         }
       }
-      await systemClock.sleep(LOOK_EVERY_MS)
+      await waitFor(missing.join('; '))
     }
   } finally {
     clearInterval(awake)

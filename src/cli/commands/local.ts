@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
+import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -34,7 +35,10 @@ export function register(program: Command, io: Io): void {
     .description(
       'start a hub and two clusters with nodes, follow a git repository, show what happens; Ctrl-C stops all',
     )
-    .option('--data <dir>', 'data folder of the local fleet; .kubenode in the checkout when left out')
+    .option(
+      '--data <dir>',
+      'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
+    )
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
     .option('--reset', 'forget what was there before')
     .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
@@ -73,7 +77,10 @@ export function register(program: Command, io: Io): void {
   local
     .command('status')
     .description('what the local fleet looks like; exit 1 while it is not as git says')
-    .option('--data <dir>', 'data folder of the local fleet; .kubenode in the checkout when left out')
+    .option(
+      '--data <dir>',
+      'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
+    )
     .option('--wait', 'until it is as git says')
     .option('--timeout <duration>', 'how long to wait', '5m')
     .action(async ({ data, wait, timeout }: { data?: string; wait?: boolean; timeout: string }) => {
@@ -85,6 +92,7 @@ export function register(program: Command, io: Io): void {
         data: dataFolder(data, io),
         waitMs: wait === true ? parseDuration(timeout) : 0,
         connect: connector,
+        onWait: (what) => io.err(printable(`waiting for: ${what}\n`)),
       })
       io.out(printable(`${lines.join('\n')}\n`))
       for (const reason of missing) io.err(printable(`${reason}\n`))
@@ -96,7 +104,7 @@ export function register(program: Command, io: Io): void {
 const terminalSize = () => ({ columns: process.stderr.columns || 100, rows: process.stderr.rows || 50 })
 
 const dataFolder = (given: string | undefined, io: Io): string =>
-  given === undefined ? join(releaseRoot(), '.kubenode') : resolve(io.cwd, given)
+  given === undefined ? (findData(io.cwd) ?? join(releaseRoot(), DATA_FOLDER)) : resolve(io.cwd, given)
 
 async function connector(file: string): Promise<{ client: HttpKubeClient; server: string; ca: string }> {
   const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')
