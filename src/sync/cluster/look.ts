@@ -98,6 +98,7 @@ async function baselineFor(
   return nextBaseline({
     release: history.release,
     hasPassed: history.hasPassed(known?.release),
+    isFirst: history.isFirst,
     isReturn: history.isReturn,
     hasBegun: history.wasTaken || isMarked,
     now: Date.parse(mark.appliedAt),

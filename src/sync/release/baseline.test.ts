@@ -49,6 +49,7 @@ const base: BaselineInput = {
   before: content(V1),
   after: content({ ...V1, [NOTE]: 'e1' }),
   hasPassed: true,
+  isFirst: false,
   isReturn: false,
   hasBegun: false,
 }
@@ -231,9 +232,10 @@ describe('a baseline that was lost', () => {
     expect(state([node('n-1')], back)).toBe('Current')
   })
   test('does not matter in a cluster where nothing of ours was', () => {
-    expect(state([node('n-1')], next({ failing: [node('n-1')], before: content({}), hasPassed: false }))).toBe(
-      'Current',
-    )
+    const empty = { failing: [node('n-1')], before: content({}), hasPassed: false }
+    expect(state([node('n-1')], next({ ...empty, isFirst: true }))).toBe('Current')
+    // The hub knows better: the inventory was deleted with the baseline in it.
+    expect(state([node('n-1')], next(empty))).toBe('Failed')
   })
 })
 

@@ -27,6 +27,8 @@ export interface BaselineInput {
   readonly after: Content
   /** What was applied before has passed its stage in this cluster. */
   readonly hasPassed: boolean
+  /** No Release has come to this cluster before, as far as the hub knows. */
+  readonly isFirst: boolean
   /** This Release declares exactly what passed last: nothing of a stopped one is left in it. */
   readonly isReturn: boolean
   /** This Release has been applied already, wholly or in part. */
@@ -34,11 +36,11 @@ export interface BaselineInput {
 }
 
 export function nextBaseline(input: BaselineInput): Baseline {
-  const { release, known, failing, before, after, hasPassed, isReturn, hasBegun } = input
+  const { release, known, failing, before, after, hasPassed, isFirst, isReturn, hasBegun } = input
   if (known?.release === release) return known
   // What fails now may be of its own making.
   if (hasBegun) return of(input, [], [], true)
-  if (hasPassed || before.size === 0) return of(input, failing, [], false)
+  if (hasPassed || (isFirst && before.size === 0)) return of(input, failing, [], false)
   // A machine that was being changed when the change was withdrawn is neither well nor broken.
   if (isReturn)
     return of(

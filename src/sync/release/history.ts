@@ -5,6 +5,8 @@ import type { ClusterStatus } from './cluster-phase.ts'
 export interface ClusterHistory {
   /** Whether what this Release applied has passed; without a name: what is applied now. */
   readonly hasPassed: (release: string | undefined) => boolean
+  /** No Release has come to the cluster before. */
+  readonly isFirst: boolean
   /** This Release declares exactly what passed last. */
   readonly isReturn: boolean
   /** A baseline of this Release was taken here. */
@@ -45,6 +47,7 @@ export function historyOf(chain: readonly Release[], of: Release, cluster: strin
       if (release === undefined) return runs.at(-1)?.hasPassed === true
       return known.has(release) ? passed.has(release) : first?.isOlder === true && first.hasPassed
     },
+    isFirst: runs.length === 0,
     isReturn: passedDigest !== undefined && of.spec.digests[cluster] === passedDigest,
     wasTaken: statusIn(of, cluster)?.failures !== undefined,
   }
