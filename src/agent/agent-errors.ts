@@ -8,7 +8,7 @@ export const agentErrors = errorTable({
   },
   KN8002: {
     text: 'cannot lock {stateFolder}: {why}',
-    next: '',
+    next: 'check the permissions of the folder',
   },
   KN8003: {
     text: 'cannot join with join.json: {what}',
@@ -52,7 +52,7 @@ export const agentErrors = errorTable({
   },
   KN8013: {
     text: 'cannot install {component} {version}: {why}',
-    next: '',
+    next: 'correct the component in the fleet',
   },
   KN8014: {
     text: 'cannot install {component} {version}: MachineComponent {name} not found',
@@ -60,23 +60,23 @@ export const agentErrors = errorTable({
   },
   KN8015: {
     text: 'cannot install {component} {version}: {name} is {component2} {version2}',
-    next: '',
+    next: 'correct its spec or its name in the fleet',
   },
   KN8016: {
     text: 'cannot install {component} {version}: type {type} is not installed by the agent',
-    next: '',
+    next: 'use type Package or Script',
   },
   KN8017: {
     text: 'cannot configure {component}: ComponentConfig {name} is not what its digest says',
-    next: '',
+    next: 'commit the configuration again; its content never changes',
   },
   KN8018: {
     text: 'cannot install {component} {version}: it has no artifact for {os}/{arch}',
-    next: '',
+    next: 'publish an artifact for this platform',
   },
   KN8019: {
     text: 'cannot install {component} {version}: {why}',
-    next: '',
+    next: 'correct the component, or use another version',
   },
   KN8020: {
     text: 'cannot unpack the archive: {why}',
@@ -84,7 +84,7 @@ export const agentErrors = errorTable({
   },
   KN8021: {
     text: 'cannot install {component} {version}: {path} is no plain path',
-    next: '',
+    next: 'use a path without .. in the component',
   },
   KN8022: {
     text: 'cannot render {path} of {component} {version}: {why}',
@@ -116,11 +116,11 @@ export const agentErrors = errorTable({
   },
   KN8032: {
     text: 'cannot start {component}: its service names a systemd unit, and there is no systemd here',
-    next: '',
+    next: 'use service.exec, or a host with systemd',
   },
   KN8033: {
     text: 'cannot run the hook {program}: {why}: {said}',
-    next: '',
+    next: 'correct the hook of the component',
   },
   KN8034: {
     text: 'cannot start {component}: there is no user {user} on this node',
@@ -128,11 +128,11 @@ export const agentErrors = errorTable({
   },
   KN8035: {
     text: 'cannot start {component}: it shall run as {user}, and an agent that is not root (it has uid {self}) cannot change users',
-    next: '',
+    next: 'run the agent as root, or drop service.user',
   },
   KN8036: {
     text: 'cannot write a unit: {text} holds a control character',
-    next: '',
+    next: 'remove it from the component',
   },
   KN8037: {
     text: 'cannot run systemctl {command}: {answer}',
@@ -144,7 +144,7 @@ export const agentErrors = errorTable({
   },
   KN8039: {
     text: 'cannot start {component}: the unit {unit} belongs to the component {owner}',
-    next: '',
+    next: 'use another unit name, or remove that component first',
   },
   KN8040: {
     text: 'cannot {event} {component} in state {from}: {refusal}',
@@ -160,7 +160,7 @@ export const agentErrors = errorTable({
   },
   KN8043: {
     text: 'cannot use {component} {version}: its slot {id} is not whole',
-    next: '',
+    next: 'the component is installed again',
   },
   KN8044: {
     text: 'cannot put {path} of {component} back: a folder is in its place',
@@ -176,7 +176,7 @@ export const agentErrors = errorTable({
   },
   KN8051: {
     text: 'cannot switch the agent: {gaveUp}',
-    next: '',
+    next: 'commit another version of the agent',
   },
   KN8052: {
     text: 'cannot join as {machine} of {cluster}: this host has {who} in {state} already',
@@ -200,6 +200,6 @@ export const agentErrors = errorTable({
   },
   KN8090: {
     text: 'cannot {what} {path}: {why}',
-    next: '',
+    next: 'make the folder first',
   },
 })

@@ -3,8 +3,8 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const apiErrors = errorTable({
   KN5000: {
-    text: 'cannot accept {where}: correct this and try again:{lines}',
-    next: '',
+    text: 'cannot accept {where}',
+    next: 'correct this and try again:{lines}',
   },
   KN5001: {
     text: '{place}: is not a field of this kind',
@@ -44,11 +44,11 @@ export const apiErrors = errorTable({
   },
   KN5010: {
     text: 'cannot make a chart for the cluster {cluster}: its name must be lower-case letters, digits and "-", at most 63',
-    next: '',
+    next: 'rename the cluster',
   },
   KN5011: {
     text: 'cannot render the fleet: {wrong}',
-    next: '',
+    next: 'correct the fleet',
   },
   KN5101: {
     text: 'cannot read the signing key: it is not a PEM private key',

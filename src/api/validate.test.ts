@@ -176,7 +176,7 @@ test('parse throws one error that lists every problem', () => {
   expect(() =>
     validator.parse(machineSet, rejectedObject({ kind: machineSet, changes: { '/spec/replicas': -1 } })),
   ).toThrow(
-    'KN5000: cannot accept MachineSet "workers": correct this and try again:\n  KN5004: /spec/replicas: is out of range; seen -1; allowed: 0 to 20000',
+    'KN5000: cannot accept MachineSet "workers"; correct this and try again:\n  KN5004: /spec/replicas: is out of range; seen -1; allowed: 0 to 20000',
   )
 })
 

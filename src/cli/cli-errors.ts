@@ -84,35 +84,35 @@ export const cliErrors = errorTable({
   },
   KN1102: {
     text: 'cannot pack {folder}: it holds no file',
-    next: '',
+    next: 'name a folder with files',
   },
   KN1103: {
     text: 'cannot pack {folder}: {length} entries, at most {maxFiles}',
-    next: '',
+    next: 'split it, or leave files out',
   },
   KN1104: {
     text: 'cannot read the {what} {path}: {why}',
-    next: '',
+    next: 'check the path',
   },
   KN1105: {
     text: 'cannot read the {what} {path}: {detail}',
-    next: '',
+    next: 'correct the file',
   },
   KN1106: {
     text: 'cannot use {trust}: it is not a trust document',
-    next: '',
+    next: 'make one with kubenode artifact keys trust',
   },
   KN1107: {
     text: 'cannot use {trust}: {why}',
-    next: '',
+    next: 'correct the trust document',
   },
   KN1108: {
     text: '{path} is not trusted: {why}',
-    next: '',
+    next: 'sign it with a trusted key',
   },
   KN1109: {
     text: '{artifact} has digest {digest}, which {path} does not name',
-    next: '',
+    next: 'pass the artifact that was signed, or sign this one',
   },
   KN1110: {
     text: 'cannot keep key {unknown}: sequence {sequence} trusts {known}',
@@ -127,8 +127,8 @@ export const cliErrors = errorTable({
     next: 'name the folder of its agent with --root',
   },
   KN1214: {
-    text: 'cannot make {text} nodes a cluster: give a number from 1 to {maxLocalNodes}',
-    next: '',
+    text: 'cannot make {text} nodes a cluster',
+    next: 'give a number from 1 to {maxLocalNodes}',
   },
   KN1301: {
     text: 'cannot read the kubeconfig {file}: {why}',
@@ -139,8 +139,8 @@ export const cliErrors = errorTable({
     next: 'add certificate-authority-data',
   },
   KN1303: {
-    text: 'cannot run the role {r}: there are {roleNames}',
-    next: '',
+    text: 'cannot run the role {r}',
+    next: 'use one of {roleNames}',
   },
   KN1304: {
     text: 'cannot give {path} to hosts: it is no good trust document',
@@ -171,12 +171,12 @@ export const cliErrors = errorTable({
     next: 'kubectl knows the kinds that are not ours',
   },
   KN1311: {
-    text: 'which {first}? name it, like {first}/NAME',
-    next: '',
+    text: 'which {first}?',
+    next: 'name it, like {first}/NAME',
   },
   KN1312: {
-    text: 'which cluster? name a kubeconfig with --kubeconfig or KUBECONFIG',
-    next: '',
+    text: 'which cluster?',
+    next: 'name a kubeconfig with --kubeconfig or KUBECONFIG',
   },
   KN1313: {
     text: 'cannot find {what} on this server{hint}',
@@ -184,31 +184,31 @@ export const cliErrors = errorTable({
   },
   KN1314: {
     text: 'cannot get this: the server answered {said}',
-    next: '',
+    next: 'check the address and your permissions',
   },
   KN1315: {
     text: 'cannot list {kind}: this server does not have the kind',
     next: 'install it, or use the kubeconfig of another cluster',
   },
   KN1330: {
-    text: 'cannot freeze {what}: name it as {Object}, or leave it out for the whole cluster',
-    next: '',
+    text: 'cannot freeze {what}',
+    next: 'name it as {Object}, or leave it out for the whole cluster',
   },
   KN1331: {
-    text: 'cannot freeze for {length}: write a duration such as 30m or 4h, at most 30d',
-    next: '',
+    text: 'cannot freeze for {length}',
+    next: 'write a duration such as 30m or 4h, at most 30d',
   },
   KN1332: {
-    text: 'cannot lift protection for {length}: write a duration such as 10m, at most 24h',
-    next: '',
+    text: 'cannot lift protection for {length}',
+    next: 'write a duration such as 10m, at most 24h',
   },
   KN1333: {
-    text: 'cannot approve for {length}: write a duration such as 1h, at most 7d',
-    next: '',
+    text: 'cannot approve for {length}',
+    next: 'write a duration such as 1h, at most 7d',
   },
   KN1334: {
-    text: 'cannot approve {what}: name it as operationpermit/NAME, release/NAME or source/NAME',
-    next: '',
+    text: 'cannot approve {what}',
+    next: 'name it as operationpermit/NAME, release/NAME or source/NAME',
   },
   KN1335: {
     text: 'cannot approve {what}: the server does not say who you are',
@@ -219,8 +219,8 @@ export const cliErrors = errorTable({
     next: "name the agent's folder, /var/lib/kubenode on a whole host",
   },
   KN1337: {
-    text: 'cannot use --node-folder together with {what}: leave one of them out',
-    next: '',
+    text: 'cannot use --node-folder together with {what}',
+    next: 'leave one of them out',
   },
   KN1340: {
     text: 'cannot find rules in {folder}: there is no such folder',
@@ -240,7 +240,7 @@ export const cliErrors = errorTable({
   },
   KN1344: {
     text: 'cannot read {file}: line {line}: {why}',
-    next: '',
+    next: 'correct the file',
   },
   KN1345: {
     text: 'cannot simulate {file}: it holds no Node',
@@ -255,16 +255,16 @@ export const cliErrors = errorTable({
     next: 'write one with kubectl get {kind2} NAME -o yaml',
   },
   KN1351: {
-    text: 'cannot {verb} {what}: name it as node/NAME, machine/NAME or remedier/NAME',
-    next: '',
+    text: 'cannot {verb} {what}',
+    next: 'name it as node/NAME, machine/NAME or remedier/NAME',
   },
   KN1352: {
-    text: 'cannot {verb} for {length}: write a duration such as 30m or 4h, at most 7d',
-    next: '',
+    text: 'cannot {verb} for {length}',
+    next: 'write a duration such as 30m or 4h, at most 7d',
   },
   KN1353: {
-    text: 'cannot say why {what} is not repaired: name a node, like node/NAME',
-    next: '',
+    text: 'cannot say why {what} is not repaired',
+    next: 'name a node, like node/NAME',
   },
   KN1354: {
     text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
@@ -272,23 +272,23 @@ export const cliErrors = errorTable({
   },
   KN1360: {
     text: 'cannot say how {name} joins: {why}',
-    next: '',
+    next: 'see kubenode why for this machine',
   },
   KN1361: {
-    text: 'import which Nodes? name them, or give --selector, or --all',
-    next: '',
+    text: 'import which Nodes?',
+    next: 'name them, or give --selector, or --all',
   },
   KN1362: {
-    text: 'cannot print {output}: only yaml',
-    next: '',
+    text: 'cannot print {output}',
+    next: 'use yaml only',
   },
   KN1370: {
     text: 'cannot hold {what}: name it as {Object}',
     next: 'kubenode freeze holds whole clusters',
   },
   KN1371: {
-    text: 'cannot hold for {length}: write a duration such as 30m or 4h, at most 30d',
-    next: '',
+    text: 'cannot hold for {length}',
+    next: 'write a duration such as 30m or 4h, at most 30d',
   },
   KN1372: {
     text: 'cannot find {revision} of set/{name}',
@@ -296,7 +296,7 @@ export const cliErrors = errorTable({
   },
   KN1373: {
     text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',
-    next: '',
+    next: 'remove the canary from the fleet',
   },
   KN1374: {
     text: 'cannot promote canary/{name}: it is {phase}{detail}',
@@ -311,8 +311,8 @@ export const cliErrors = errorTable({
     next: 'others will find it pinned',
   },
   KN1379: {
-    text: 'cannot let inspections ask {url}: write an origin such as http://prometheus.monitoring:9090',
-    next: '',
+    text: 'cannot let inspections ask {url}',
+    next: 'write an origin such as http://prometheus.monitoring:9090',
   },
   KN1390: {
     text: 'cannot put back or allow edits of {what}',
@@ -327,8 +327,8 @@ export const cliErrors = errorTable({
     next: 'apply it from the repository, or wait for sync',
   },
   KN1394: {
-    text: 'cannot allow the edit for {length}: write a duration such as 30m or 8h, at most 7d',
-    next: '',
+    text: 'cannot allow the edit for {length}',
+    next: 'write a duration such as 30m or 8h, at most 7d',
   },
   KN1395: {
     text: 'cannot allow {digest}: the content of {what} is {found} now',
@@ -336,7 +336,7 @@ export const cliErrors = errorTable({
   },
   KN1396: {
     text: 'nothing to do for {what}: it is as git declares',
-    next: '',
+    next: 'nothing needs to be done',
   },
   KN1398: {
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',

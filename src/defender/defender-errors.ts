@@ -4,7 +4,7 @@ import { errorTable } from '#lib/error-table.ts'
 export const defenderErrors = errorTable({
   KN10001: {
     text: 'cannot keep the certificate of the webhook in the Secret {webhookSecret}: it changes again and again',
-    next: '',
+    next: 'retried automatically',
   },
   KN10002: {
     text: 'cannot serve the webhook on {host}:{port}: {why}',

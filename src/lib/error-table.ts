@@ -39,7 +39,7 @@ export type ErrorTable<T> = {
 /** The numbers of one part. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it happens. */
 export function errorTable<const T extends Readonly<Record<ErrorCode, ErrorText>>>(texts: T): ErrorTable<T> {
   const makers = Object.entries<ErrorText>(texts).map(([code, { text, next }]) => {
-    const whole = next === '' ? text : `${text}; ${next}`
+    const whole = `${text}; ${next}`
     const make = (values: Readonly<Record<string, string | number>> = {}) => ({ code, text: filled(whole, values) })
     return [code, Object.assign(make, { code, text, next })] as const
   })

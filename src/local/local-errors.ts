@@ -44,7 +44,7 @@ export const localErrors = errorTable({
   },
   KN1212: {
     text: 'cannot install {name}: the API server did not establish it within {establishWithinMs} s',
-    next: '',
+    next: 'check the log of the API server',
   },
   KN1213: {
     text: 'cannot reach the API server of {kubeconfig}: {why}',

@@ -31,8 +31,8 @@ export const providersErrors = errorTable({
     next: 'check that it is installed and that we are root',
   },
   KN11022: {
-    text: 'cannot mount the root of a machine at {root}: name a folder without ":", "," and spaces',
-    next: '',
+    text: 'cannot mount the root of a machine at {root}',
+    next: 'name a folder without ":", "," and spaces',
   },
   KN11023: {
     text: 'cannot start the machine in {dir}: its supervisor ended at once',

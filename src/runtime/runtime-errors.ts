@@ -8,11 +8,11 @@ export const runtimeErrors = errorTable({
   },
   KN3002: {
     text: 'controller {name} stops',
-    next: '',
+    next: 'expected at shutdown',
   },
   KN3003: {
     text: 'the reconcile was told to end before all was done',
-    next: '',
+    next: 'retried automatically',
   },
   KN3004: {
     text: 'the decision was outdated: {why}',
@@ -24,15 +24,15 @@ export const runtimeErrors = errorTable({
   },
   KN3011: {
     text: 'leader election stops',
-    next: '',
+    next: 'expected at shutdown',
   },
   KN3012: {
     text: 'leadership ended: {reason}',
-    next: '',
+    next: 'the process starts again as a follower',
   },
   KN3013: {
     text: 'cannot {what}: this process is no longer leader',
-    next: '',
+    next: 'the new leader does it',
   },
   KN3014: {
     text: "cannot {what}: a leader's write needs {missing}",
@@ -60,10 +60,10 @@ export const runtimeErrors = errorTable({
   },
   KN3052: {
     text: 'the caches stop',
-    next: '',
+    next: 'expected at shutdown',
   },
   KN3080: {
-    text: 'cannot allow calls to {text}: write an origin and perhaps a path, such as https://hooks.example.org/repairs',
-    next: '',
+    text: 'cannot allow calls to {text}',
+    next: 'write an origin and perhaps a path, such as https://hooks.example.org/repairs',
   },
 })

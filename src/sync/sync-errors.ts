@@ -48,7 +48,7 @@ export const syncErrors = errorTable({
   },
   KN7013: {
     text: 'cannot plan for cluster {cluster}: the fleet has {all}',
-    next: '',
+    next: 'name one of these',
   },
   KN7014: {
     text: 'cannot read the revision {revision}',
@@ -140,7 +140,7 @@ export const syncErrors = errorTable({
   },
   KN7301: {
     text: 'cannot connect to cluster {id}: it has no kubeconfig yet',
-    next: '',
+    next: 'retried automatically once its Secret has one',
   },
   KN7302: {
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} {detail}',

@@ -89,4 +89,8 @@ describe('the page', () => {
     for (const { code } of ALL)
       expect(page.match(new RegExp(`^\\| ${code} \\| .+ \\| .* \\|$`, 'gm')), code).toHaveLength(1)
   })
+
+  test('says for each number what to do, or what happens by itself', () => {
+    expect(ALL.filter((e) => e.next === '').map((e) => e.code)).toEqual([])
+  })
 })

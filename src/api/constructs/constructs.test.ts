@@ -82,7 +82,7 @@ describe('a mistake', () => {
       ladder: [{ operations: [{}] }],
     }
     const made = caught(() => new NodeRemedier(chart, 'rule', { spec }))
-    expect(made).toContain('KN5000: cannot accept NodeRemedier "rule" at test/rule: correct this and try again:\n')
+    expect(made).toContain('KN5000: cannot accept NodeRemedier "rule" at test/rule; correct this and try again:\n')
     expect(made).toContain('KN5007: /spec/when/all/0/path: is no JSON pointer')
     expect(made).toContain('KN5007: /spec/ladder/0/operations/0: exactly one of')
   })
