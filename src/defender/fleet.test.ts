@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TAINTS } from '#api/names.ts'
+import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
 import { fleetView } from './fleet.ts'
@@ -162,6 +162,17 @@ describe('targets', () => {
     const [asMachine, asNode] = [find('Machine', 'm', uidOf('m')), find('Node', 'n', uidOf('node-n'))]
     expect(asNode).toEqual(asMachine)
     expect(asMachine).toMatchObject({ kind: 'Found', unit: { id: uidOf('m'), zone: 'z1', rack: 'r1' } })
+  })
+
+  test('F3 a Node that was drained for removal is no healthy machine once its Machine is gone', () => {
+    const metadata = {
+      ...node('n').metadata,
+      annotations: { [ANNOTATIONS.cordon]: '{"machine/delete":{"reason":"r"}}' },
+    }
+    const drained = { ...node('n', 'True'), metadata, spec: { taints: [{ key: TAINTS.cordon, effect: 'NoSchedule' }] } }
+    expect(fleetView({ machines: [], nodes: [drained], clusters: [] }).units.map((u) => u.health)).toEqual([
+      'Unavailable',
+    ])
   })
 
   test('a Node that no Machine names yet, and that waits for its components, is no machine more', () => {

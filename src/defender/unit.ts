@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
+import { REMOVAL_OWNER, isCordonedBy } from '#nodeops/cordon.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
 /** `NeverServed`: a machine that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
@@ -150,7 +151,10 @@ export function nodeUnit(node: KubeObject): Unit {
   const ready = conditionStatus(node, 'Ready')
   // One whose Machine does not name it yet: counted as healthy, it would pay for the disruption of one that serves.
   const isNew = isPending(node)
-  const health = isNew ? 'NeverServed' : ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  // Its Machine is gone already, and the cache of Nodes is behind that of Machines.
+  const isRemoved = isCordonedBy(node, REMOVAL_OWNER)
+  const said = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  const health = isNew ? 'NeverServed' : isRemoved ? 'Unavailable' : said
   return {
     id: uid,
     space: 'machines',
@@ -161,7 +165,11 @@ export function nodeUnit(node: KubeObject): Unit {
     rack: labels[LABELS.rack] ?? '',
     pool: labels[LABELS.pool] ?? '',
     health,
-    why: isNew ? 'waits for its components' : `Ready is ${ready ?? 'not reported'}`,
+    why: isNew
+      ? 'waits for its components'
+      : isRemoved
+        ? 'is drained for removal'
+        : `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),

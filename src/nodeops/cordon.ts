@@ -15,6 +15,9 @@ export interface CordonClaim {
 
 export type CordonOwners = Readonly<Record<string, CordonClaim>>
 
+/** The owner of our cordon on the Node of a machine that is being removed. */
+export const REMOVAL_OWNER = 'machine/delete'
+
 /** Owners on one node; more would be a defect of whoever claims. */
 const MOST_OWNERS = 32
 

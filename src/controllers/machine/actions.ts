@@ -4,7 +4,7 @@ import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
-import { type CordonClaim, cordonOwners } from '#nodeops/cordon.ts'
+import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
@@ -87,7 +87,7 @@ export interface MachinePlan extends Plan<MachineAction> {
 export const DRAIN_LOOK_MS = 2_000
 /** Owners of our cordon that this controller stands for. */
 export const SWITCH_OWNER = 'machine/switch/'
-export const DELETE_OWNER = 'machine/delete'
+export const DELETE_OWNER = REMOVAL_OWNER
 
 /** Drained means cordoned by us, looked at, and nobody left. */
 export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boolean | undefined {

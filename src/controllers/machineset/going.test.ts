@@ -8,7 +8,7 @@ import type { MachineSetAction } from './actions.ts'
 import { plan } from './plan.ts'
 import type { OtherSet, Seen } from './seen.ts'
 import { statusOf } from './status.ts'
-import { SUCCESSION_GRACE_MS } from './succession.ts'
+import { OTHERS_LOOK_MS, SUCCESSION_GRACE_MS } from './succession.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const POOL = { pool: 'w' }
@@ -228,6 +228,15 @@ describe('a set that is being deleted', () => {
     expect(said(seen({ ...fresh, status: after }, three), NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
   })
 
+  test('a handover to a set that turns out to be deleted too does not end the wait', () => {
+    const fresh = set({ isGoing: true, status: { observedGeneration: 1 } })
+    const handing = seen(fresh, three, [other({})])
+    const status = statusOf(handing, plan(handing, NOW), [], NOW)
+    const later = seen({ ...fresh, status }, three, [other({ isGoing: true })])
+    expect(said(later, NOW + SUCCESSION_GRACE_MS - 1)).toEqual([])
+    expect(said(later, NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
+  })
+
   test('says how much of it is left', () => {
     const s = seen(going, three)
     const { conditions } = statusOf(s, plan(s, NOW), [], NOW)
@@ -244,7 +253,9 @@ describe('a set that lacks machines', () => {
   const old = { set: set(), machines: three }
 
   test('F41 makes none while a set that is being deleted has some for it', () => {
-    expect(said(seen(set({ name: 'new' }), [], [{ set: going, machines: three }]))).toEqual([])
+    const planned = plan(seen(set({ name: 'new' }), [], [{ set: going, machines: three }]), NOW)
+    // Nothing tells when garbage collection takes them in its place.
+    expect([planned.actions, planned.requeueAfter]).toEqual([[], OTHERS_LOOK_MS])
   })
 
   test('makes its own where those of the other need another host', () => {
@@ -259,6 +270,15 @@ describe('a set that lacks machines', () => {
     expect(said(later, NOW + SUCCESSION_GRACE_MS - 1)).toEqual([])
     expect(said(later, NOW + SUCCESSION_GRACE_MS)).toEqual(['Create 3'])
     expect(said(later, NOW - 1)).toEqual(['Create 3'])
+  })
+
+  test('a machine that it takes in meanwhile does not end the wait', () => {
+    const free = { ...machine('free'), metadata: { ...machine('free').metadata, ownerReferences: [] } }
+    const adopting = seen(fresh, [free], [old])
+    const first = plan(adopting, NOW)
+    expect([first.actions.map(say), first.waiting?.predicate]).toEqual([['Adopt free'], 'Succession'])
+    const status = statusOf(adopting, first, [], NOW)
+    expect(said(seen({ ...fresh, status }, [machine('free', 'new')], [old]))).toEqual([])
   })
 
   test('makes its own at once where no set has machines that it selects', () => {

@@ -16,13 +16,11 @@ import {
   openPermit,
   uidOf,
 } from './seen.ts'
-import { graceLeftMs, spareOf, successorsOf } from './succession.ts'
+import { OTHERS_LOOK_MS, graceLeftMs, spareOf, successorsOf } from './succession.ts'
 import { withPermits } from './upkeep.ts'
 
 /** Machines handed over or released in one reconcile. */
 const MOST_MOVES = 50
-/** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
-const GOING_LOOK_MS = 5_000
 
 /** `kubectl delete --cascade=orphan`: garbage collection takes the owner off the machines by itself. */
 export const isOrphaning = ({ metadata }: MachineSet): boolean => metadata.finalizers?.includes('orphan') === true
@@ -40,7 +38,11 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
   if (owned.length === 0) return withPermits(seen, [finish], {}, now)
   if (hold !== undefined) return withPermits(seen, [], held(hold), now)
   const moves = movesOf(seen, alive)
-  if (moves.length > 0) return withPermits(seen, moves, {}, now, uidsOf(moves.map((a) => a.machine)))
+  if (moves.length > 0) {
+    // Begun here, and kept in the status: a set that turns out to be deleted too takes nothing, and the wait for another one is not over by that.
+    const waiting = { ...WAITS_FOR_SUCCESSOR, seen: 'its machines are being handed over', lookMs: OTHERS_LOOK_MS }
+    return withPermits(seen, moves, { waiting }, now, uidsOf(moves.map((a) => a.machine)))
+  }
   if (seen.isDeclared === true && alive.length > 0) return withPermits(seen, [], { waiting: STILL_DECLARED }, now)
   return leaving(seen, alive, now)
 }
@@ -63,7 +65,7 @@ const STILL_DECLARED = {
   predicate: 'Succession',
   seen: 'the set was deleted although git declares it; its machines stay',
   unblock: 'sync making the set again; to remove it, remove it from git',
-  lookMs: GOING_LOOK_MS,
+  lookMs: OTHERS_LOOK_MS,
 } as const
 
 const uidsOf = (machines: readonly Machine[]): ReadonlySet<string> => new Set(machines.map(uidOf))
@@ -83,16 +85,17 @@ function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
   return moves.slice(0, MOST_MOVES)
 }
 
+const WAITS_FOR_SUCCESSOR = {
+  predicate: 'Succession',
+  seen: 'no other set has taken over its machines yet',
+  unblock: 'a MachineSet that selects them; without one they leave under permits',
+} as const
+
 function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {
   const { set } = seen
   const left = graceLeftMs(set, now)
   if (alive.length > 0 && left > 0) {
-    const waiting = {
-      predicate: 'Succession',
-      seen: 'no other set takes over its machines yet',
-      unblock: `a MachineSet that selects them; without one they leave under permits`,
-      lookMs: left,
-    } as const
+    const waiting = { ...WAITS_FOR_SUCCESSOR, lookMs: left }
     return withPermits(seen, [], { waiting }, now)
   }
   // A host that its provider does not know is no sign of a network that is down.
@@ -104,7 +107,7 @@ function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSet
   }
   const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), removing) : [[], frozen]
   const { waiting } = extra
-  const looking = { ...extra, waiting: { ...(waiting ?? gone(alive.length)), lookMs: GOING_LOOK_MS } }
+  const looking = { ...extra, waiting: { ...(waiting ?? gone(alive.length)), lookMs: OTHERS_LOOK_MS } }
   return withPermits(seen, actions, looking, now)
 }
 

@@ -44,7 +44,10 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'it matches and has no owner' }] : []
   })
   // Counting waits until it is settled who belongs to the set.
-  if (membership.length > 0) return withPermits(seen, membership, {}, now)
+  if (membership.length > 0) {
+    const waiting = aliveOf(seen).length < set.spec.replicas ? succession(seen, now) : undefined
+    return withPermits(seen, membership, waiting === undefined ? {} : { waiting }, now)
+  }
   const alive = aliveOf(seen)
   const zombies = alive.filter(isZombie)
   if (zombies.length > 0) return withPermits(seen, ...burial(alive, zombies), now)

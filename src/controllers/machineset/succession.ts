@@ -13,6 +13,9 @@ import { type OtherSet, type Seen, isDeleting, isGoing, isReady, nameOf } from '
  */
 export const SUCCESSION_GRACE_MS = 60_000
 
+/** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
+export const OTHERS_LOOK_MS = 5_000
+
 const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isDeleting(m))
 
 /**
@@ -38,6 +41,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
       predicate: 'Succession',
       seen: `${counted(going.count, 'machine')} of MachineSet ${name}, which is being deleted, can be taken over`,
       unblock: `MachineSet ${name} handing them over`,
+      lookMs: OTHERS_LOOK_MS,
     }
   }
   const [living] = shared

@@ -189,6 +189,8 @@ export function renameSimulation({
         const { gapMs, propagation, laterMs } = drawn[i] ?? { gapMs: 0, propagation: 'Background', laterMs: 0 }
         wish = { ...wish, gapMs, propagation }
         world.count(`step ${step}`)
+        // A phase is over when nothing was written for long: what a person wants is a write too, although it may be followed later.
+        world.fake.poke(defenderPolicy, { name: 'p' }, { metadata: { annotations: { step: `${i}` } } })
         told[step](world, laterMs)
       },
     })),
