@@ -1,7 +1,7 @@
 // One systemd machine on this host: its overlay, its start, its end, and whether it runs. Decides nothing.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, open, readFile, readdir, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, readdir, rename, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -130,7 +130,7 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
     (s) => s.size,
     () => 0,
   )
-  if (size > MOST_CONSOLE_BYTES) await copyFile(machine.console, `${machine.console}.1`).then(() => rm(machine.console))
+  if (size > MOST_CONSOLE_BYTES) await rename(machine.console, `${machine.console}.1`)
   const console = await open(machine.console, 'a', 0o600)
   try {
     const args = [SUPERVISOR, machine.group, machine.exitStatus, 'systemd-nspawn', ...nspawnArguments(machine, spec)]
