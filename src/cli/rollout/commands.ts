@@ -3,13 +3,14 @@ import type { Command } from 'commander'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, alignedRows, connect, withServer } from '../commands/inspect.ts'
 import { printable } from '../exit.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
+import type { SetChange } from './commit.ts'
 import type { HoldWish } from './holds.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -27,6 +28,9 @@ interface RollbackOptions extends ServerOptions {
   readonly now?: boolean
   readonly reason?: string
   readonly for: string
+  readonly repo?: string
+  readonly path: string
+  readonly cluster?: string
 }
 
 export function register(program: Command, io: Io): void {
@@ -83,23 +87,51 @@ function registerHolds(program: Command, io: Io): void {
   })
 }
 
+/** Reverts that were tried and render exactly what is wanted; else a patch that does; else the components to write. */
+async function printWayBack(
+  set: MachineComponentSet,
+  change: SetChange,
+  revision: number,
+  { repo = '.', path, cluster }: RollbackOptions,
+  io: Io,
+): Promise<void> {
+  const [{ prepareWayBack }, { wayBackLines }] = await Promise.all([
+    import('./prepare-way-back.ts'),
+    import('./way-back-text.ts'),
+  ])
+  const { resolve } = await import('node:path')
+  const env = { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) }
+  const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env }
+  io.err('looking for the commits to revert: commits are rendered, and reverts tried in a copy of the repository\n')
+  const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
+    error: messageOf(error),
+  }))
+  const { out, err } = wayBackLines(change, revision, found)
+  // A patch is read by git: nothing of it is changed.
+  io.out('way' in found && found.way.kind === 'Patch' ? out : printable(out))
+  io.err(printable(err))
+}
+
 function registerRollback(program: Command, io: Io): void {
   withServer(
     program
       .command('rollback')
       .description(
-        'print the commit that brings a set back to an earlier revision; with --now its machines go there before',
+        'print the git command that brings a set back to an earlier revision, or a patch; with --now its machines go there before',
       )
       .argument('<set>', 'name of the set', nameAfter('set'))
       .option(
         '--to <revision>',
         'number or name, as kubenode rollout history shows them; the last one that did not fail',
       )
+      .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
+      .option('--path <dir>', 'folder of the fleet in the repository', '.')
+      .option('--cluster <name>', 'name of the cluster in the fleet; where the set declares the same when left out')
       .option('--now', 'pin the set to that revision until the commit is there')
       .option('--reason <text>', 'why; needed with --now')
       .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
   ).action(async (name: string, options: RollbackOptions) => {
-    const [{ commitsAfter, changeText, rollbackChange }, { revisionCalled }] = await Promise.all([
+    const [{ rollbackChange }, { revisionCalled }] = await Promise.all([
       import('./commit.ts'),
       import('./revisions.ts'),
     ])
@@ -110,9 +142,7 @@ function registerRollback(program: Command, io: Io): void {
     const to = revisionCalled(set, revisions, options.to)
     const change = rollbackChange(set, to)
     if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
-    else io.out(printable(changeText(change)))
-    const commits = commitsAfter(revisions, to)
-    if (commits.length > 0) io.err(printable(`or: git revert ${commits.join(' ')}\n`))
+    else await printWayBack(set, change, to.number, options, io)
     if (!isNow || reason === undefined) return
     const target = { kind: 'MachineComponentSet', name } as const
     const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })

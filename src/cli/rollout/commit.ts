@@ -23,11 +23,6 @@ export function rollbackChange(set: MachineComponentSet, to: Revision): SetChang
   return { set: set.metadata.name ?? '', changes, components: to.components }
 }
 
-/** What git knows of the revisions that are left behind: reverting these commits is the same change. */
-export const commitsAfter = (revisions: readonly Revision[], to: Revision): readonly string[] => [
-  ...new Set(revisions.filter((r) => r.number > to.number).flatMap((r) => r.commit ?? [])),
-]
-
 /** The sets from which the canary's machines have its components, with its versions. */
 export function promotion(canary: ComponentCanary, sets: readonly MachineComponentSet[]): readonly SetChange[] {
   const { name = '' } = canary.metadata

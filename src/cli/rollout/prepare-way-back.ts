@@ -1,0 +1,76 @@
+// Finds in the repository of the fleet how a set gets back to what a revision declares, by rendering commits and trying reverts in a copy.
+import { resolve } from 'node:path'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { findCage } from '#sync/render/cage.ts'
+import { renderCommit, renderKey } from '#sync/render/render.ts'
+import type { Targets } from '#sync/render/rendered.ts'
+import { componentsText, declaredIn } from './declared-set.ts'
+import { openFleetHistory, type Trial } from './fleet-history.ts'
+import { type WayBack, wayBackTo } from './revert-search.ts'
+
+export interface WayBackWish {
+  readonly set: string
+  /** What it declares now, and what it shall declare. */
+  readonly now: readonly unknown[]
+  readonly wanted: readonly unknown[]
+  readonly folder: string
+  readonly path: string
+  readonly cluster: string | undefined
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface PreparedWayBack {
+  readonly way: WayBack
+  /** In which clusters the result was compared. */
+  readonly clusters: readonly string[]
+}
+
+export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack> {
+  const repository = openLocalRepository(resolve(wish.folder), { above: true })
+  const cage = await findCage('allow')
+  const known = new Map<string, Targets | undefined>()
+  const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
+    const of = where === undefined ? repository : openLocalRepository(where.folder)
+    const key = await renderKey(of, commit, wish.path)
+    // A commit that cannot be rendered declares nothing: it is neither a goal nor a way there.
+    if (!known.has(key))
+      known.set(
+        key,
+        await renderCommit(commit, { repository: of, cage, path: wish.path }).then(
+          (r) => r.targets,
+          () => undefined,
+        ),
+      )
+    return known.get(key)
+  }
+  const { workTree, commonDir } = repository.folder
+  const history = await openFleetHistory(workTree ?? commonDir, wish.env)
+  try {
+    const head = history.commits[0]
+    // When the newest commit cannot be rendered, nothing can be compared: that is said.
+    if (head !== undefined)
+      known.set(
+        await renderKey(repository, head.id, wish.path),
+        (await renderCommit(head.id, { repository, cage, path: wish.path })).targets,
+      )
+    const declared = declaredIn((head && (await targetsAt(head.id, undefined))) ?? new Map(), wish.set)
+    const clusters = clustersOf(wish, declared)
+    if (clusters.length === 0) return { way: { kind: 'None', looked: 0 }, clusters }
+    const text = (at: ReadonlyMap<string, string>) => JSON.stringify(clusters.map((c) => at.get(c) ?? null))
+    const wanted = text(new Map(clusters.map((c) => [c, componentsText(wish.wanted)])))
+    const way = await wayBackTo(wanted, history, async (commit, where) => {
+      const targets = await targetsAt(commit, where)
+      return targets && text(declaredIn(targets, wish.set))
+    })
+    return { way, clusters }
+  } finally {
+    await history.close()
+  }
+}
+
+/** Sets of one name may differ between clusters: ours is where it declares what it declares on the server, or the only one. */
+function clustersOf({ cluster, now }: WayBackWish, declared: ReadonlyMap<string, string>): readonly string[] {
+  if (cluster !== undefined) return declared.has(cluster) ? [cluster] : []
+  const same = [...declared].filter(([, text]) => text === componentsText(now)).map(([name]) => name)
+  return same.length > 0 || declared.size !== 1 ? same : [...declared.keys()]
+}
