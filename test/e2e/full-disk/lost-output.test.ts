@@ -1,6 +1,6 @@
 // Every program with a standard error that cannot be written: it works, and ends when it is told to.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { leaseType } from '#runtime/lease.ts'
 import { install } from '../../../src/local/install.ts'
 import { clientOf, connectionOf } from '../../../src/cli/run/connect.ts'
 import { startEmbedded, type RunningServer } from '../../support/api-servers.ts'
+import { startApiServer, startedApiServer } from '../../support/apiserver-process.ts'
 import { until } from '../../support/processes.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -117,4 +118,32 @@ test('a command whose data cannot be written says so and fails', { timeout: WITH
   child.stderr?.on('data', (d: Buffer) => (err += d.toString()))
   const code = await new Promise<number | null>((done) => child.once('close', done))
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^KN1005: cannot write to standard output: /) })
+})
+
+test(
+  'F43 a server that cannot write its kubeconfig ends, and the next start works',
+  { timeout: WITHIN_MS },
+  async () => {
+    const data = join(dir, 'no-kubeconfig')
+    // in the way of the file that is written
+    mkdirSync(join(data, 'admin.kubeconfig.part'), { recursive: true })
+    const failed = await startApiServer(data)
+    if (!('failed' in failed)) throw new Error('it serves')
+    expect(failed.failed).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^KN6010: cannot write .*admin.kubeconfig: /),
+    })
+    rmdirSync(join(data, 'admin.kubeconfig.part'))
+    const server = await startedApiServer(data)
+    expect((await server.end('SIGTERM')).code).toBe(0)
+  },
+)
+
+test('F43 a server on a full disk starts with the kubeconfig of before', { timeout: WITHIN_MS }, async () => {
+  const data = join(dir, 'restarted')
+  const first = await startedApiServer(data)
+  await first.end('SIGTERM')
+  mkdirSync(join(data, 'admin.kubeconfig.part'))
+  const again = await startedApiServer(data, first.port)
+  expect((await again.end('SIGTERM')).code).toBe(0)
 })
