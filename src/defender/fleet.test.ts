@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/defender-objects.ts'
-import { fleetView } from './fleet.ts'
+import { Fleet, fleetView } from './fleet.ts'
 import { EVERYTHING } from './tally.ts'
 import type { Health } from './unit.ts'
 
@@ -173,6 +173,19 @@ describe('targets', () => {
     expect(fleetView({ machines: [], nodes: [drained], clusters: [] }).units.map((u) => u.health)).toEqual([
       'Unavailable',
     ])
+  })
+
+  test('F3 a Node whose Machine was removed is no healthy machine until something new is heard of it', () => {
+    const made = aMachine({ name: 'm', deletionTimestamp: AT })
+    const fleet = new Fleet()
+    const health = () => fleet.units.map((u) => u.health)
+    fleet.putNode('n', node('n', 'True'))
+    fleet.putMachine('m', { ...made, status: { ...made.status, nodeRef: { name: 'n', uid: uidOf('node-n') } } })
+    expect(health()).toEqual(['Healthy'])
+    fleet.putMachine('m', undefined)
+    expect(health()).toEqual(['Unavailable'])
+    fleet.putNode('n', node('n', 'True'))
+    expect(health()).toEqual(['Healthy'])
   })
 
   test('a Node that no Machine names yet, and that waits for its components, is no machine more', () => {

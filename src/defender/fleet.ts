@@ -50,6 +50,8 @@ export class Fleet implements FleetView {
   readonly #nodesByUid = new Map<string, KubeObject>()
   /** UID of a Node → names of the Machines that say they became it. */
   readonly #claims = new Map<string, Set<string>>()
+  /** UID of a Node whose Machine was removed → the Node as it was cached then, which says nothing about what followed. */
+  readonly #left = new Map<string, KubeObject>()
   /** By kind and name of the object that each is made of. */
   readonly #units = {
     Machine: new Map<string, Unit>(),
@@ -94,6 +96,9 @@ export class Fleet implements FleetView {
     const before = this.#machines.get(name)
     keep(this.#machines, name, now)
     const nodes = [before?.status?.nodeRef?.uid, now?.status?.nodeRef?.uid]
+    const last = this.#nodesByUid.get(nodes[0] ?? '')
+    if (now === undefined && before?.metadata.deletionTimestamp !== undefined && last !== undefined)
+      this.#left.set(uidOf(last) ?? '', last)
     if (nodes[0] !== nodes[1]) {
       if (nodes[0] !== undefined) this.#claims.get(nodes[0])?.delete(name)
       if (nodes[1] !== undefined) this.#claims.set(nodes[1], (this.#claims.get(nodes[1]) ?? new Set()).add(name))
@@ -112,6 +117,7 @@ export class Fleet implements FleetView {
     keep(this.#nodes, name, now)
     const uids = new Set([uidOf(before), uidOf(now)].flatMap((u) => u ?? []))
     for (const uid of uids) keep(this.#nodesByUid, uid, uid === uidOf(now) ? now : undefined)
+    for (const uid of uids) this.#left.delete(uid)
     this.#placeNode(name)
     for (const uid of uids) for (const machine of this.#claims.get(uid) ?? []) this.#placeMachine(machine)
   }
@@ -137,7 +143,10 @@ export class Fleet implements FleetView {
   #placeNode(name: string): void {
     const node = this.#nodes.get(name)
     const isOwned = node !== undefined && this.#ownerOf(uidOf(node) ?? '') !== undefined
-    this.#place('Node', name, node === undefined || isOwned ? undefined : nodeUnit(node))
+    if (node === undefined || isOwned) return this.#place('Node', name, undefined)
+    const unit = nodeUnit(node)
+    const isLeft = this.#left.get(unit.id) === node
+    this.#place('Node', name, isLeft ? { ...unit, health: 'Unavailable', why: 'lost its Machine' } : unit)
   }
 
   #place(kind: Target['kind'], key: string, now: Unit | undefined): void {

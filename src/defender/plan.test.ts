@@ -796,6 +796,7 @@ const requests = fc
 describe('machines on their way in and out', () => {
   const scaleIn = (n: number) =>
     Array.from({ length: n }, (_, i) => aPermit({ name: `p${i}`, targets: [`m-${i}`], operations: ['ScaleIn'] }))
+  const permit = (i: number) => aPermit({ name: `p${i}`, targets: [`m-${i}`], operations: ['ScaleIn'] })
   const granted = (decision: Decision): number => Object.values(outcome(decision)).filter((o) => o === 'Granted').length
   const quarter = policy({ budgets: [{ max: '25%', of: 'unavailable', per: 'cluster' }] })
   const deleted = { deletionTimestamp: '2026-01-05T00:00:00Z' }
@@ -808,6 +809,19 @@ describe('machines on their way in and out', () => {
       expect(granted(ask({ ...wish, ...policy({ healthFloor: '90%' }) }))).toBe(2)
     },
   )
+
+  test('F3 the slot of a removal that succeeded is kept while the cache still has the machine', () => {
+    const removed = [permit(0), permit(1)]
+    const leaving = [aMachine({ name: 'm-0', ...deleted }), ...machines(4).slice(1)]
+    const one = policy({ healthFloor: 3 })
+    const first = ask({ permits: removed, machines: leaving, ...one })
+    const [done, other] = told(first)
+    if (done === undefined || other === undefined) throw new Error('two permits were asked for')
+    const reported = { ...done, spec: { ...done.spec, results: { [uidOf('m-0')]: 'Succeeded' as const } } }
+    const behind = ask({ permits: [reported, other], machines: leaving, ...one }, first.ledger)
+    expect(granted(behind) - granted(first)).toBeLessThanOrEqual(0)
+    expect(outcome(behind)['p1/m-1']).toContain('HealthFloor')
+  })
 
   test('those that never served use up no budget, and make none larger', () => {
     const making = Array.from({ length: 20 }, (_, i) =>

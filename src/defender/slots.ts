@@ -33,7 +33,7 @@ export function advanceSlots(ledger: WorkingLedger, levels: Levels, snapshot: Sn
 function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: Snapshot): SlotFacts {
   const result = permit?.spec.results?.[grant.target]
   return {
-    resultIn: result !== undefined,
+    resultIn: result !== undefined && !isCacheBehind(grant, result, snapshot),
     permitEnded:
       result === undefined &&
       (permit === undefined
@@ -43,6 +43,13 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
     targetQuiet: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isQuiet(grant),
     targetGone: snapshot.unknown === undefined && snapshot.goneTargets.has(grant.target),
   }
+}
+
+/** A machine that was removed and is still in the cache would count as one that serves, and pay for the next removal. */
+function isCacheBehind(grant: Grant, result: string, { fleet }: Snapshot): boolean {
+  if (result !== 'Succeeded' || !grant.operations.includes('ScaleIn')) return false
+  const found = fleet.find({ ...grant, uid: grant.target })
+  return found.kind === 'Found' && found.unit.source.metadata.deletionTimestamp !== undefined
 }
 
 function countResult(
