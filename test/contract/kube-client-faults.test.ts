@@ -568,7 +568,7 @@ describe('a kubeconfig of a person', () => {
     const file = join(await tempDir(), 'config')
     await writeFile(file, await text(server, file))
     await expect(loadKubeconfig({ files: [file], context: 'none' })).rejects.toThrow(
-      /KN2015.*there are: here, exec, loose, old/,
+      /KN2015.*use one of: here, exec, loose, old/,
     )
     await expect(loadKubeconfig({ files: [file], context: 'old' })).rejects.toThrow('KN2019')
     await expect(loadKubeconfig({ files: [`${file}.missing`] })).rejects.toThrow('KN2016')

@@ -25,9 +25,9 @@ const served = (): Promise<string> =>
     request.on('error', () => resolve('nobody'))
   })
 
+const processFile = (): string => join(bench.nodeFolder, 'state/components/beacon/process.json')
 const processOf = (): number => {
-  const path = join(bench.nodeFolder, 'state/components/beacon/process.json')
-  const value = JSON.parse(readFileSync(path, 'utf8')) as { id: { pid: number } }
+  const value = JSON.parse(readFileSync(processFile(), 'utf8')) as { id: { pid: number } }
   return value.id.pid
 }
 
@@ -142,7 +142,12 @@ describe('an agent from its token to its repairs', () => {
   })
 
   test('a frozen component is a condition, and a job with a granted permit restarts it once', async () => {
-    const frozen = processOf()
+    // On a busy machine the restart of the test before may still be written down.
+    const frozen = await eventually(
+      'the process',
+      () => (existsSync(processFile()) ? processOf() : 0),
+      (pid) => pid > 0,
+    )
     kill(frozen, 'SIGSTOP')
     await eventually(
       'the condition',

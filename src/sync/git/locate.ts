@@ -15,7 +15,7 @@ export interface GitFolder {
 }
 
 export const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
-export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z+]+:\/\//i.test(url)
+export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z][a-z0-9+.-]*(:\/\/|::)/i.test(url)
 
 /** `above` also looks in the folders above, as git does for a person who works in a subfolder. */
 export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {
