@@ -35,7 +35,7 @@ export function problemOf(e: ErrorObject): Problem {
       return {
         code: CODE.form,
         ...at,
-        message: 'has the wrong form',
+        message: 'has the wrong format',
         allowed: text(
           parent['says'] ?? (e.keyword === 'format' ? 'a time such as 2026-01-31T12:00:00Z' : parent['pattern']),
         ),
@@ -86,7 +86,7 @@ function unknownField(e: ErrorObject, name: string): Problem {
   return {
     code: CODE.unknownField,
     pointer: pointerTo(e.instancePath, name),
-    message: 'is no field of this object',
+    message: 'is not a known field',
     allowed: known.join(', '),
     ...(suggestion === undefined ? {} : { suggestion }),
   }
@@ -99,7 +99,7 @@ function notInList(e: ErrorObject): Problem {
     code: CODE.form,
     pointer: e.instancePath,
     seen: shown(e.data),
-    message: 'is none of the allowed values',
+    message: 'is not an allowed value',
     allowed: allowed.join(', '),
     ...(suggestion === undefined ? {} : { suggestion }),
   }
@@ -110,7 +110,7 @@ function duplicate(e: ErrorObject): Problem {
   return {
     code: CODE.duplicate,
     pointer: pointerTo(e.instancePath, duplicateIndex(listMap, e.data as readonly unknown[])),
-    message: `has the same ${listMap.keys.join(' and ')} as an item before it`,
+    message: `has the same ${listMap.keys.join(' and ')} as an earlier item`,
   }
 }
 

@@ -4,10 +4,10 @@ import { errorTable } from '#lib/error-table.ts'
 export const apiErrors = errorTable({
   KN5000: {
     text: 'cannot accept {where}',
-    next: 'correct this and try again:{lines}',
+    next: 'fix the following and try again:{lines}',
   },
   KN5001: {
-    text: '{place}: is not a field of this kind',
+    text: '{place}: unknown field',
     next: 'remove it, or use the suggested name',
   },
   KN5002: {
@@ -15,35 +15,35 @@ export const apiErrors = errorTable({
     next: 'add it',
   },
   KN5003: {
-    text: '{place}: has the wrong type',
-    next: 'write a value of the allowed type',
+    text: '{place}: wrong type',
+    next: 'use a value of the allowed type',
   },
   KN5004: {
-    text: '{place}: is out of bounds',
-    next: 'write a value within the bounds given',
+    text: '{place}: out of bounds',
+    next: 'use a value within the bounds',
   },
   KN5005: {
-    text: '{place}: has the wrong form',
-    next: 'write it in the form given',
+    text: '{place}: wrong format',
+    next: 'use the required format',
   },
   KN5006: {
-    text: '{place}: is a duplicate',
-    next: 'remove one of the two',
+    text: '{place}: duplicate',
+    next: 'remove one of them',
   },
   KN5007: {
-    text: '{place}: breaks a rule of this kind',
-    next: 'follow the rule that the message quotes',
+    text: '{place}: violates a rule of this kind',
+    next: 'follow the rule in the message',
   },
   KN5008: {
     text: '{place}: is immutable',
-    next: 'keep its value, or create the object under another name',
+    next: 'keep its value, or create a new object with another name',
   },
   KN5009: {
-    text: '{place}: is not an object of this kind',
-    next: 'correct apiVersion and kind',
+    text: '{place}: not an object of this kind',
+    next: 'fix apiVersion and kind',
   },
   KN5010: {
-    text: 'cannot make a chart for the cluster {cluster}: its name must be lower-case letters, digits and "-", at most 63',
+    text: 'cannot create a chart for cluster {cluster}: its name must consist of at most 63 lower-case letters, digits and "-"',
     next: 'rename the cluster',
   },
   KN5011: {
@@ -52,10 +52,10 @@ export const apiErrors = errorTable({
   },
   KN5101: {
     text: 'cannot read the signing key: it is not a PEM private key',
-    next: 'make one with kubenode artifact keys',
+    next: 'create one with kubenode artifact keys',
   },
   KN5102: {
     text: 'cannot sign with a key of type {type}: only ed25519 is supported',
-    next: 'make one with kubenode artifact keys',
+    next: 'create one with kubenode artifact keys',
   },
 })

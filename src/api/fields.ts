@@ -157,7 +157,10 @@ export const labels = (doc: string, max = 64): Field<{ readonly [key: string]: s
           findings: (value) =>
             Object.keys(Object(value))
               .filter((k) => !isLabelKey(k))
-              .map((k) => ({ pointer: '', message: `has the key ${JSON.stringify(k)}, which is no label key` })),
+              .map((k) => ({
+                pointer: '',
+                message: `has the key ${JSON.stringify(k)}, which is not a valid label key`,
+              })),
         },
       ],
     },
@@ -177,7 +180,10 @@ export const annotations = (doc: string, max = 32): Field<{ readonly [key: strin
           findings: (value) =>
             Object.keys(Object(value))
               .filter((k) => !isLabelKey(k))
-              .map((k) => ({ pointer: '', message: `has the key ${JSON.stringify(k)}, which is no annotation key` })),
+              .map((k) => ({
+                pointer: '',
+                message: `has the key ${JSON.stringify(k)}, which is not a valid annotation key`,
+              })),
         },
       ],
     },
@@ -191,7 +197,7 @@ const requirement = rule(
   }),
   {
     cel: "self.operator in ['In', 'NotIn'] ? has(self.values) && self.values.size() > 0 : !has(self.values) || self.values.size() == 0",
-    message: 'values must be given for In and NotIn, and for nothing else',
+    message: 'values are required for In and NotIn, and not allowed otherwise',
     holds: (r) => (r.operator === 'In' || r.operator === 'NotIn') === (r.values ?? []).length > 0,
   },
 )
@@ -211,7 +217,7 @@ export const taints = (doc: string) =>
     obj('A taint of the node.', {
       key: labelKey('Key of the taint.'),
       value: optional(labelValue('Value of the taint.')),
-      effect: choice('What the taint does to pods that do not tolerate it.', TAINT_EFFECTS),
+      effect: choice('Effect on pods that do not tolerate the taint.', TAINT_EFFECTS),
     }),
     { keys: ['key', 'effect'], max: 32 },
   )
@@ -222,7 +228,7 @@ const timeZoneProblem = (value: unknown): string | undefined => {
       ? 'is empty'
       : undefined
   } catch {
-    return 'is no IANA time zone; write one such as Europe/Berlin or UTC'
+    return 'is not an IANA time zone; use one such as Europe/Berlin or UTC'
   }
 }
 
@@ -246,7 +252,7 @@ export const timeWindow = (doc: string) =>
       ),
       'UTC',
     ),
-    until: optional(time('After this moment it never opens again.')),
+    until: optional(time('When it stops recurring.')),
   })
 
 export const windows = (doc: string) => list(doc, timeWindow('A window.'), { max: 16 })
@@ -268,7 +274,7 @@ export const secretRef = (doc: string) =>
 /** Conditions as Kubernetes has them; which types a kind uses is in the catalogue. */
 export const conditions = (): Field<readonly Condition[]> =>
   mapList(
-    'What is true of this object right now, one entry a type.',
+    'The current conditions, one entry per type.',
     obj('One condition.', {
       type: str('Type of the condition.', {
         min: 1,
@@ -276,27 +282,27 @@ export const conditions = (): Field<readonly Condition[]> =>
         pattern: '^[A-Za-z][A-Za-z0-9.-]*$',
         says: 'a CamelCase word',
       }),
-      status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
-      reason: reasonWord('Why, as one word.'),
-      message: sentence('Why, for people; the same text as long as nothing changed.'),
+      status: choice('Status of the condition.', ['True', 'False', 'Unknown']),
+      reason: reasonWord('Reason for the status.'),
+      message: sentence('Explanation for people; unchanged as long as the cause is the same.'),
       lastTransitionTime: time('When the status last changed.'),
       observedGeneration: optional(
-        int('The generation of the spec that this speaks of.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+        int('The generation of the spec that this condition refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
       ),
     }),
     { keys: ['type'], max: 16 },
   )
 
 export const observedGeneration = (): Field<number> =>
-  int('The generation of the spec that this status speaks of.', { min: 0, max: Number.MAX_SAFE_INTEGER })
+  int('The generation of the spec that this status refers to.', { min: 0, max: Number.MAX_SAFE_INTEGER })
 
 /** What something waits for, so that `why` can tell. */
-export const waitingFor = (doc = 'What this waits for; absent when it waits for nothing.') =>
+export const waitingFor = (doc = 'What the object waits for; absent if it does not wait.') =>
   obj(doc, {
-    predicate: reasonWord('Name of the condition that does not hold yet.'),
-    seen: optional(sentence('The value seen.')),
+    predicate: reasonWord('Name of the condition that is not met yet.'),
+    seen: optional(sentence('The observed value.')),
     since: time('Since when.'),
-    unblock: optional(sentence('What would let it go on.')),
+    unblock: optional(sentence('What unblocks it.')),
   })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
@@ -304,5 +310,5 @@ export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, {
 /** A phase of one of the catalogue's tables; its names are documented there. */
 export const phase = <T extends PhaseTable>(
   table: T,
-  doc = 'Where this is in its life, for people; programs read conditions.',
+  doc = 'Current phase, for people; programs should read the conditions.',
 ) => choice(doc, phaseNames(table))

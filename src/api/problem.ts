@@ -39,11 +39,11 @@ export function shown(value: unknown): string {
   return text.length <= MAX_SEEN_CHARS ? text : `${text.slice(0, MAX_SEEN_CHARS - 1)}…`
 }
 
-/** One line: place, what is wrong, what was seen, what to write instead. */
+/** One line: place, what is wrong, the value found, what to write instead. */
 export function formatProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
   const place = pointer === '' ? 'the object' : pointer
   const parts = [`${code}: ${place}: ${message}`]
-  if (seen !== undefined) parts.push(`seen ${seen}`)
+  if (seen !== undefined) parts.push(`got ${seen}`)
   if (allowed !== undefined) parts.push(`allowed: ${allowed}`)
   if (suggestion !== undefined) parts.push(`did you mean ${suggestion}?`)
   return parts.join('; ')

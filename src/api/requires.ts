@@ -21,7 +21,13 @@ function unmet(spec: Spec, i: number, byName: ReadonlyMap<string, Spec>): readon
     const version = parseVersion(other.version)
     if (version !== undefined && parseRange(range)?.(version) === true) return []
     return [
-      { code: PROBLEM_CODES.rule, pointer, seen: other.version, message: `needs another ${component}`, allowed: range },
+      {
+        code: PROBLEM_CODES.rule,
+        pointer,
+        seen: other.version,
+        message: `needs a different version of ${component}`,
+        allowed: range,
+      },
     ]
   })
 }
@@ -34,7 +40,7 @@ function circleProblems(specs: readonly Spec[], byName: ReadonlyMap<string, Spec
     {
       code: PROBLEM_CODES.rule,
       pointer: pointerTo('', at, 'spec', 'requires'),
-      message: `runs in a circle: ${circle.join(' → ')}`,
+      message: `is circular: ${circle.join(' → ')}`,
     },
   ]
 }

@@ -33,22 +33,22 @@ export function ruleTreeFindings(tree: unknown): readonly Finding[] {
       found.push({ pointer, message, ...(allowed === undefined ? {} : { allowed }) })
     }
     if (depth > MAX_RULE_DEPTH) return say('nests too deeply', `${MAX_RULE_DEPTH} levels`)
-    if (!isObject(node)) return say('is no condition', 'an object with all, any, not, or fact and operator')
+    if (!isObject(node)) return say('is not a condition', 'an object with all, any, not, or fact and operator')
     const branches = BRANCHES.filter((b) => Object.hasOwn(node, b))
     if (branches.length > 1) return say(`has ${branches.join(' and ')}`, 'exactly one of all, any, not')
     const [branch] = branches
-    if (branch === undefined && depth === 0) return say('is no rule', 'all, any or not at the top')
+    if (branch === undefined && depth === 0) return say('is not a rule', 'all, any or not at the top')
     if (branch === undefined) {
       leaves++
       found.push(...leafFindings(node, pointer))
       return
     }
     const strays = Object.keys(node).filter((k) => k !== branch && k !== 'name')
-    if (strays.length > 0) say(`has ${strays.join(', ')} beside ${branch}`, `${branch} alone, or with name`)
+    if (strays.length > 0) say(`has ${strays.join(', ')} next to ${branch}`, `${branch} alone, or with name`)
     const below = node[branch]
     if (branch === 'not') return visit(below, `${pointer}/not`, depth + 1)
     if (!Array.isArray(below) || below.length === 0)
-      return say(`has ${branch} that is no list with conditions`, 'a list with at least one')
+      return say(`has ${branch} that is not a non-empty list of conditions`, 'a list with at least one')
     below.forEach((b, i) => visit(b, `${pointer}/${branch}/${i}`, depth + 1))
   }
   visit(tree, '', 0)
@@ -63,14 +63,18 @@ function leafFindings(leaf: Record<string, unknown>, pointer: string): readonly 
     if (!LEAF_FIELDS.includes(key))
       found.push({
         pointer: `${pointer}/${key}`,
-        message: 'is no field of a condition',
+        message: 'is not a field of a condition',
         allowed: LEAF_FIELDS.join(', '),
       })
   for (const key of ['fact', 'operator'] as const)
     if (typeof leaf[key] !== 'string' || leaf[key] === '')
-      found.push({ pointer: `${pointer}/${key}`, message: 'is required, as text' })
+      found.push({ pointer: `${pointer}/${key}`, message: 'is required and must be a string' })
   const { path } = leaf
   if (path !== undefined && !(typeof path === 'string' && (path === '' || path.startsWith('/'))))
-    found.push({ pointer: `${pointer}/path`, message: 'is no JSON pointer', allowed: 'a path such as /status/phase' })
+    found.push({
+      pointer: `${pointer}/path`,
+      message: 'is not a JSON pointer',
+      allowed: 'a path such as /status/phase',
+    })
   return found
 }

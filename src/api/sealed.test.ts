@@ -37,11 +37,11 @@ describe('S16 a sealed value does not open', () => {
       'when it was sealed to another key',
       place,
       seal(newSealingKey().publicKey, place, marker),
-      /sealed to the key [0-9a-f]{8}, and the key is/,
+      /sealed to key [0-9a-f]{8}, but the current key is/,
     ],
-    ['cut off', place, sealed.slice(0, 40), /no sealed value/],
-    ['empty', place, '', /no sealed value/],
-    ['of a newer form', place, sealed.replace('v1', 'v2'), /no sealed value/],
+    ['cut off', place, sealed.slice(0, 40), /not a sealed value/],
+    ['empty', place, '', /not a sealed value/],
+    ['of a newer form', place, sealed.replace('v1', 'v2'), /not a sealed value/],
   ])('%s, and the reason says nothing of it', (_what, at, text, says) => {
     const opened = openSealed(own.privateKey, at, text)
     expect(opened).toEqual({ kind: 'Refused', reason: expect.stringMatching(says) })

@@ -90,10 +90,10 @@ export function openSealed(privateKey: string, place: SealedPlace, sealed: strin
   const [version, name, body, ...rest] = sealed.split('.')
   const bytes = Buffer.from(body ?? '', 'base64url')
   if (version !== 'v1' || rest.length > 0 || sealed.length > MAX_SEALED_CHARS || bytes.length < RAW_KEY + NONCE + TAG)
-    return { kind: 'Refused', reason: 'it is no sealed value' }
+    return { kind: 'Refused', reason: 'it is not a sealed value' }
   const publicKey = publicKeyOf(privateKey)
   if (name !== keyName(publicKey))
-    return { kind: 'Refused', reason: `it was sealed to the key ${name}, and the key is ${keyName(publicKey)} now` }
+    return { kind: 'Refused', reason: `it was sealed to key ${name}, but the current key is ${keyName(publicKey)}` }
   try {
     const [ephemeral, nonce] = [bytes.subarray(0, RAW_KEY), bytes.subarray(RAW_KEY, RAW_KEY + NONCE)]
     const recipient = Buffer.from(publicKey, 'base64')

@@ -24,62 +24,62 @@ describe('the validator says', () => {
       'an unknown field, and what was meant',
       machineSet,
       { '/spec/replica': 3 },
-      'KN5001: /spec/replica: is no field of this object; allowed: replicas, selector, template, deleteOrder, maxUnavailable; did you mean replicas?',
+      'KN5001: /spec/replica: is not a known field; allowed: replicas, selector, template, deleteOrder, maxUnavailable; did you mean replicas?',
     ],
     ['a missing field', machineSet, { '/spec/template': undefined }, 'KN5002: /spec/template: is required'],
     [
       'a wrong type',
       machineSet,
       { '/spec/replicas': '3' },
-      'KN5003: /spec/replicas: has the wrong type; seen "3"; allowed: integer',
+      'KN5003: /spec/replicas: has the wrong type; got "3"; allowed: integer',
     ],
     [
       'a number out of range',
       machineSet,
       { '/spec/replicas': -1 },
-      'KN5004: /spec/replicas: is out of range; seen -1; allowed: 0 to 20000',
+      'KN5004: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
     ],
     [
       'an absurd number',
       machineSet,
       { '/spec/replicas': 1e300 },
-      'KN5004: /spec/replicas: is out of range; seen 1e+300; allowed: 0 to 20000',
+      'KN5004: /spec/replicas: is out of range; got 1e+300; allowed: 0 to 20000',
     ],
     [
       'a percentage above all',
       machineSet,
       { '/spec/maxUnavailable': '101%' },
-      'KN5005: /spec/maxUnavailable: has the wrong form; seen "101%"; allowed: a whole number, or a percentage from 0% to 100%',
+      'KN5005: /spec/maxUnavailable: has the wrong format; got "101%"; allowed: a whole number, or a percentage from 0% to 100%',
     ],
     [
       'a word that is almost right',
       machineSet,
       { '/spec/deleteOrder': 'Oldst' },
-      'KN5005: /spec/deleteOrder: is none of the allowed values; seen "Oldst"; allowed: Unhealthy, Newest, Oldest, Random; did you mean Oldest?',
+      'KN5005: /spec/deleteOrder: is not an allowed value; got "Oldst"; allowed: Unhealthy, Newest, Oldest, Random; did you mean Oldest?',
     ],
     [
       'a list item that was there before',
       machine,
       { '/spec/components/1/name': 'containerd' },
-      'KN5006: /spec/components/1: has the same name as an item before it',
+      'KN5006: /spec/components/1: has the same name as an earlier item',
     ],
     [
       'a duration that is none',
       nodeRemedier,
       { '/spec/cooldown': '10 minutes' },
-      'KN5005: /spec/cooldown: has the wrong form; seen "10 minutes"; allowed: a duration such as 90s, 5m or 1h30m',
+      'KN5005: /spec/cooldown: has the wrong format; got "10 minutes"; allowed: a duration such as 90s, 5m or 1h30m',
     ],
     [
       'a duration longer than a year',
       nodeRemedier,
       { '/spec/cooldown': '9000h' },
-      'KN5007: /spec/cooldown: is longer than a year; seen "9000h"; allowed: a duration such as 90s, 5m or 1h30m',
+      'KN5007: /spec/cooldown: is longer than a year; got "9000h"; allowed: a duration such as 90s, 5m or 1h30m',
     ],
     [
       'a namespace where there is none',
       machine,
       { '/metadata/namespace': 'x' },
-      'KN5007: /metadata/namespace: must be left out: a Machine belongs to the whole cluster; seen "x"',
+      'KN5007: /metadata/namespace: must be left out: a Machine belongs to the whole cluster; got "x"',
     ],
     [
       'a name that is not the one of the version',
@@ -91,13 +91,13 @@ describe('the validator says', () => {
       'a range that is none',
       machineComponent,
       { '/spec/requires/0/range': '>=banana' },
-      'KN5007: /spec/requires/0/range: is no range of versions; seen ">=banana"; allowed: a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"',
+      'KN5007: /spec/requires/0/range: is not a version range; got ">=banana"; allowed: a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"',
     ],
     [
       'a path that climbs',
       machineComponent,
       { '/spec/files/0/path': '/etc/../root/x' },
-      'KN5007: /spec/files/0/path: must not contain ".."; seen "/etc/../root/x"; allowed: an absolute path',
+      'KN5007: /spec/files/0/path: must not contain ".."; got "/etc/../root/x"; allowed: an absolute path',
     ],
     [
       'labels that the template lacks',
@@ -115,19 +115,19 @@ describe('the validator says', () => {
       'a condition without its parts',
       nodeRemedier,
       { '/spec/when': { not: { fact: 'conditions', value: 1 } } },
-      'KN5007: /spec/when/not/operator: is required, as text; allowed: all, any or not over conditions {fact, operator, value}',
+      'KN5007: /spec/when/not/operator: is required and must be a string; allowed: all, any or not over conditions {fact, operator, value}',
     ],
     [
       'a path that is no pointer',
       nodeRemedier,
       { '/spec/when': { any: [{ fact: 'labels', path: '$.x', operator: 'equal', value: 1 }] } },
-      'KN5007: /spec/when/any/0/path: is no JSON pointer; allowed: a path such as /status/phase',
+      'KN5007: /spec/when/any/0/path: is not a JSON pointer; allowed: a path such as /status/phase',
     ],
     [
       'another kind',
       machine,
       { '/kind': 'Machin' },
-      'KN5009: the object: is no Machine; seen kubenode.io/v1alpha1 Machin; allowed: kubenode.io/v1alpha1 Machine',
+      'KN5009: the object: is no Machine; got kubenode.io/v1alpha1 Machin; allowed: kubenode.io/v1alpha1 Machine',
     ],
   ] as const)('%s', (_, kind, changes, line) => expect(lines(kind, changes)).toEqual([line]))
 
@@ -137,7 +137,7 @@ describe('the validator says', () => {
 
   test('what is no object at all', () => {
     expect(validator.problems(machine, [1]).map(formatProblem)).toEqual([
-      'KN5003: the object: has the wrong type; seen a list of 1; allowed: an object',
+      'KN5003: the object: has the wrong type; got a list of 1; allowed: an object',
     ])
   })
 
@@ -176,7 +176,7 @@ test('parse throws one error that lists every problem', () => {
   expect(() =>
     validator.parse(machineSet, rejectedObject({ kind: machineSet, changes: { '/spec/replicas': -1 } })),
   ).toThrow(
-    'KN5000: cannot accept MachineSet "workers"; correct this and try again:\n  KN5004: /spec/replicas: is out of range; seen -1; allowed: 0 to 20000',
+    'KN5000: cannot accept MachineSet "workers"; fix the following and try again:\n  KN5004: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
   )
 })
 

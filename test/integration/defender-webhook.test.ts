@@ -145,7 +145,7 @@ test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([
     'a range that is none',
     machineComponent,
     { requires: [{ component: 'runc', range: '>=banana' }] },
-    /KN5007: \/spec\/requires\/0\/range: is no range of versions/,
+    /KN5007: \/spec\/requires\/0\/range: is not a version range/,
   ],
 ])('%s is refused at apply', async (_, kind, spec, problem) => {
   const text = await said(apply(kind, changed(kind, spec)))

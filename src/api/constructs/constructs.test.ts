@@ -63,7 +63,7 @@ test('objects of a cluster chart say which cluster they are for', () => {
   expect(new MachineSet(chart, 'workers', { spec: workers }).toJson()).toMatchObject({
     metadata: { labels: { 'kubenode.io/cluster': 'prod' } },
   })
-  expect(() => new ClusterChart(new App(), 'Prod_1')).toThrow('KN5010: cannot make a chart for the cluster "Prod_1"')
+  expect(() => new ClusterChart(new App(), 'Prod_1')).toThrow('KN5010: cannot create a chart for cluster "Prod_1"')
 })
 
 function caught(act: () => unknown): string {
@@ -82,8 +82,8 @@ describe('a mistake', () => {
       ladder: [{ operations: [{}] }],
     }
     const made = caught(() => new NodeRemedier(chart, 'rule', { spec }))
-    expect(made).toContain('KN5000: cannot accept NodeRemedier "rule" at test/rule; correct this and try again:\n')
-    expect(made).toContain('KN5007: /spec/when/all/0/path: is no JSON pointer')
+    expect(made).toContain('KN5000: cannot accept NodeRemedier "rule" at test/rule; fix the following and try again:\n')
+    expect(made).toContain('KN5007: /spec/when/all/0/path: is not a JSON pointer')
     expect(made).toContain('KN5007: /spec/ladder/0/operations/0: exactly one of')
   })
 

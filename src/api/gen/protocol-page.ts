@@ -7,7 +7,7 @@ export const protocolPage = (): string =>
   join([
     '# Shared protocols',
     NOTE,
-    'State machines that several parts share. Each is written by one manager only. A row is taken when every precondition is known to hold; what is unknown blocks.',
+    'State machines that several parts share. Each is written by a single manager. A transition happens only if every precondition is known to hold; an unknown precondition blocks it.',
     ...TABLES.map(section),
   ])
 

@@ -91,7 +91,7 @@ export const conditionsPage = (): string =>
   join([
     '# Conditions and reasons',
     NOTE,
-    'Every condition type and every reason that a status may carry. `kubenode why` prints them with what would help.',
+    'All condition types and reasons that a status can contain. `kubenode why` prints them together with what unblocks the object.',
     `## Condition types\n\n${table(
       ['type', 'good when', 'meaning', 'runbook'],
       Object.entries(CONDITIONS).map(([c, e]) => [code(c), e.good, e.doc, runbookLink(e.runbook)]),

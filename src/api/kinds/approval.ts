@@ -4,14 +4,14 @@ import { dnsLabel, objectName, sha256 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 const spec = immutable(
-  obj('The approval. Nothing in it ever changes.', {
+  obj('The approval. Immutable.', {
     digest: sha256(
-      'What is approved: SHA-256 of the canonical {operations, target UIDs, commit}, or of a list of deletions.',
+      'The approved digest: SHA-256 of the canonical {operations, target UIDs, commit}, or of a list of deletions.',
     ),
-    by: str('Who approves; the same as the user that creates this.', { min: 1, max: 253 }),
+    by: str('The approving user; must be the user that creates this object.', { min: 1, max: 253 }),
     groups: optional(
       setOf(
-        'Groups of who approves; each is one of the groups of the user that creates this.',
+        'Groups of the approver; each must be a group of the user that creates this object.',
         str('A group.', { min: 1, max: 253 }),
         {
           max: 64,
@@ -19,16 +19,16 @@ const spec = immutable(
       ),
     ),
     of: optional(
-      obj('The object that asked for the approval, for people.', {
+      obj('The object that requested the approval, for information.', {
         kind: choice('Its kind.', ['OperationPermit', 'Release', 'FleetSource', 'Inventory']),
-        namespace: optional(dnsLabel('Its namespace, where its kind has one.')),
+        namespace: optional(dnsLabel('Its namespace, if its kind has one.')),
         name: objectName('Its name.'),
       }),
     ),
     reason: optional(str('Why, for people.', { max: 512 })),
-    until: optional(time('After this moment it counts no more.')),
+    until: optional(time('When the approval expires.')),
   }),
-  'an Approval never changes; make another one',
+  'an Approval is immutable; create another one',
 )
 
 export const approval = defineKind({
@@ -36,7 +36,7 @@ export const approval = defineKind({
   plural: 'approvals',
   shortNames: ['kapp'],
   namespaced: false,
-  doc: 'Who approved which digest. Never changes.',
+  doc: 'Records who approved which digest. Immutable.',
   spec,
   selectable: ['.spec.digest'],
   columns: [

@@ -44,7 +44,7 @@ const kubernetesVersion = (doc: string) =>
 const cidr = (doc: string) =>
   str(doc, { min: 4, max: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$', says: 'a range such as 10.244.0.0/16' })
 
-const resources = obj('What each part of the control plane may use.', {
+const resources = obj('Resources of each component of the control plane.', {
   cpu: optional(quantity('Processors.')),
   memory: optional(quantity('Memory.')),
 })
@@ -52,19 +52,19 @@ const resources = obj('What each part of the control plane may use.', {
 const controlPlane = obj('The control plane as workloads on the hub.', {
   flavor: fallback(
     immutable(
-      choice('The real Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
-      'the flavor of a control plane cannot change; make another cluster',
+      choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
+      'the flavor of a control plane is immutable; create another cluster',
     ),
     'kubernetes',
   ),
-  replicas: fallback(int('API servers.', { min: 1, max: 7 }), 1),
+  replicas: fallback(int('Number of API servers.', { min: 1, max: 7 }), 1),
   etcd: fallback(
-    obj('The store.', {
+    obj('The etcd cluster.', {
       // A rule of the number, not of the store: a server judges the store's default before the number is in it.
       replicas: fallback(
-        rule(int('Members: 1, 3 or 5.', { min: 1, max: 5 }), {
+        rule(int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
           cel: 'self % 2 == 1',
-          message: 'a store has 1, 3 or 5 members',
+          message: 'etcd must have 1, 3 or 5 members',
           holds: (replicas) => replicas % 2 === 1,
         }),
         1,
@@ -76,22 +76,22 @@ const controlPlane = obj('The control plane as workloads on the hub.', {
   resources: optional(resources),
   extraArgs: optional(
     map(
-      'Further arguments of the parts, as part.flag, such as apiserver.audit-policy-file.',
+      'Additional arguments of the components, as component.flag, such as apiserver.audit-policy-file.',
       str('A value.', { max: 1_024 }),
       { max: 64 },
     ),
   ),
 })
 
-const addon = obj('One thing that the cluster must have before machines join.', {
+const addon = obj('One addon that is applied before machines join.', {
   name: dnsLabel('Name of the addon.'),
   version: str('Its version.', { min: 1, max: 128 }),
-  values: optional(freeform('Values for it.', { maxBytes: MAX_ADDON_BYTES })),
+  values: optional(freeform('Values for the addon.', { maxBytes: MAX_ADDON_BYTES })),
 })
 
 const spec = rule(
   union(
-    obj('The cluster as it should be.', {
+    obj('The desired state of the cluster.', {
       version: optional(kubernetesVersion('Version of the control plane.')),
       controlPlane: optional(controlPlane),
       kubeconfigSecretRef: optional(
@@ -99,32 +99,32 @@ const spec = rule(
       ),
       network: optional(
         obj('Address ranges.', {
-          podCIDR: optional(immutable(cidr('Range of pods.'), 'the range of pods cannot change')),
-          serviceCIDR: optional(immutable(cidr('Range of services.'), 'the range of services cannot change')),
+          podCIDR: optional(immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
+          serviceCIDR: optional(immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
           dnsDomain: fallback(
-            immutable(objectName('Domain of services.'), 'the domain cannot change'),
+            immutable(objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
             'cluster.local',
           ),
         }),
       ),
       addons: optional(
-        mapList('What the cluster must have before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
+        mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
       ),
-      stage: optional(labelValue('Stage that the cluster belongs to; pipelines select by it.')),
+      stage: optional(labelValue('Stage of the cluster; pipelines select by it.')),
       deletionPolicy: fallback(
-        choice('What happens to a control plane on the hub when this object is deleted: it stays, or it goes.', [
+        choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
           'Orphan',
           'Delete',
         ]),
         'Orphan',
       ),
-      ttl: optional(duration('After this long the cluster is deleted; deletionPolicy Delete is needed.')),
+      ttl: optional(duration('Time after which the cluster is deleted; requires deletionPolicy Delete.')),
     }),
     ['controlPlane', 'kubeconfigSecretRef'],
   ),
   {
     cel: 'has(self.controlPlane) ? has(self.version) : true',
-    message: 'a control plane needs version',
+    message: 'a control plane requires version',
     fieldPath: '.version',
     holds: (s) => s.controlPlane === undefined || s.version !== undefined,
   },
@@ -132,33 +132,33 @@ const spec = rule(
 
 const specWithTtl = rule(spec, {
   cel: "has(self.ttl) ? self.deletionPolicy == 'Delete' : true",
-  message: 'ttl needs deletionPolicy Delete',
+  message: 'ttl requires deletionPolicy Delete',
   fieldPath: '.deletionPolicy',
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',
 })
 
-const status = obj('The cluster as it is.', {
+const status = obj('The observed state of the cluster.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Cluster')),
-  endpoint: optional(url('Where its API server answers.')),
-  kubeconfigSecret: optional(secretRef('Secret with the kubeconfig that was made.')),
-  uid: optional(str('UID of its kube-system namespace, so that another cluster is seen as one.', { max: 64 })),
+  endpoint: optional(url('URL of its API server.')),
+  kubeconfigSecret: optional(secretRef('Secret with the generated kubeconfig.')),
+  uid: optional(str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
   versions: optional(
     mapList(
-      'What runs.',
-      obj('One part.', { part: dnsLabel('The part.'), version: str('Its version.', { max: 64 }) }),
+      'The running versions.',
+      obj('One component.', { part: dnsLabel('The component.'), version: str('Its version.', { max: 64 }) }),
       { keys: ['part'], max: 16 },
     ),
   ),
   history: optional(
     mapList(
-      'Versions that it had; the last ten.',
+      'The last ten versions.',
       obj('One version.', {
         version: str('The version.', { max: 64 }),
-        startedAt: time('When the change to it began.'),
-        completedAt: optional(time('When it was complete.')),
-        snapshot: optional(str('Name of the snapshot that was taken before.', { max: 253 })),
-        message: optional(sentence('How it went.')),
+        startedAt: time('When the upgrade to this version started.'),
+        completedAt: optional(time('When the upgrade was complete.')),
+        snapshot: optional(str('Name of the snapshot that was taken before the upgrade.', { max: 253 })),
+        message: optional(sentence('The result.')),
       }),
       { keys: ['version', 'startedAt'], max: 10 },
     ),
@@ -168,8 +168,8 @@ const status = obj('The cluster as it is.', {
       'The addons.',
       obj('One addon.', {
         name: dnsLabel('Name of the addon.'),
-        version: str('The version that is applied.', { max: 128 }),
-        healthy: choice('Whether it works.', ['True', 'False', 'Unknown']),
+        version: str('The applied version.', { max: 128 }),
+        healthy: choice('Whether it is healthy.', ['True', 'False', 'Unknown']),
         message: optional(sentence('Why, for people.')),
       }),
       { keys: ['name'], max: MAX_ADDONS },
@@ -177,12 +177,12 @@ const status = obj('The cluster as it is.', {
   ),
   machines: optional(
     obj('Its machines.', {
-      total: int('All.', { min: 0, max: 1_000_000 }),
-      ready: int('Those that are Ready.', { min: 0, max: 1_000_000 }),
+      total: int('All machines.', { min: 0, max: 1_000_000 }),
+      ready: int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
     }),
   ),
-  expiresAt: optional(time('When the time to live is over.')),
-  lastSeen: optional(time('When it last answered; written at most once a minute.')),
+  expiresAt: optional(time('When the time to live expires.')),
+  lastSeen: optional(time('When the cluster last answered; updated at most once a minute.')),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
 })
@@ -192,7 +192,7 @@ export const cluster = defineKind({
   plural: 'clusters',
   shortNames: ['kcl'],
   namespaced: true,
-  doc: 'A control plane: workloads on the hub, or an existing one registered by its kubeconfig.',
+  doc: 'A control plane: workloads on the hub, or an existing cluster registered by its kubeconfig.',
   spec: specWithTtl,
   status,
   selectable: ['.spec.stage'],

@@ -21,59 +21,69 @@ const MAX_CANARY_MACHINES = 100
 const MAX_CANARY_COMPONENTS = 16
 
 const pick = union(
-  obj('Which machines of the selector are tried.', {
-    count: optional(int('So many, spread over hardware classes and zones.', { min: 1, max: MAX_CANARY_MACHINES })),
-    percent: optional(int('This share of them, rounded down, at least one, at most 100.', { min: 1, max: 100 })),
-    machines: optional(setOf('Exactly these.', objectName('A machine.'), { min: 1, max: MAX_CANARY_MACHINES })),
+  obj('Which of the selected machines are used.', {
+    count: optional(
+      int('Number of machines, spread over hardware classes and zones.', { min: 1, max: MAX_CANARY_MACHINES }),
+    ),
+    percent: optional(
+      int('Percentage of the machines, rounded down, between 1 and 100 machines.', { min: 1, max: 100 }),
+    ),
+    machines: optional(
+      setOf('Exactly these machines.', objectName('A machine.'), { min: 1, max: MAX_CANARY_MACHINES }),
+    ),
   }),
   ['count', 'percent', 'machines'],
 )
 
-const spec = obj('What is tried, where, for how long.', {
-  selector: selector('The machines among which some are picked.'),
+const spec = obj('What to try, on which machines, and for how long.', {
+  selector: selector('Selects the machines to choose from.'),
   pick,
-  components: mapList('What they get.', wantedComponent, { keys: ['name'], min: 1, max: MAX_CANARY_COMPONENTS }),
+  components: mapList('The components to try.', wantedComponent, {
+    keys: ['name'],
+    min: 1,
+    max: MAX_CANARY_COMPONENTS,
+  }),
   strategy: fallback(
     obj('How the machines are switched.', {
-      maxBatchSize: fallback(int('How many at once.', { min: 1, max: MAX_CANARY_MACHINES }), 1),
-      maxFailures: fallback(intOrPercent('How many may fail.', { min: 0, max: MAX_CANARY_MACHINES }), 0),
+      maxBatchSize: fallback(int('Number of machines to switch at once.', { min: 1, max: MAX_CANARY_MACHINES }), 1),
+      maxFailures: fallback(intOrPercent('Number of machines that may fail.', { min: 0, max: MAX_CANARY_MACHINES }), 0),
     }),
     {},
   ),
-  duration: fallback(duration('How long the versions are watched once all machines have them.'), '1h'),
-  promoteWithin: fallback(duration('How long a passed canary waits for the commit that promotes it.'), '72h'),
-  abort: fallback(bool('Ends the canary; the machines go back to what their set says.'), false),
+  duration: fallback(duration('How long the versions are observed after all machines run them.'), '1h'),
+  promoteWithin: fallback(duration('How long a passed canary waits for promotion by a commit.'), '72h'),
+  abort: fallback(bool('Ends the canary; the machines return to the versions of their set.'), false),
 })
 
 const result = obj('One machine of the canary.', {
   machine: objectName('The machine.'),
   component: componentName('The component.'),
   state: phase('Component', 'What the agent reports.'),
-  healthySince: optional(time('Since when it is healthy with the version.')),
-  reason: optional(reasonWord('Why, in one word, as the agent reports it.')),
+  healthySince: optional(time('Since when the machine has been healthy with the version.')),
+  reason: optional(reasonWord('The reason, as reported by the agent.')),
   message: optional(sentence('Why, for people.')),
 })
 
-const status = obj('How the machines do.', {
+const status = obj('The observed state of the canary.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Canary')),
-  machines: optional(list('The machines that were picked.', objectName('A machine.'), { max: MAX_CANARY_MACHINES })),
+  machines: optional(list('The selected machines.', objectName('A machine.'), { max: MAX_CANARY_MACHINES })),
   results: optional(
-    mapList('One entry a machine and component; at most the first 200.', result, {
+    mapList('One entry per machine and component; at most 200.', result, {
       keys: ['machine', 'component'],
       max: 200,
     }),
   ),
   counts: optional(
     obj('Machines of the canary.', {
-      total: count('All that were picked.'),
-      healthy: count('Those that are healthy.'),
-      failed: count('Those that failed.'),
+      total: count('All selected machines.'),
+      healthy: count('Healthy machines.'),
+      failed: count('Failed machines.'),
     }),
   ),
-  permits: optional(list('Permits that are open.', objectName('Name of a permit.'), { max: 16 })),
-  observeUntil: optional(time('When the watching ends.')),
-  promotedBy: optional(str('The set that declares the version now.', { max: 253 })),
+  permits: optional(list('Open permits.', objectName('Name of a permit.'), { max: 16 })),
+  observeUntil: optional(time('When the observation ends.')),
+  promotedBy: optional(str('The set that now declares the version.', { max: 253 })),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
 })
@@ -83,7 +93,7 @@ export const componentCanary = defineKind({
   plural: 'componentcanaries',
   shortNames: ['kcan'],
   namespaced: false,
-  doc: 'Versions tried on a few machines first. Promotion is the commit that gives the set the version.',
+  doc: 'Tries component versions on a few machines first. A commit that gives the set the versions promotes them.',
   spec,
   status,
   columns: [

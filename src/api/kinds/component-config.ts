@@ -60,23 +60,23 @@ export function renderedConfig({ name, values, secretRefs = [], sealed }: Config
 }
 
 const spec = immutable(
-  obj('The rendering. Nothing in it ever changes.', {
+  obj('The rendered configuration. Immutable.', {
     component: componentName('The component that it configures.'),
-    digest: sha256('SHA-256 of the canonical JSON of the values and of the places of secret ones.'),
-    values: freeform('Values for the templates of the files.', { maxBytes: MAX_CONFIG_BYTES }),
+    digest: sha256('SHA-256 of the canonical JSON of the values and of the paths of secret values.'),
+    values: freeform('Values for the file templates.', { maxBytes: MAX_CONFIG_BYTES }),
     secrets: optional(
       mapList(
-        'Which values are secret. They are never here: each machine has a sealed object of its own.',
+        'The secret values. They are not stored here, but encrypted in a separate object for each machine.',
         obj('One secret value.', {
-          path: str('Where it appears among the values.', { min: 1, max: 253 }),
-          sealedIn: optional(objectName('Start of the name of the sealed objects.')),
-          secret: optional(secretRef('Where it came from.')),
+          path: str('Path of the value in the configuration.', { min: 1, max: 253 }),
+          sealedIn: optional(objectName('Name prefix of the objects with the encrypted value.')),
+          secret: optional(secretRef('The Secret that contains the value.')),
         }),
         { keys: ['path'], max: 32 },
       ),
     ),
   }),
-  'a ComponentConfig never changes; other values are another object',
+  'a ComponentConfig is immutable; create another object for other values',
 )
 
 const exampleValues = { root: '/var/lib/containerd', registry: { mirrors: ['https://mirror.example.org'] } }
@@ -86,7 +86,7 @@ export const componentConfig = defineKind({
   plural: 'componentconfigs',
   shortNames: ['kcfg'],
   namespaced: false,
-  doc: "One immutable rendering of a component's configuration, named by its hash; machines refer to it.",
+  doc: 'One immutable rendered configuration of a component, named by its hash; machines reference it.',
   spec,
   selectable: ['.spec.component'],
   columns: [
@@ -96,7 +96,7 @@ export const componentConfig = defineKind({
   ],
   checks: [
     {
-      name: 'the digest is that of the values',
+      name: 'the digest matches the values',
       findings: ({ spec: s }) => {
         const digest = configDigest(s.values, s.secrets)
         return digest === s.digest
@@ -105,12 +105,12 @@ export const componentConfig = defineKind({
       },
     },
     {
-      name: 'the name is made from component and digest',
+      name: 'the name consists of component and digest',
       findings: ({ metadata, spec: s }) => {
         const name = configObjectName(s.component, s.digest)
         return metadata.name === name
           ? []
-          : [{ pointer: 'metadata/name', message: 'is not the name that component and digest give', allowed: name }]
+          : [{ pointer: 'metadata/name', message: 'does not match component and digest', allowed: name }]
       },
     },
   ],

@@ -13,34 +13,31 @@ export const MAX_WAYS_BACK = 128
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
-const grant = obj('One target that may be disrupted now, or whose end nobody saw.', {
+const grant = obj('One target that may be disrupted now, or whose result is unknown.', {
   permit: objectName('The OperationPermit.'),
-  permitUid: uid('UID of the permit; deleting it changes nothing here.'),
+  permitUid: uid('UID of the permit; the grant remains if the permit is deleted.'),
   target: uid('UID of the target.'),
   kind: fallback(choice('Kind of the target.', ['Machine', 'Node', 'Cluster']), 'Machine'),
   namespace: optional(str('Namespace of the target, where its kind has one.', { max: 63 })),
   name: objectName('Name of the target.'),
-  operations: setOf('What was granted.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+  operations: setOf('The granted operations.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
   state: optional(
-    choice('Held until a result comes, which is what it is without a word; Orphaned when the lease ended first.', [
-      'Held',
-      'Orphaned',
-    ]),
+    choice('Held (the default) until a result is reported; Orphaned if the lease ended first.', ['Held', 'Orphaned']),
   ),
   grantedAt: time('When it was granted.'),
-  zone: optional(labelValue('Zone, as the Defender saw it.')),
-  rack: optional(labelValue('Rack, as the Defender saw it.')),
-  pool: optional(labelValue('Pool, as the Defender saw it.')),
-  component: optional(componentName('The component that is touched.')),
+  zone: optional(labelValue('Zone at the time of the grant.')),
+  rack: optional(labelValue('Rack at the time of the grant.')),
+  pool: optional(labelValue('Pool at the time of the grant.')),
+  component: optional(componentName('The affected component.')),
   exempt: optional(
-    choice('Recorded only; it counts in no budget and no rate: nothing is disrupted.', ['NoDisruption']),
+    choice('Recorded only; it counts against no budget or rate, because nothing is disrupted.', ['NoDisruption']),
   ),
 })
 
-const bucket = obj('Grants in one slot of time.', {
-  policy: str('The policy and what its rate is over, such as production/1h.zone.', { min: 1, max: 280 }),
+const bucket = obj('Number of grants in one time slot.', {
+  policy: str('The policy and its rate, such as production/1h.zone.', { min: 1, max: 280 }),
   domain: fallback(str('Value of the domain; empty for the cluster.', { max: 63 }), ''),
-  slot: int('Number of the slot since 1970; its length follows from the window.', {
+  slot: int('Number of the time slot since 1970; the window determines its length.', {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   }),
@@ -54,66 +51,67 @@ const breaker = obj('The breaker of one policy.', {
   state: choice('Whether operations are granted.', ['Closed', 'Open', 'HalfOpen']),
   since: time('Since when.'),
   failures: count('Failures in the window.', 1_000),
-  results: str('Last results, the newest last: s for success, f for failure.', {
+  results: str('The last results, newest last: s for success, f for failure.', {
     max: 1_000,
     pattern: '^[sf]*$',
     says: 's and f',
   }),
   times: optional(
     list(
-      'When each of the last results came: seconds since 1970 by the time of the Defender.',
-      int('A moment.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      'Time of each of the last results: seconds since 1970 on the clock of the Defender.',
+      int('A time.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
       { max: 1_000 },
     ),
   ),
-  trial: fallback(count('Operations that may run at once while half open.', 1_000), 0),
+  trial: fallback(count('Number of operations that may run at once in state HalfOpen.', 1_000), 0),
 })
 
-const blame = obj('Machines that share something fail together: repairs of them wait, and so does what they share.', {
-  kind: choice('What they share.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
-  component: fallback(str('The component, where it is one.', { max: 63 }), ''),
-  value: str('The version, the configuration, or the place.', { min: 1, max: 253 }),
-  since: time('Since when it is blamed.'),
-  seenAt: time('When the failures were counted last.'),
-  failing: count('Machines of the group that fail.', 100_000),
-  members: count('Machines of the group.', 100_000),
-  failingElsewhere: count('Other machines that fail.', 100_000),
-  elsewhere: count('Other machines.', 100_000),
+const blame = obj('A group of machines that share a property and fail together; their repairs and the rollout wait.', {
+  kind: choice('The shared property.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
+  component: fallback(str('The component, if kind is Component or Config.', { max: 63 }), ''),
+  value: str('The version, configuration or location.', { min: 1, max: 253 }),
+  since: time('Since when it has been blamed.'),
+  seenAt: time('When the failures were last counted.'),
+  failing: count('Failing machines of the group.', 100_000),
+  members: count('All machines of the group.', 100_000),
+  failingElsewhere: count('Failing machines outside the group.', 100_000),
+  elsewhere: count('All machines outside the group.', 100_000),
 })
 
-const wayBack = obj('A set goes back, or went back, to an older version of a component.', {
+const wayBack = obj('A rollback of a component in a set.', {
   set: objectName('The MachineComponentSet.'),
   component: componentName('The component.'),
-  to: str('Names the version and its configuration.', { min: 12, max: 12, pattern: '^[0-9a-f]+$', says: 'a hash' }),
+  to: str('Identifies the version and its configuration.', {
+    min: 12,
+    max: 12,
+    pattern: '^[0-9a-f]+$',
+    says: 'a hash',
+  }),
   since: time('When the first machine was granted.'),
-  isOver: optional(bool('Machines were granted another version since.')),
+  isOver: optional(bool('Whether machines were granted a different version since then.')),
 })
 
-const spec = obj('What was granted and what is remembered.', {
-  sequence: int('Counts decisions; a paused leader that writes an older one loses the swap.', {
+const spec = obj('The grants and the state of the Defender.', {
+  sequence: int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   }),
-  asOf: optional(
-    microTime(
-      'The time of the Defender: it runs as a stopwatch does, and no jump of a wall clock moves it back or on.',
-    ),
-  ),
-  leader: optional(str('Who decided last.', { max: 253 })),
+  asOf: optional(microTime('The clock of the Defender. It is monotonic: changes of the wall clock do not affect it.')),
+  leader: optional(str('The last leader.', { max: 253 })),
   // Written whole, by one writer: as a map by key it would drag its own size in managed fields along.
-  grants: optional(list('Grants in flight, one for each target of a permit.', grant, { max: MAX_GRANTS })),
-  rates: optional(mapList('Grants in slots of time.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
+  grants: optional(list('Grants in flight, one per target of a permit.', grant, { max: MAX_GRANTS })),
+  rates: optional(mapList('Grants per time slot.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
   breakers: optional(mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),
-  blames: optional(mapList('What is blamed.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
+  blames: optional(mapList('Blamed groups of machines.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
   waysBack: optional(
-    mapList('Ways back of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
+    mapList('Rollbacks of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
   ),
   counts: optional(
-    obj('Totals since the ledger was made.', {
+    obj('Totals since the ledger was created.', {
       granted: int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
       denied: int('Denials.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      succeeded: int('Results that were good.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      failed: int('Results that were bad.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      succeeded: int('Successful results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      failed: int('Failed results.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
     }),
   ),
 })
@@ -123,7 +121,7 @@ export const defenderLedger = defineKind({
   plural: 'defenderledgers',
   shortNames: ['kledger'],
   namespaced: false,
-  doc: 'The truth of the Defender: grants in flight, rates, breakers. One object, named cluster.',
+  doc: 'The authoritative state of the Defender: grants in flight, rates, breakers. One object, named cluster.',
   spec,
   columns: [
     { name: 'Sequence', type: 'integer', jsonPath: '.spec.sequence' },
@@ -135,7 +133,7 @@ export const defenderLedger = defineKind({
   rootRules: [
     {
       cel: "self.metadata.name == 'cluster'",
-      message: 'there is one DefenderLedger, named cluster',
+      message: 'the only DefenderLedger is named cluster',
       holds: ({ metadata }) => metadata.name === LEDGER_NAME,
     },
   ],

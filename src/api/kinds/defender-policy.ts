@@ -36,7 +36,7 @@ export const DOMAINS = ['cluster', 'zone', 'rack', 'pool', 'component'] as const
 export const RISKS = ['Low', 'Medium', 'High'] as const
 
 const protect = union(
-  obj('Targets that are never disrupted.', {
+  obj('Targets that must not be disrupted.', {
     name: optional(objectName('The target with this name.')),
     selector: optional(selector('All targets with these labels.')),
     reason: optional(sentence('Why, for people.')),
@@ -44,52 +44,58 @@ const protect = union(
   ['name', 'selector'],
 )
 
-const budget = obj('How many targets at the same time.', {
+const budget = obj('Limit on concurrent disruption.', {
   max: intOrPercent(
-    'The limit; a percentage is of the targets of the domain, rounded down, but at least 1 unless it is 0%.',
+    'The limit; a percentage of the targets of the domain is rounded down, but is at least 1 unless it is 0%.',
     { min: 0, max: 10_000 },
   ),
-  of: choice('What counts: targets with a grant, or all that do not work, whatever the cause.', [
+  of: choice('What counts: targets with a grant, or all targets that are unavailable for any cause.', [
     'concurrent',
     'unavailable',
   ]),
-  per: fallback(choice('Counted over the cluster, or for each domain by itself.', DOMAINS), 'cluster'),
+  per: fallback(choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
 })
 
-const rate = obj('How many grants in a window.', {
+const rate = obj('Limit on grants in a time window.', {
   window: choice('Length of the sliding window.', RATE_WINDOWS),
-  max: int('The limit; counted at the moment of the grant.', { min: 0, max: 100_000 }),
-  per: fallback(choice('Counted over the cluster, or for each domain by itself.', DOMAINS), 'cluster'),
+  max: int('Maximum number of grants in the window.', { min: 0, max: 100_000 }),
+  per: fallback(choice('Scope of the limit: the whole cluster, or each domain separately.', DOMAINS), 'cluster'),
 })
 
 const blackout = union(
-  obj('A time without any disruption.', {
-    cron: optional(cron('When it begins: minute, hour, day of month, month, day of week.')),
-    from: optional(time('When it begins, for one that comes once.')),
+  obj('A period without disruption.', {
+    cron: optional(cron('When it starts: minute, hour, day of month, month, day of week.')),
+    from: optional(time('When it starts, for a blackout that does not recur.')),
     duration: duration('How long it lasts.'),
     timeZone: fallback(str('IANA time zone of the cron fields.', { min: 1, max: 64 }), 'UTC'),
-    until: optional(time('After this moment it never comes again.')),
+    until: optional(time('When it stops recurring.')),
   }),
   ['cron', 'from'],
 )
 
 const breaker = rule(
-  obj('Stops everything but recoveries when operations fail.', {
-    failures: fallback(int('So many failures among the last results open it.', { min: 1, max: 1_000 }), 3),
-    of: fallback(int('How many of the last results are looked at.', { min: 1, max: 1_000 }), 10),
-    window: fallback(duration('Results older than this are forgotten.'), '1h'),
-    halfOpenAfter: fallback(duration('After this long a few operations are tried.'), '15m'),
+  obj('Stops everything except recoveries if operations fail.', {
+    failures: fallback(
+      int('Number of failures among the last results that opens the breaker.', { min: 1, max: 1_000 }),
+      3,
+    ),
+    of: fallback(int('Number of last results that count.', { min: 1, max: 1_000 }), 10),
+    window: fallback(duration('Age after which results no longer count.'), '1h'),
+    halfOpenAfter: fallback(duration('Time after which a few operations are tried.'), '15m'),
     widen: fallback(
-      int('So many good rounds in a row close it again; a round is 1, then 5, then 10 operations at once.', {
-        min: 1,
-        max: 100,
-      }),
+      int(
+        'Number of consecutive successful rounds that closes it; a round has 1, then 5, then 10 operations at once.',
+        {
+          min: 1,
+          max: 100,
+        },
+      ),
       3,
     ),
   }),
   {
     cel: 'self.failures <= self.of',
-    message: 'failures must not be more than of',
+    message: 'failures must not exceed of',
     fieldPath: '.failures',
     holds: (b) => b.failures <= b.of,
   },
@@ -98,47 +104,47 @@ const breaker = rule(
 /** Rates and the breaker always let recoveries pass; these only where a policy says so. Holds and protection bind always. */
 export const RECOVERY_EXEMPTIONS = ['Window', 'HealthFloor', 'Budget', 'Approval'] as const
 
-const spec = obj('What is allowed.', {
+const spec = obj('The permitted disruption.', {
   operations: optional(
-    setOf('The operations that this policy decides; absent means all.', choice('An operation.', DISRUPTIONS), {
+    setOf('The operations that this policy applies to; all if absent.', choice('An operation.', DISRUPTIONS), {
       min: 1,
       max: 16,
     }),
   ),
-  selector: optional(selector('The targets that this policy decides; absent means all.')),
-  protect: optional(list('Targets that are never disrupted.', protect, { max: 64 })),
-  budgets: optional(list('Limits at the same time; all of them bind.', budget, { max: 16 })),
-  rates: optional(list('Limits in time; all of them bind.', rate, { max: 16 })),
+  selector: optional(selector('Selects the targets that this policy applies to; all if absent.')),
+  protect: optional(list('Targets that must not be disrupted.', protect, { max: 64 })),
+  budgets: optional(list('Limits on concurrent disruption; all of them apply.', budget, { max: 16 })),
+  rates: optional(list('Rate limits; all of them apply.', rate, { max: 16 })),
   windows: optional(
-    list('Disruption only while one of these is open; absent means always.', timeWindow('A window.'), { max: 16 }),
+    list('Disruption is permitted only within these windows; always if absent.', timeWindow('A window.'), { max: 16 }),
   ),
-  blackouts: optional(list('No disruption during any of these.', blackout, { max: 64 })),
+  blackouts: optional(list('No disruption is permitted during these periods.', blackout, { max: 64 })),
   breaker: optional(breaker),
   healthFloor: optional(
-    intOrPercent('So many targets must be healthy afterwards; a percentage rounds up.', { min: 0, max: 20_000 }),
+    intOrPercent('Number of targets that must remain healthy; a percentage rounds up.', { min: 0, max: 20_000 }),
   ),
   approvals: optional(
     mapList(
-      'Operations of a risk that people must approve first.',
-      obj('Who approves what.', {
-        risk: choice('Risk of the operation, from this up.', RISKS),
+      'Operations that need an approval, by risk.',
+      obj('The approvers for one risk.', {
+        risk: choice('Minimum risk of the operations.', RISKS),
         from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
           min: 1,
           max: 32,
         }),
-        count: fallback(int('How many different people.', { min: 1, max: 5 }), 1),
+        count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
       }),
       { keys: ['risk'], max: 3 },
     ),
   ),
   rules: optional(
     mapList(
-      'Further rules over facts about the cluster.',
+      'Additional rules over facts about the cluster.',
       obj('One rule.', {
         name: dnsLabel('Name of the rule.'),
-        when: ruleTree('The rule; a fact that is unknown counts as true.'),
-        effect: fallback(choice('What happens when it is true.', ['Deny', 'Wait']), 'Wait'),
-        reason: reasonWord('Why, as one word, for the verdict.'),
+        when: ruleTree('The rule; an unknown fact counts as true.'),
+        effect: fallback(choice('What happens if the rule is true.', ['Deny', 'Wait']), 'Wait'),
+        reason: reasonWord('The reason for the verdict.'),
         message: optional(sentence('Why, for people.')),
       }),
       { keys: ['name'], max: 32 },
@@ -146,24 +152,21 @@ const spec = obj('What is allowed.', {
   ),
   exemptRecoveries: optional(
     setOf(
-      'Gates that a recovery passes: going back to a version that was healthy before, once an hour for each component of a set.',
+      'Gates that do not apply to recoveries. A recovery returns to a version that was healthy before, once an hour per component of a set.',
       choice('A gate.', RECOVERY_EXEMPTIONS),
       { min: 1, max: RECOVERY_EXEMPTIONS.length },
     ),
   ),
-  mode: fallback(
-    choice('Enforce decides; Audit only says what it would have decided.', ['Enforce', 'Audit']),
-    'Enforce',
-  ),
+  mode: fallback(choice('Enforce applies the decisions; Audit only reports them.', ['Enforce', 'Audit']), 'Enforce'),
 })
 
-const status = obj('How the policy is understood.', {
+const status = obj('The observed state of the policy.', {
   observedGeneration: optional(observedGeneration()),
-  targets: optional(count('Targets that it decides.')),
+  targets: optional(count('Number of targets that the policy applies to.')),
   decisions: optional(
     obj('Decisions in the last hour.', {
       granted: count('Granted.'),
-      waiting: count('Told to wait.'),
+      waiting: count('Waiting.'),
       denied: count('Denied.'),
     }),
   ),
@@ -176,7 +179,7 @@ export const defenderPolicy = defineKind({
   plural: 'defenderpolicies',
   shortNames: ['kdp'],
   namespaced: false,
-  doc: 'What disruption is allowed. Without any policy the built-in careful one decides.',
+  doc: 'Limits on disruption. Without any policy, a conservative built-in policy applies.',
   spec,
   status,
   columns: [

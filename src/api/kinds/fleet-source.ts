@@ -36,7 +36,7 @@ const refName = (doc: string) =>
   str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', says: 'the name of a branch or tag' })
 
 const ref = union(
-  obj('What is followed.', {
+  obj('The branch, tag or commit to follow.', {
     branch: optional(refName('The newest commit of this branch.')),
     tag: optional(refName('This tag.')),
     commit: optional(commitId('This commit.')),
@@ -44,14 +44,18 @@ const ref = union(
   ['branch', 'tag', 'commit'],
 )
 
-const track = obj('A part of the fleet with a pipeline of its own.', {
+const track = obj('A part of the fleet with its own pipeline.', {
   name: dnsLabel('Name of the track.'),
   match: fallback(
-    obj('Which rendered objects belong to it; an object belongs to the first track that matches.', {
+    obj('Selects the rendered objects of the track; an object belongs to the first track that matches.', {
       kinds: optional(setOf('Kinds.', str('A kind.', { min: 1, max: 63 }), { max: 32 })),
       selector: optional(selector('Labels of the objects.')),
       components: optional(
-        setOf('MachineComponents and sets of these components.', str('A component.', { min: 1, max: 63 }), { max: 64 }),
+        setOf(
+          'MachineComponents of these components, and sets that contain them.',
+          str('A component.', { min: 1, max: 63 }),
+          { max: 64 },
+        ),
       ),
     }),
     {},
@@ -60,23 +64,23 @@ const track = obj('A part of the fleet with a pipeline of its own.', {
 })
 
 const verify = rule(
-  obj('Whose commits are trusted.', {
+  obj('Verification of commits.', {
     mode: fallback(
-      choice('Signed commits only, or signed tags too, or anything.', ['Commit', 'CommitOrTag', 'None']),
+      choice('Accept signed commits only, signed tags too, or any commit.', ['Commit', 'CommitOrTag', 'None']),
       'Commit',
     ),
-    allowedSigners: optional(secretRef('Secret and key with the allowed signers, as git reads them.')),
+    allowedSigners: optional(secretRef('Secret and key with the allowed signers, in the format of git.')),
   }),
   {
     cel: "self.mode == 'None' || has(self.allowedSigners)",
-    message: 'allowedSigners is needed unless mode is None',
+    message: 'allowedSigners is required unless mode is None',
     fieldPath: '.allowedSigners',
     holds: (v) => v.mode === 'None' || v.allowedSigners !== undefined,
   },
 )
 
-const spec = obj('What is followed, and how.', {
-  url: str('Where the repository is; without credentials.', {
+const spec = obj('The repository to follow, and how.', {
+  url: str('URL of the repository, without credentials.', {
     min: 1,
     max: 2048,
     pattern: '^(https|ssh|file)://[^\\s\\x00-\\x1f]+$',
@@ -92,47 +96,50 @@ const spec = obj('What is followed, and how.', {
     }),
     '.',
   ),
-  interval: fallback(duration('How often the repository is asked for news.'), '1m'),
+  interval: fallback(duration('Interval between fetches.'), '1m'),
   verify: optional(verify),
   secretRef: optional(secretRef('Secret with the credentials of the repository.')),
   decryption: optional(
-    obj('How encrypted files are read.', {
+    obj('Decryption of encrypted files.', {
       provider: choice('The format.', ['sops', 'age']),
       secretRef: secretRef('Secret with the keys.'),
     }),
   ),
   tracks: mapList('The parts of the fleet.', track, { keys: ['name'], min: 1, max: MAX_TRACKS }),
   prune: fallback(
-    obj('What happens to objects that git no longer has.', {
+    obj('What happens to objects that were removed from git.', {
       enabled: fallback(bool('Whether they are deleted.'), true),
       guard: fallback(
-        intOrPercent('Larger deletions of one cluster wait for an Approval of their digest.', { min: 0, max: 10_000 }),
+        intOrPercent('Deletions in one cluster that exceed this limit need an Approval of their digest.', {
+          min: 0,
+          max: 10_000,
+        }),
         '10%',
       ),
     }),
     {},
   ),
   drift: fallback(
-    choice('What happens to objects that somebody else changed.', ['Detect', 'Correct', 'Off']),
+    choice('What happens to objects that were modified by others.', ['Detect', 'Correct', 'Off']),
     'Correct',
   ),
 })
 
-const status = obj('What is known of the repository.', {
+const status = obj('The observed state of the repository.', {
   observedGeneration: optional(observedGeneration()),
   commit: optional(commitId('The newest commit that was fetched and verified.')),
   fetchedAt: optional(time('When it was fetched.')),
-  lastAttemptAt: optional(time('When the repository was last asked.')),
-  signer: optional(sentence('Who signed the commit.')),
+  lastAttemptAt: optional(time('When the last fetch was attempted.')),
+  signer: optional(sentence('The signer of the commit.')),
   tracks: optional(
     mapList(
       'The tracks.',
       obj('One track.', {
         name: dnsLabel('Name of the track.'),
-        commit: optional(commitId('The commit that the last release is of.')),
+        commit: optional(commitId('The commit of the last Release.')),
         release: optional(objectName('The last Release.')),
         appliedCommit: optional(commitId('The last commit whose release succeeded.')),
-        objects: optional(count('Objects of the track in all clusters.')),
+        objects: optional(count('Number of objects of the track in all clusters.')),
       }),
       { keys: ['name'], max: MAX_TRACKS },
     ),
@@ -144,7 +151,7 @@ const status = obj('What is known of the repository.', {
       { keys: ['name'], max: MAX_TRACKS },
     ),
   ),
-  renderErrors: optional(list('What failed to render; the first ones.', sentence('One error.', 1_024), { max: 10 })),
+  renderErrors: optional(list('Render errors; truncated.', sentence('One error.', 1_024), { max: 10 })),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
 })

@@ -25,52 +25,57 @@ const shortDigest = (doc: string) =>
 
 const failureFields = {
   object: objectText(),
-  uid: optional(uid('Its UID; another one is another object.')),
-  part: optional(str('The machine or node that fails, where the object only reports it.', { min: 1, max: 300 })),
-  state: choice('Failed for good, not there yet, or faulty without consequences so far.', [
+  uid: optional(uid('Its UID.')),
+  part: optional(str('The failing machine or node, if the object only reports it.', { min: 1, max: 300 })),
+  state: choice('Failed permanently, still in progress, or faulty without consequences so far.', [
     'Failed',
     'InProgress',
     'Faulty',
   ]),
-  reason: str('Why, as one word.', { min: 1, max: 200 }),
-  digest: optional(shortDigest('Start of the SHA-256 of what was declared for it.')),
-  count: optional(count('Machines that it lacks.')),
+  reason: str('The reason.', { min: 1, max: 200 }),
+  digest: optional(shortDigest('Start of the SHA-256 of its declaration.')),
+  count: optional(count('Number of missing machines.')),
 }
 
-const baseline = obj('What was failing in the cluster before a Release began there, so that it is not blamed for it.', {
-  release: objectName('The Release that is compared with this.'),
-  takenAt: time('When it was taken.'),
-  incomplete: optional(bool('Set when an earlier baseline was lost: then every failure counts as new.')),
-  failing: list('What failed before. It stops nothing.', obj('One failure.', failureFields), { max: MAX_FAILURES }),
+const baseline = obj('Failures in the cluster before a Release started there; the Release is not blamed for them.', {
+  release: objectName('The Release that is compared with this baseline.'),
+  takenAt: time('When the baseline was taken.'),
+  incomplete: optional(bool('Set if an earlier baseline was lost; every failure then counts as new.')),
+  failing: list('Earlier failures. They do not stop a release.', obj('One failure.', failureFields), {
+    max: MAX_FAILURES,
+  }),
   blamed: list(
-    'What Releases broke that never passed their stage. It counts against every Release that has the same content.',
-    obj('One failure.', { ...failureFields, release: objectName('The Release that broke it.') }),
+    'Failures caused by Releases that never passed their stage. They count against every Release with the same content.',
+    obj('One failure.', { ...failureFields, release: objectName('The Release that caused the failure.') }),
     { max: MAX_FAILURES },
   ),
   changes: mapList(
-    'What those Releases and the current one changed.',
+    'The changes of those Releases and of the current one.',
     obj('One Release.', {
       release: objectName('The Release.'),
       from: sha256('SHA-256 of the list of objects and digests before the change.'),
       objects: list(
-        'What it changed; the first ones.',
-        obj('One object.', { object: objectText(), digest: optional(shortDigest('Its digest; absent when removed.')) }),
+        'The changed objects; truncated.',
+        obj('One object.', {
+          object: objectText(),
+          digest: optional(shortDigest('Its digest; absent if it was removed.')),
+        }),
         { max: MAX_CHANGED },
       ),
-      more: optional(bool('Set when it changed more objects than are listed.')),
+      more: optional(bool('Set if it changed more objects than are listed.')),
     }),
     { keys: ['release'], max: MAX_SUSPECTS },
   ),
 })
 
-const reference = obj('One object that was applied.', {
-  group: fallback(str('API group; empty for the core.', { max: 253 }), ''),
+const reference = obj('One applied object.', {
+  group: fallback(str('API group; empty for the core group.', { max: 253 }), ''),
   kind: str('Kind.', { min: 1, max: 63 }),
-  namespace: fallback(str('Namespace; empty for objects of the whole cluster.', { max: 63 }), ''),
+  namespace: fallback(str('Namespace; empty for cluster-scoped objects.', { max: 63 }), ''),
   name: str('Name.', { min: 1, max: 253 }),
-  uid: optional(uid('UID when it was applied; another one is another object and is not pruned.')),
+  uid: optional(uid('UID at the time it was applied; an object with a different UID is not pruned.')),
   digest: optional(
-    str('Start of the SHA-256 of what was applied.', {
+    str('Start of the SHA-256 of the applied object.', {
       min: 8,
       max: 64,
       pattern: '^[0-9a-f]+$',
@@ -79,7 +84,7 @@ const reference = obj('One object that was applied.', {
   ),
   committed: optional(
     list(
-      'Contents that may be acted upon, the declared one first. Absent: the object acts as it is (drift is not corrected, or sync has not recorded it yet).',
+      'Contents that may take effect, the declared one first. If absent, the object takes effect as it is (drift is not corrected, or sync has not recorded it yet).',
       obj('One content.', {
         digest: str('Start of the SHA-256 of the spec, without defaults and replicas.', {
           min: 8,
@@ -94,16 +99,16 @@ const reference = obj('One object that was applied.', {
   ),
 })
 
-const spec = obj('What was applied.', {
+const spec = obj('The applied objects.', {
   source: str('The FleetSource, as namespace/name on the hub.', { min: 1, max: 317 }),
   track: dnsLabel('The track.'),
   shard: int('Number of the shard, from 0.', { min: 0, max: MAX_SHARDS - 1 }),
   shards: fallback(int('How many shards there are.', { min: 1, max: MAX_SHARDS }), 1),
-  commit: optional(commitId('The commit that was applied last.')),
-  release: optional(objectName('The Release that it came from.')),
-  appliedAt: optional(time('When it was applied last.')),
+  commit: optional(commitId('The last applied commit.')),
+  release: optional(objectName('The Release of that commit.')),
+  appliedAt: optional(time('When it was last applied.')),
   baseline: optional(baseline),
-  refs: list('The objects, in the order of group, kind, namespace, name.', reference, { max: MAX_REFS }),
+  refs: list('The objects, ordered by group, kind, namespace and name.', reference, { max: MAX_REFS }),
 })
 
 export const inventory = defineKind({
@@ -111,7 +116,7 @@ export const inventory = defineKind({
   plural: 'inventories',
   shortNames: ['kinv'],
   namespaced: false,
-  doc: 'What sync applied to a cluster, in shards of at most 2,000 references, kept in the cluster that it describes.',
+  doc: 'The objects that sync applied to a cluster, in shards of at most 2,000 references. Stored in that cluster.',
   spec,
   selectable: ['.spec.track'],
   columns: [
@@ -139,7 +144,7 @@ export const inventory = defineKind({
             seen.add(key)
             return []
           }
-          return [{ pointer: `spec/refs/${i}`, message: 'is listed before' }]
+          return [{ pointer: `spec/refs/${i}`, message: 'is listed more than once' }]
         })
       },
     },

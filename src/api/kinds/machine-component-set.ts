@@ -51,19 +51,19 @@ export const MAX_VALUES_BYTES = 64 * 1024
 /** A component that a set or a canary asks for. */
 export const wantedComponent = obj('One component at one version.', {
   name: componentName('The component.'),
-  version: componentVersion('The version; a MachineComponent of both must exist.'),
-  values: optional(freeform('Values for the templates of its files.', { maxBytes: MAX_VALUES_BYTES })),
+  version: componentVersion('The version; a MachineComponent for it must exist.'),
+  values: optional(freeform('Values for the file templates.', { maxBytes: MAX_VALUES_BYTES })),
   secretRefs: optional(
     mapList(
-      'Secret values for the templates, sealed for each machine.',
+      'Secret values for the templates, encrypted for each machine.',
       obj('One secret value.', {
-        path: str('Where the value appears among the values, such as registry.password.', {
+        path: str('Path of the value in the configuration, such as registry.password.', {
           min: 1,
           max: 253,
           pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$',
           says: 'names joined by dots',
         }),
-        secret: secretRef('The Secret, labelled kubenode.io/for-components=true, and its key.'),
+        secret: secretRef('The Secret, labeled kubenode.io/for-components=true, and its key.'),
       }),
       { keys: ['path'], max: 32 },
     ),
@@ -73,7 +73,7 @@ export const wantedComponent = obj('One component at one version.', {
 const query = (doc: string) => str(doc, { min: 1, max: 4096 })
 
 const inspection = union(
-  obj('One thing that must hold after each step.', {
+  obj('One check that must pass after each step.', {
     name: dnsLabel('Name of the inspection.'),
     nodeReady: optional(obj('The Nodes of the step are Ready.', {})),
     componentsHealthy: optional(obj('Every component of the machines of the step is healthy.', {})),
@@ -84,16 +84,16 @@ const inspection = union(
       }),
     ),
     http: optional(
-      obj('A request that must be answered with this status.', {
-        url: url('Where to ask; only places that the controller is configured to reach.'),
+      obj('A request that must return this status.', {
+        url: url('URL to call; only hosts that the controller is configured to reach.'),
         expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
       }),
     ),
     prometheus: optional(
-      obj('A query whose value must be within bounds.', {
-        query: query('The PromQL query; it must give one value.'),
+      obj('A query whose result must be within bounds.', {
+        query: query('The PromQL query; it must return a single value.'),
         min: optional(
-          str('Smallest good value, as text.', {
+          str('Smallest accepted value, as text.', {
             min: 1,
             max: 32,
             pattern: '^-?[0-9]+(\\.[0-9]+)?$',
@@ -101,7 +101,7 @@ const inspection = union(
           }),
         ),
         max: optional(
-          str('Largest good value, as text.', {
+          str('Largest accepted value, as text.', {
             min: 1,
             max: 32,
             pattern: '^-?[0-9]+(\\.[0-9]+)?$',
@@ -111,30 +111,30 @@ const inspection = union(
       }),
     ),
     podProbe: optional(
-      obj('A pod that is started on a machine of the step and must succeed.', {
+      obj('A pod that runs on a machine of the step and must succeed.', {
         image: str('Image of the pod.', { min: 1, max: 512 }),
         command: list('Program and arguments.', str('One argument.', { max: 1024 }), { min: 1, max: 32 }),
-        port: optional(port('Port that must answer while it runs.')),
+        port: optional(port('Port that must accept connections while the pod runs.')),
       }),
     ),
-    timeout: fallback(duration('How long it may take to hold.'), '5m'),
+    timeout: fallback(duration('How long the check may take to pass.'), '5m'),
   }),
   ['nodeReady', 'componentsHealthy', 'conditionAbsent', 'http', 'prometheus', 'podProbe'],
 )
 
 export const ROLLOUT_DEFAULT_STEPS = [1, 5, 10, 50, 100] as const
 
-const rollout = obj('How a new version reaches the machines.', {
+const rollout = obj('How a new version is rolled out.', {
   steps: fallback(
     list(
-      'Machines that each step may have on the new version at work; a percentage is of the machines that count. The last repeats.',
-      intOrPercent('Machines, or their share.', { min: 1, max: 10_000 }),
+      'Number of machines on the new version after each step; a percentage refers to the machines that count. The last step repeats.',
+      intOrPercent('A number or percentage of machines.', { min: 1, max: 10_000 }),
       { min: 1, max: MAX_STEPS },
     ),
     ROLLOUT_DEFAULT_STEPS,
   ),
   maxUnavailable: fallback(
-    intOrPercent('How many machines of the set may be unavailable; a percentage rounds down, but is at least one.', {
+    intOrPercent('Number of machines of the set that may be unavailable; a percentage rounds down to at least one.', {
       min: 1,
       max: 10_000,
     }),
@@ -142,17 +142,17 @@ const rollout = obj('How a new version reaches the machines.', {
   ),
   maxFailures: optional(
     intOrPercent(
-      'How many machines may fail before the revision counts as bad. Absent: none up to 10 machines, then 1 % of those tried, rounded down.',
+      'Number of machines that may fail before the revision counts as failed. If absent: 0 for up to 10 machines, otherwise 1 % of the tried machines, rounded down.',
       { min: 0, max: 10_000 },
     ),
   ),
   soak: fallback(duration('How long a step is watched before the next one opens.'), '10m'),
-  inspections: optional(mapList('What must hold after each step.', inspection, { keys: ['name'], max: 16 })),
-  progressDeadline: fallback(duration('Without a step forward for so long, the rollout counts as failed.'), '30m'),
-  onFailure: fallback(choice('What happens when a revision is bad.', ['Pause', 'Rollback']), 'Pause'),
+  inspections: optional(mapList('Checks that must pass after each step.', inspection, { keys: ['name'], max: 16 })),
+  progressDeadline: fallback(duration('Time without progress after which the rollout counts as failed.'), '30m'),
+  onFailure: fallback(choice('What happens if a revision fails.', ['Pause', 'Rollback']), 'Pause'),
   spread: fallback(
     setOf(
-      'What the first machines of a step shall differ in, the most important first.',
+      'Domains in which the first machines of a step should differ, most important first.',
       choice('A domain.', ['class', 'zone', 'rack', 'pool']),
       {
         max: 4,
@@ -160,75 +160,77 @@ const rollout = obj('How a new version reaches the machines.', {
     ),
     ['class', 'zone', 'rack'],
   ),
-  windows: optional(windows('Steps open only while one of these is open.')),
+  windows: optional(windows('Steps open only within one of these windows.')),
 })
 
-const spec = obj('What the machines must have.', {
-  selector: selector('The machines that this set speaks for.'),
+const spec = obj('The desired components and how to roll them out.', {
+  selector: selector('Selects the machines of this set.'),
   priority: fallback(
-    int('Where two sets speak for the same component of a machine, the higher one wins.', { min: -1_000, max: 1_000 }),
+    int('If two sets declare the same component for a machine, the higher priority wins.', { min: -1_000, max: 1_000 }),
     0,
   ),
   components: mapList('The components.', wantedComponent, { keys: ['name'], max: MAX_COMPONENTS }),
   rollout: fallback(rollout, {}),
 })
 
-const blockedRevision = obj('A revision that failed and is not tried again.', {
+const blockedRevision = obj('A revision that failed and is not retried.', {
   revision: revisionName('Name of the ControllerRevision.'),
   component: componentName('The component that failed.'),
   since: time('When it was blocked.'),
-  reason: sentence('What was seen.'),
+  reason: sentence('What was observed.'),
 })
 
 const wave = rule(
   obj('One slice of a step: at most 100 machines under one permit.', {
-    component: componentName('The component that is switched.'),
-    version: optional(componentVersion('The version that it gets.')),
-    config: optional(objectName('The ComponentConfig that it gets; absent when the component has no values.')),
+    component: componentName('The component to switch.'),
+    version: optional(componentVersion('The version to switch to.')),
+    config: optional(objectName('The ComponentConfig to switch to; absent if the component has no values.')),
     step: int('Number of the step, from 0.', { min: 0, max: 10_000 }),
     slice: int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
     phase: phase('Wave'),
     permit: optional(objectName('Name of the OperationPermit.')),
     machines: setOf('The machines of the slice.', objectName('A machine.'), { max: MAX_TARGETS }),
     failed: optional(count('Machines that failed.', MAX_TARGETS)),
-    startedAt: optional(time('When its permit was asked for.')),
+    startedAt: optional(time('When its permit was requested.')),
     soakUntil: optional(time('When its soak time ends.')),
     waitingFor: optional(waitingFor()),
-    recovery: optional(choice('Set when the slice goes back to the last healthy revision.', ['Rollback'])),
+    recovery: optional(choice('Set if the slice rolls back to the last healthy revision.', ['Rollback'])),
   }),
   {
     cel: "self.phase == 'Switching' ? has(self.permit) : true",
-    message: 'a slice that switches has a permit',
+    message: 'a slice in phase Switching must have a permit',
     holds: (w) => w.phase !== 'Switching' || w.permit !== undefined,
   },
 )
 
-const status = obj('How far the rollout is.', {
+const status = obj('Progress of the rollout.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Set')),
   revisions: optional(
-    obj('The revisions in play.', {
-      current: optional(revisionName('The last one that was healthy everywhere.')),
-      update: optional(revisionName('The one that machines are going to.')),
-      blocked: optional(mapList('Those that failed.', blockedRevision, { keys: ['revision', 'component'], max: 10 })),
+    obj('The current revisions.', {
+      current: optional(revisionName('The last revision that was healthy on all machines.')),
+      update: optional(revisionName('The revision that is being rolled out.')),
+      blocked: optional(
+        mapList('Revisions that failed.', blockedRevision, { keys: ['revision', 'component'], max: 10 }),
+      ),
     }),
   ),
-  collisionCount: optional(count('Keeps names of revisions apart.', 1_000)),
+  collisionCount: optional(count('Avoids collisions of revision names.', 1_000)),
   waves: optional(
-    mapList('Slices that are open or just ended.', wave, { keys: ['component', 'step', 'slice'], max: MAX_WAVES }),
+    mapList('Slices that are open or ended recently.', wave, { keys: ['component', 'step', 'slice'], max: MAX_WAVES }),
   ),
   counts: optional(
     obj('Machines of the set.', {
-      total: count('All that the selector matches.'),
-      updated: count('Those on the update revision.'),
-      healthy: count('Those on the update revision that are healthy.'),
-      skipped: count('Those that were broken before, silent or held; they catch up later.'),
-      failed: count('Those that failed with the update revision.'),
+      total: count('All machines that the selector matches.'),
+      updated: count('Machines on the update revision.'),
+      healthy: count('Healthy machines on the update revision.'),
+      skipped: count('Machines that were broken before, silent or held; they are updated later.'),
+      failed: count('Machines that failed with the update revision.'),
     }),
   ),
   skipped: optional(
     list(
-      'Why machines are skipped; the first ones.',
+      'Skipped machines and the cause; truncated.',
       obj('One machine.', { machine: objectName('The machine.'), reason: sentence('Why.') }),
       {
         max: MAX_LISTED,
@@ -237,18 +239,18 @@ const status = obj('How far the rollout is.', {
   ),
   coverage: optional(
     mapList(
-      'Which hardware classes the update revision was tried on.',
+      'Hardware classes on which the update revision was tried.',
       obj('One class.', {
         class: labelValue('The class.'),
         total: count('Machines of the class.'),
-        healthy: count('Those that are healthy on the update revision.'),
+        healthy: count('Healthy machines of the class on the update revision.'),
       }),
       { keys: ['class'], max: 64 },
     ),
   ),
   consistency: optional(
     mapList(
-      'How uniform each component is over the machines that count.',
+      'Consistency of each component across the machines that count.',
       obj('One component.', {
         component: componentName('The component.'),
         consistent: count('Machines with the declared version and digest.'),
@@ -259,7 +261,7 @@ const status = obj('How far the rollout is.', {
   ),
   versions: optional(
     mapList(
-      'Last declared versions, so that a change is seen as one.',
+      'The last declared versions, used to detect changes.',
       obj('One component.', {
         component: componentName('The component.'),
         version: componentVersion('The version.'),
@@ -277,7 +279,7 @@ export const machineComponentSet = defineKind({
   plural: 'machinecomponentsets',
   shortNames: ['kmcs'],
   namespaced: false,
-  doc: 'Which component versions the machines of a selector must have, and how changes roll out.',
+  doc: 'Which component versions the selected machines run, and how changes are rolled out.',
   spec,
   status,
   columns: [

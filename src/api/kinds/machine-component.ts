@@ -42,7 +42,7 @@ const artifactUrl = (doc: string) =>
     min: 1,
     max: 2048,
     pattern: '^[^\\s\\x00-\\x1f]+$',
-    says: 'an absolute URL, or a path below the artifact base of the agent',
+    says: "an absolute URL, or a path relative to the agent's artifact base",
   })
 
 const command = (doc: string) => list(doc, str('One argument.', { max: 4096 }), { min: 1, max: 64 })
@@ -52,34 +52,34 @@ const env = map('Environment of the process.', str('A value.', { max: 4096 }), {
 const fileMode = (doc: string) =>
   str(doc, { min: 3, max: 4, pattern: '^0?[0-7]{3}$', says: 'an octal mode such as 0644' })
 
-const artifact = obj('One file to fetch, for one platform.', {
+const artifact = obj('One artifact for one platform.', {
   os: fallback(choice('Operating system.', ['linux', 'darwin']), 'linux'),
   arch: choice('Processor architecture.', ['amd64', 'arm64', 'riscv64', 'ppc64le', 's390x', 'any']),
-  url: artifactUrl("Where it is: an absolute URL, or a path below the agent's artifact base."),
-  mirrors: optional(list('Other places with the same bytes, tried in order.', artifactUrl('A place.'), { max: 8 })),
-  sha256: sha256('SHA-256 of the bytes; nothing else is used.'),
-  size: int('Bytes; the agent never reads more.', { min: 1, max: MAX_ARTIFACT_BYTES }),
+  url: artifactUrl("The source: an absolute URL, or a path relative to the agent's artifact base."),
+  mirrors: optional(list('Mirrors with the same content, tried in order.', artifactUrl('A URL.'), { max: 8 })),
+  sha256: sha256('SHA-256 of the content; anything else is refused.'),
+  size: int('Size in bytes; the agent never downloads more.', { min: 1, max: MAX_ARTIFACT_BYTES }),
 })
 
 const install = union(
-  obj('How the artifact gets into place.', {
+  obj('How the artifact is installed.', {
     binaries: optional(
       list(
-        'The artifact is one program, or an archive from which these are taken.',
+        'The artifact is one program, or an archive that contains these programs.',
         obj('One program.', {
           source: optional(
             str('Path inside the archive; absent when the artifact is the program.', { min: 1, max: 1024 }),
           ),
-          path: absolutePath('Where the program goes.'),
+          path: absolutePath('Path to install the program to.'),
           mode: fallback(fileMode('Mode of the file.'), '0755'),
         }),
         { min: 1, max: 32 },
       ),
     ),
     unpack: optional(
-      obj('The whole archive is unpacked.', {
-        path: absolutePath('Directory that shall hold it; a link to the version in use.'),
-        strip: fallback(int('Leading path parts to leave out.', { min: 0, max: 16 }), 0),
+      obj('Unpacks the whole archive.', {
+        path: absolutePath('Target directory; a link to the version in use.'),
+        strip: fallback(int('Number of leading path components to strip.', { min: 0, max: 16 }), 0),
       }),
     ),
   }),
@@ -87,12 +87,15 @@ const install = union(
 )
 
 const file = obj('One file rendered from the configuration.', {
-  path: absolutePath('Where it goes.'),
+  path: absolutePath('Path of the file.'),
   mode: fallback(fileMode('Mode of the file.'), '0644'),
-  template: str('Content; {{path.to.value}} is replaced by the value of the configuration, and nothing else is done.', {
-    max: MAX_TEMPLATE_CHARS,
-  }),
-  onChange: fallback(choice('What a change of the file asks for.', ['Restart', 'Reload', 'None']), 'Restart'),
+  template: str(
+    'Content; {{path.to.value}} is replaced by the configuration value. There are no other template functions.',
+    {
+      max: MAX_TEMPLATE_CHARS,
+    },
+  ),
+  onChange: fallback(choice('Action after the file changed.', ['Restart', 'Reload', 'None']), 'Restart'),
 })
 
 const service = rule(
@@ -100,51 +103,54 @@ const service = rule(
     exec: optional(absolutePath('The program.')),
     args: optional(list('Its arguments.', str('One argument.', { max: 4096 }), { max: 128 })),
     env: optional(env),
-    user: optional(str('User that it runs as; root when absent.', { min: 1, max: 64 })),
+    user: optional(str('User to run as; root if absent.', { min: 1, max: 64 })),
     unit: optional(
-      str('Name of the systemd unit to write, or, without exec, of one that the component brings.', {
+      str('Name of the systemd unit to create or, without exec, of a unit that the component installs.', {
         min: 1,
         max: 128,
         pattern: '^[A-Za-z0-9@:_.-]+$',
         says: 'the name of a systemd unit',
       }),
     ),
-    restart: fallback(choice('When it is started again after it ended.', ['Always', 'OnFailure', 'Never']), 'Always'),
+    restart: fallback(
+      choice('When the process is restarted after it exited.', ['Always', 'OnFailure', 'Never']),
+      'Always',
+    ),
     killMode: fallback(
-      choice('What is stopped: the process alone, or all that it started. containerd and kubelet must spare theirs.', [
-        'Process',
-        'Group',
-      ]),
+      choice(
+        'Processes to stop: only the main process, or all its descendants. containerd and kubelet must not stop theirs.',
+        ['Process', 'Group'],
+      ),
       'Process',
     ),
-    reloadSignal: optional(choice('Signal that makes it read its files again.', ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])),
+    reloadSignal: optional(choice('Signal that reloads its files.', ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])),
   }),
   {
     cel: 'has(self.exec) || has(self.unit)',
-    message: 'a service needs exec, or the unit that the component brings',
+    message: 'a service needs exec, or a unit that the component installs',
     holds: (s) => s.exec !== undefined || s.unit !== undefined,
   },
 )
 
 const probe = union(
-  obj('One way to see that the component works.', {
+  obj('One health check of the component.', {
     name: dnsLabel('Name of the probe.'),
-    exec: optional(obj('A command that must exit with 0.', { command: command('Program and arguments.') })),
+    exec: optional(obj('A command that must exit with code 0.', { command: command('Program and arguments.') })),
     http: optional(
-      obj('A request to the node itself that must be answered with 2xx or 3xx.', {
+      obj('A request to the node that must return a 2xx or 3xx status.', {
         port: port('Port on the loopback address.'),
         path: fallback(
           str('Path of the request.', { min: 1, max: 1024, pattern: '^/', says: 'a path that starts with "/"' }),
           '/healthz',
         ),
-        tls: fallback(bool('Whether to speak TLS (the certificate is not checked on loopback).'), false),
+        tls: fallback(bool('Whether to use TLS (the certificate is not verified on loopback).'), false),
       }),
     ),
     tcp: optional(obj('A port that must accept a connection.', { port: port('Port on the loopback address.') })),
     file: optional(
-      obj('A file that must exist, and may have to be fresh.', {
+      obj('A file that must exist and, optionally, be recent.', {
         path: absolutePath('The file.'),
-        maxAge: optional(duration('How old it may be.')),
+        maxAge: optional(duration('Maximum age of the file.')),
       }),
     ),
     unit: optional(
@@ -157,9 +163,12 @@ const probe = union(
         }),
       }),
     ),
-    interval: fallback(duration('Time between two looks.'), '10s'),
-    timeout: fallback(duration('How long one look may take.'), '3s'),
-    settle: fallback(duration('How long it must hold after a switch before the switch counts.'), '15s'),
+    interval: fallback(duration('Time between two probes.'), '10s'),
+    timeout: fallback(duration('Timeout of one probe.'), '3s'),
+    settle: fallback(
+      duration('How long the probe must pass after a switch before the switch counts as successful.'),
+      '15s',
+    ),
   }),
   ['exec', 'http', 'tcp', 'file', 'unit'],
 )
@@ -167,39 +176,39 @@ const probe = union(
 const hook = (doc: string) =>
   obj(doc, {
     command: command('Program and arguments; no shell.'),
-    timeout: fallback(duration('After this long it is killed and counts as failed.'), '60s'),
+    timeout: fallback(duration('Timeout after which it is killed and counts as failed.'), '60s'),
   })
 
-const hooks = obj('Programs that run around install and switch; each must be safe to run again.', {
-  preInstall: optional(hook('Before files are put into place.')),
-  postInstall: optional(hook('After files were put into place.')),
-  preSwitch: optional(hook('Before the old version is stopped.')),
-  postSwitch: optional(hook('After the new version was started.')),
-  uninstall: optional(hook('When the component leaves the machine.')),
+const hooks = obj('Programs that run before or after installation and switch; each must be safe to repeat.', {
+  preInstall: optional(hook('Before files are installed.')),
+  postInstall: optional(hook('After files were installed.')),
+  preSwitch: optional(hook('Before the old version stops.')),
+  postSwitch: optional(hook('After the new version started.')),
+  uninstall: optional(hook('When the component is removed from the machine.')),
 })
 
 const rangeProblem = (value: unknown): string | undefined =>
-  typeof value === 'string' && parseRange(value) === undefined ? 'is no range of versions' : undefined
+  typeof value === 'string' && parseRange(value) === undefined ? 'is not a version range' : undefined
 
-const requirement = obj('Another component that must be there.', {
+const requirement = obj('Another required component.', {
   component: componentName('The other component.'),
   range: refine(
-    str('Range of versions that will do, such as ">=1.30 <1.36".', { min: 1, max: 128 }),
+    str('Accepted versions, such as ">=1.30 <1.36".', { min: 1, max: 128 }),
     {},
     { says: 'a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"', checks: [check('semver range', rangeProblem)] },
   ),
 })
 
-const skew = obj('How far the version may be from that of the API server, in minor versions.', {
-  maxAheadOfApiServer: fallback(int('Minors that it may be newer.', { min: 0, max: 10 }), 0),
-  maxBehindApiServer: fallback(int('Minors that it may be older.', { min: 0, max: 10 }), 3),
+const skew = obj('Permitted distance from the version of the API server, in minor versions.', {
+  maxAheadOfApiServer: fallback(int('Number of minor versions that it may be newer.', { min: 0, max: 10 }), 0),
+  maxBehindApiServer: fallback(int('Number of minor versions that it may be older.', { min: 0, max: 10 }), 3),
 })
 
-const needs = obj('What the node must have; it is refused elsewhere before anything is fetched.', {
-  cgroup: optional(choice('Version of control groups.', ['V1', 'V2'])),
+const needs = obj('Requirements of the node; on other nodes it is refused before anything is downloaded.', {
+  cgroup: optional(choice('Required cgroup version.', ['V1', 'V2'])),
   kernel: optional(
     refine(
-      str('Range of kernel releases, such as ">=5.10".', { min: 1, max: 128 }),
+      str('Accepted kernel releases, such as ">=5.10".', { min: 1, max: 128 }),
       {},
       { says: 'a semver range such as ">=5.10"', checks: [check('semver range', rangeProblem)] },
     ),
@@ -208,20 +217,20 @@ const needs = obj('What the node must have; it is refused elsewhere before anyth
 
 const props = {
   component: componentName('The component.'),
-  version: componentVersion('The version; opaque unless requires or skew compare it.'),
+  version: componentVersion('The version; opaque unless used in requires or skew.'),
   type: fallback(
     choice(
-      'How it runs: installed by the agent, as a daemon set, as a script for repairs, or as the operating system.',
+      'How it runs: installed by the agent, as a DaemonSet, as a script for repairs, or as the operating system.',
       ['Package', 'DaemonSet', 'Script', 'OS'],
     ),
     'Package',
   ),
-  artifacts: optional(mapList('Files to fetch, one a platform.', artifact, { keys: ['os', 'arch'], max: 16 })),
+  artifacts: optional(mapList('Artifacts, one per platform.', artifact, { keys: ['os', 'arch'], max: 16 })),
   signatures: optional(
     mapList(
       'Ed25519 signatures over the canonical spec without this field.',
       obj('One signature.', {
-        keyId: str('Which key.', { min: 1, max: 128 }),
+        keyId: str('ID of the key.', { min: 1, max: 128 }),
         value: str('The signature, base64.', { min: 16, max: 1024, pattern: '^[A-Za-z0-9+/]+=*$', says: 'base64' }),
       }),
       { keys: ['keyId'], max: 8 },
@@ -232,8 +241,8 @@ const props = {
   service: optional(service),
   script: optional(
     obj('How a component of type Script runs.', {
-      command: command('Program and arguments; the program is one that install puts into place.'),
-      timeout: fallback(duration('After this long it is killed.'), '5m'),
+      command: command('Program and arguments; install must contain the program.'),
+      timeout: fallback(duration('Timeout after which it is killed.'), '5m'),
     }),
   ),
   daemonSet: optional(
@@ -242,18 +251,20 @@ const props = {
       name: objectName('Name of the workload.'),
     }),
   ),
-  probes: optional(mapList('How its health is seen.', probe, { keys: ['name'], max: MAX_PROBES })),
+  probes: optional(mapList('Health checks.', probe, { keys: ['name'], max: MAX_PROBES })),
   hooks: optional(hooks),
-  requires: optional(mapList('Components that must be there first.', requirement, { keys: ['component'], max: 32 })),
+  requires: optional(
+    mapList('Components that must be installed first.', requirement, { keys: ['component'], max: 32 }),
+  ),
   skew: optional(skew),
   needs: optional(needs),
   disruption: fallback(
-    choice('What a switch does to the pods of the node.', ['None', 'Restart', 'Drain', 'Reboot']),
+    choice('Effect of a switch on the pods of the node.', ['None', 'Restart', 'Drain', 'Reboot']),
     'Drain',
   ),
   drainOn: fallback(
     choice(
-      'Which switches drain, where disruption asks for it: all, or only those that change more than the patch version.',
+      'Which switches drain the node if disruption requires it: all, or only those that change more than the patch version.',
       ['Minor', 'Always'],
     ),
     'Always',
@@ -261,44 +272,44 @@ const props = {
 }
 
 let spec = immutableBut(
-  obj('The version. Nothing in it ever changes but its signatures: other keys may vouch for the same content.', props),
+  obj('The version. Immutable, except for its signatures: other keys may sign the same content.', props),
   ['signatures'],
-  'a MachineComponent never changes; make another version',
+  'a MachineComponent is immutable; create another version',
 )
 spec = rule(spec, {
   cel: "self.type in ['DaemonSet', 'OS'] || has(self.install)",
-  message: 'type Package and Script need install',
+  message: 'types Package and Script require install',
   fieldPath: '.install',
   holds: (s) => s.type === 'DaemonSet' || s.type === 'OS' || s.install !== undefined,
 })
 spec = rule(spec, {
   cel: 'has(self.install) ? has(self.artifacts) && self.artifacts.size() > 0 : true',
-  message: 'install needs artifacts',
+  message: 'install requires artifacts',
   fieldPath: '.artifacts',
   holds: (s) => s.install === undefined || (s.artifacts ?? []).length > 0,
 })
 spec = rule(spec, {
   cel: "(self.type == 'DaemonSet') == has(self.daemonSet)",
-  message: 'daemonSet belongs to type DaemonSet, and to no other',
+  message: 'daemonSet is required for type DaemonSet, and not allowed for others',
   fieldPath: '.daemonSet',
   holds: (s) => (s.type === 'DaemonSet') === (s.daemonSet !== undefined),
 })
 spec = rule(spec, {
   cel: "(self.type == 'Script') == has(self.script)",
-  message: 'script belongs to type Script, and to no other',
+  message: 'script is required for type Script, and not allowed for others',
   fieldPath: '.script',
   holds: (s) => (s.type === 'Script') === (s.script !== undefined),
 })
 spec = rule(spec, {
   cel: "self.type == 'OS' ? self.disruption == 'Reboot' : true",
-  message: 'type OS needs disruption Reboot',
+  message: 'type OS requires disruption Reboot',
   fieldPath: '.disruption',
   holds: (s) => s.type !== 'OS' || s.disruption === 'Reboot',
 })
 
-const status = obj('What is known about the version.', {
+const status = obj('The observed state of the version.', {
   observedGeneration: optional(observedGeneration()),
-  machines: optional(int('Machines that are told to run it.', { min: 0, max: 1_000_000 })),
+  machines: optional(int('Number of machines that are to run this version.', { min: 0, max: 1_000_000 })),
   conditions: optional(conditions()),
 })
 
@@ -307,7 +318,7 @@ export const machineComponent = defineKind({
   plural: 'machinecomponents',
   shortNames: ['kmc'],
   namespaced: false,
-  doc: 'One immutable, signed version of one node component: how to get, verify, install, run and probe it.',
+  doc: 'One immutable, signed version of a node component: how to download, verify, install, run and probe it.',
   spec,
   status,
   selectable: ['.spec.component', '.spec.version', '.spec.type'],
@@ -322,7 +333,7 @@ export const machineComponent = defineKind({
   conditions: ['Ready', 'Stalled', 'Verified', 'PruneDeferred'],
   checks: [
     {
-      name: 'the name is made from component and version',
+      name: 'the name consists of component and version',
       findings: (object) => {
         const { metadata, spec: s } = object
         const name = componentObjectName(s.component, s.version)

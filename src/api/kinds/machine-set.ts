@@ -7,26 +7,26 @@ import { machineTemplateProps } from './machine.ts'
 /** The scale of one cluster. */
 export const MAX_REPLICAS = 20_000
 
-const template = obj('What each machine of the set looks like.', {
+const template = obj('The template of the machines in the set.', {
   metadata: optional(
-    obj('Labels and annotations of the machines.', {
+    obj('Metadata of the machines.', {
       labels: optional(labels('Labels; they must match the selector.')),
     }),
   ),
-  spec: fallback(obj('The part of a Machine that a set decides.', machineTemplateProps), {}),
+  spec: fallback(obj('The part of the Machine spec that the set determines.', machineTemplateProps), {}),
 })
 
-const spec = obj('The group as it should be.', {
-  replicas: fallback(int('How many machines there shall be.', { min: 0, max: MAX_REPLICAS }), 1),
-  selector: immutable(selector('Which machines belong to the set.'), 'the selector of a MachineSet cannot change'),
+const spec = obj('The desired state of the set.', {
+  replicas: fallback(int('Number of desired machines.', { min: 0, max: MAX_REPLICAS }), 1),
+  selector: immutable(selector('Selects the machines of the set.'), 'the selector of a MachineSet is immutable'),
   template,
   deleteOrder: fallback(
-    choice('Which machines go first when there are too many.', ['Unhealthy', 'Newest', 'Oldest', 'Random']),
+    choice('Which machines are removed first when scaling in.', ['Unhealthy', 'Newest', 'Oldest', 'Random']),
     'Unhealthy',
   ),
   maxUnavailable: fallback(
     intOrPercent(
-      'How many machines may be unavailable while machines are replaced; a percentage rounds down, but is at least one.',
+      'Number of machines that may be unavailable during replacements; a percentage rounds down to at least one.',
       {
         min: 1,
         max: MAX_REPLICAS,
@@ -36,15 +36,15 @@ const spec = obj('The group as it should be.', {
   ),
 })
 
-const status = obj('The group as it is.', {
+const status = obj('The observed state of the set.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Set')),
-  replicas: optional(count('Machines that exist.')),
-  readyReplicas: optional(count('Machines that are Ready.')),
-  availableReplicas: optional(count('Machines that stayed Ready for a while.')),
-  deletingReplicas: optional(count('Machines on their way out.')),
+  replicas: optional(count('Number of machines.')),
+  readyReplicas: optional(count('Number of machines that are Ready.')),
+  availableReplicas: optional(count('Number of machines that have been Ready for a minimum time.')),
+  deletingReplicas: optional(count('Number of machines that are being removed.')),
   outdatedReplicas: optional(
-    count('Machines that differ from the present template. A change of the template is for new machines only.'),
+    count('Number of machines created from an older template. Template changes apply to new machines only.'),
   ),
   selector: optional(str('The selector as text, for the scale subresource.', { max: 4096 })),
   waitingFor: optional(waitingFor()),
@@ -56,7 +56,7 @@ export const machineSet = defineKind({
   plural: 'machinesets',
   shortNames: ['kms'],
   namespaced: false,
-  doc: 'A group of machines with replicas, made through an infra provider.',
+  doc: 'A group of machines with a replica count, created by an infrastructure provider.',
   spec,
   status,
   scale: {
@@ -77,7 +77,7 @@ export const machineSet = defineKind({
   conditions: ['Ready', 'Reconciling', 'Stalled', 'Available', 'ScalingFrozen', 'Paused', 'UncommittedChange'],
   checks: [
     {
-      name: 'the template carries the labels that the selector asks for',
+      name: 'the template has the labels that the selector requires',
       findings: (object) => {
         const { selector: wanted, template: made } = object.spec
         const carried = made.metadata?.labels ?? {}

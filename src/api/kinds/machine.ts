@@ -29,10 +29,10 @@ import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.
 export const MAX_COMPONENTS = 64
 const MAX_JOBS = 16
 
-const provider = obj('Which infrastructure provider makes the machine, and with what parameters.', {
+const provider = obj('The infrastructure provider that creates the machine, and its parameters.', {
   name: dnsLabel('Name of the provider, such as process, nspawn or static.'),
   params: optional(
-    map('What the provider needs to know; it documents the keys.', str('A value.', { max: 1024 }), { max: 32 }),
+    map('Parameters for the provider, which documents the keys.', str('A value.', { max: 1024 }), { max: 32 }),
   ),
 })
 
@@ -41,7 +41,7 @@ const ssh = obj('How to reach the host over SSH.', {
   port: fallback(port('Port of the SSH server.'), 22),
   user: fallback(str('User to log in as.', { min: 1, max: 64 }), 'root'),
   secretRef: secretRef('Secret that holds the private key.'),
-  hostKey: str('The public host key that the server must show, as in known_hosts.', { min: 16, max: 1024 }),
+  hostKey: str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
 })
 
 /** What a MachineSet's template may say; the rest of a Machine belongs to controllers. */
@@ -52,69 +52,74 @@ export const machineTemplateProps = {
     'Agent',
   ),
   ssh: optional(ssh),
-  pool: optional(labelValue('Pool that the machine belongs to; a domain of budgets.')),
-  zone: optional(labelValue('Zone; a domain of budgets and of spreading.')),
-  rack: optional(labelValue('Rack; a domain of budgets and of spreading.')),
-  class: optional(labelValue('Hardware class; new versions are tried on each class before the bulk.')),
-  labels: optional(labels('Labels that the Node shall carry.')),
-  annotations: optional(annotations('Annotations that the Node shall carry.')),
-  taints: optional(taints('Taints that the Node shall carry.')),
+  pool: optional(labelValue('Pool of the machine; a domain for budgets.')),
+  zone: optional(labelValue('Zone of the machine; a domain for budgets and spreading.')),
+  rack: optional(labelValue('Rack of the machine; a domain for budgets and spreading.')),
+  class: optional(labelValue('Hardware class; a new version is tried on each class before it reaches most machines.')),
+  labels: optional(labels('Labels of the Node.')),
+  annotations: optional(annotations('Annotations of the Node.')),
+  taints: optional(taints('Taints of the Node.')),
 }
 
 const componentOrder = obj('One component at one version on this machine.', {
   name: componentName('The component.'),
   version: componentVersion('The version to run.'),
-  config: optional(objectName('The ComponentConfig to render files from.')),
-  setRef: optional(objectName('The MachineComponentSet that this came from.')),
-  canaryRef: optional(objectName('The ComponentCanary that this came from.')),
-  wave: optional(time('When the slice began that this attempt is for; a slice tries a machine once.')),
+  config: optional(objectName('The ComponentConfig from which files are rendered.')),
+  setRef: optional(objectName('The MachineComponentSet that declares this version.')),
+  canaryRef: optional(objectName('The ComponentCanary that declares this version.')),
+  wave: optional(time('When the slice of this attempt started; a slice tries a machine once.')),
   fresh: optional(
-    int('So many attempts in a row only brought a fresh copy of what had been changed on the node.', {
+    int('Number of consecutive attempts that only restored files that had been modified on the node.', {
       min: 1,
       max: 1_000,
     }),
   ),
   workload: optional(
-    bool('It runs as pods of a DaemonSet: the machine controller switches it and reports it; agents leave it alone.'),
+    bool('It runs as pods of a DaemonSet: the machine controller switches and reports it, and agents ignore it.'),
   ),
   attempt: fallback(
-    int('Counts tries; an agent that went back does not try the same again within one attempt.', {
-      min: 1,
-      max: 1_000_000,
-    }),
+    int(
+      'Attempt number; after a rollback, an agent does not retry the same version and configuration within one attempt.',
+      {
+        min: 1,
+        max: 1_000_000,
+      },
+    ),
     1,
   ),
   switch: optional(
-    obj('Tells the agent to switch now.', {
-      attempt: int('The attempt that may switch; another one is ignored.', { min: 1, max: 1_000_000 }),
-      permit: objectName('The OperationPermit that covers it; the agent reads its phase right before.'),
+    obj('The order to switch now.', {
+      attempt: int('The attempt to switch; the agent ignores any other.', { min: 1, max: 1_000_000 }),
+      permit: objectName('The OperationPermit for the switch; the agent reads its phase immediately before switching.'),
     }),
   ),
 })
 
-const componentStatus = obj('One component as the agent sees it.', {
+const componentStatus = obj('One component as reported by the agent.', {
   name: componentName('The component.'),
-  version: optional(componentVersion('The version that is in use now.')),
-  desired: optional(componentVersion('The version that the agent was last told.')),
+  version: optional(componentVersion('The version in use.')),
+  desired: optional(componentVersion('The desired version that the agent last received.')),
   state: phase('Component', 'What the agent is doing with it.'),
-  since: time('Since when it is in this state.'),
+  since: time('Since when the component has been in this state.'),
   message: optional(sentence('Why, for people.')),
-  reason: optional(reasonWord('Why, in one word: a reason of the catalogue.')),
+  reason: optional(reasonWord('The cause, as a reason of the catalogue.')),
   output: optional(
-    str('The last lines of its log, when it ended by itself or a probe failed. Secrets are masked.', { max: 1024 }),
+    str('The last lines of its log, if it exited or a probe failed. Secrets are masked.', { max: 1024 }),
   ),
   drifted: optional(
-    sentence('What is not as it was installed and is not put right by itself: it waits for an order to switch.'),
+    sentence(
+      'Modified files or units that the agent does not restore by itself, because that needs an order to switch.',
+    ),
   ),
-  digest: optional(sha256('SHA-256 over what is installed, so that equal nodes are seen to be equal.')),
-  attempt: optional(int('The attempt that this state belongs to.', { min: 1, max: 1_000_000 })),
+  digest: optional(sha256('SHA-256 of the installed content; equal nodes have equal digests.')),
+  attempt: optional(int('The attempt of this state.', { min: 1, max: 1_000_000 })),
   healthyBefore: optional(
     list(
-      'Versions that passed their settle window on this machine, the newest last.',
+      'Versions that passed their settle window on this machine, newest last.',
       obj('One version.', {
         version: componentVersion('The version.'),
-        digest: sha256('SHA-256 over the statement of its MachineComponent.'),
-        config: optional(objectName('The ComponentConfig that it ran with.')),
+        digest: sha256('SHA-256 of the statement of its MachineComponent.'),
+        config: optional(objectName('The ComponentConfig in use at that time.')),
       }),
       { max: MAX_HEALTHY_BEFORE },
     ),
@@ -123,19 +128,19 @@ const componentStatus = obj('One component as the agent sees it.', {
 
 const spec = rule(
   rule(
-    obj('The machine as it should be.', {
+    obj('The desired state of the machine.', {
       providerID: optional(str('The name of the machine at its provider.', { min: 1, max: 253 })),
-      address: optional(str('Address by which the machine is reached.', { min: 1, max: 253 })),
+      address: optional(str('Address of the machine.', { min: 1, max: 253 })),
       ...machineTemplateProps,
       components: optional(
-        mapList('Versions that this machine shall run. Written whole by the machine controller.', componentOrder, {
+        mapList('Component versions to run on this machine. Written by the machine controller.', componentOrder, {
           keys: ['name'],
           max: MAX_COMPONENTS,
         }),
       ),
       jobs: optional(
         setOf(
-          'RemedyOperationJobs that the agent shall watch. Written by the job controller.',
+          'RemedyOperationJobs that the agent watches. Written by the job controller.',
           objectName('Name of a job.'),
           {
             max: MAX_JOBS,
@@ -152,49 +157,47 @@ const spec = rule(
   ),
   {
     cel: "self.channel == 'Observe' ? !has(self.components) || self.components.size() == 0 : true",
-    message: 'an observed machine has no components to manage',
+    message: 'an observed machine cannot have components',
     fieldPath: '.components',
     holds: (s) => s.channel !== 'Observe' || (s.components ?? []).length === 0,
   },
 )
 
-const status = obj('The machine as it is.', {
+const status = obj('The observed state of the machine.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Machine')),
   nodeRef: optional(
-    obj('The Node that this machine became.', {
+    obj('The Node of this machine.', {
       name: objectName('Name of the Node.'),
-      uid: uid('UID of the Node; another one is another node.'),
+      uid: uid('UID of the Node.'),
     }),
   ),
   inServiceSince: optional(
-    time('When the machine first took work: its Node was there without the startup taint. Absent if it never did.'),
+    time('When the machine first went into service: its Node existed without the startup taint. Absent before that.'),
   ),
   bootID: optional(str('Changes with every boot of the kernel.', { max: 64 })),
   agent: optional(
     obj('The agent on the machine.', {
       version: componentVersion('Version of the agent.'),
-      publicKey: optional(str('Key to which secret values are sealed, in base64.', { max: 512 })),
+      publicKey: optional(str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
     }),
   ),
   platform: optional(
-    obj('What the machine is, as the agent found it.', {
+    obj('The platform, as detected by the agent.', {
       os: optional(str('Operating system and its release.', { max: 128 })),
       arch: optional(str('Processor architecture.', { max: 32 })),
       kernel: optional(str('Release of the kernel.', { max: 128 })),
     }),
   ),
   components: optional(
-    mapList('What the agent reports about each component.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
+    mapList('Components as reported by the agent.', componentStatus, { keys: ['name'], max: MAX_COMPONENTS }),
   ),
-  commit: optional(commitId('The commit that the current spec came from.')),
+  commit: optional(commitId('The commit of the current spec.')),
   waitingFor: optional(waitingFor()),
   foreignFiles: optional(
-    list(
-      'Files in the way of a component that somebody else put there; at most the first ones.',
-      absolutePath('A path.'),
-      { max: 20 },
-    ),
+    list('Files of other owners where a component needs to write its own; truncated.', absolutePath('A path.'), {
+      max: 20,
+    }),
   ),
   conditions: optional(conditions()),
 })
@@ -204,7 +207,7 @@ export const machine = defineKind({
   plural: 'machines',
   shortNames: ['km'],
   namespaced: false,
-  doc: 'One node as we want it and as it is.',
+  doc: 'One node: its desired state and its observed state.',
   spec,
   status,
   selectable: ['.spec.pool', '.status.phase'],

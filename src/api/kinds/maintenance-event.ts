@@ -5,14 +5,14 @@ import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
 const spec = rule(
   obj('What the provider announced.', {
-    machine: objectName('The Machine whose host it is about.'),
-    kind: choice('What will happen to the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
-    planned: fallback(choice('Whether it was announced before.', ['Planned', 'Unplanned']), 'Planned'),
-    notBefore: optional(time('It will not begin before this.')),
-    notAfter: optional(time('It will have begun by this.')),
-    source: str('The provider, and its name for the event.', { min: 1, max: 253 }),
-    description: optional(sentence('What the provider says.', 1_024)),
-    state: fallback(phase('Maintenance', 'What the provider last said.'), 'Scheduled'),
+    machine: objectName('The Machine on the affected host.'),
+    kind: choice('The effect on the host.', ['Reboot', 'Redeploy', 'Freeze', 'Terminate', 'Degraded', 'Other']),
+    planned: fallback(choice('Whether it was announced in advance.', ['Planned', 'Unplanned']), 'Planned'),
+    notBefore: optional(time('Earliest start.')),
+    notAfter: optional(time('Latest start.')),
+    source: str('The provider and its ID of the event.', { min: 1, max: 253 }),
+    description: optional(sentence('The description from the provider.', 1_024)),
+    state: fallback(phase('Maintenance', 'The last reported state.'), 'Scheduled'),
   }),
   {
     cel: '!has(self.notBefore) || !has(self.notAfter) || self.notBefore <= self.notAfter',
@@ -23,10 +23,10 @@ const spec = rule(
   },
 )
 
-const status = obj('What is done about it.', {
+const status = obj('The observed state of the event.', {
   observedGeneration: optional(observedGeneration()),
-  job: optional(objectName('The RemedyOperationJob that was made.')),
-  acknowledgedAt: optional(time('When the provider was told to go ahead.')),
+  job: optional(objectName('The RemedyOperationJob for the event.')),
+  acknowledgedAt: optional(time('When the event was acknowledged to the provider.')),
   conditions: optional(conditions()),
 })
 

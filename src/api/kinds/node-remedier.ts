@@ -20,32 +20,32 @@ import { operation } from './operations.ts'
 export const MAX_RUNGS = 8
 const MAX_OPERATIONS_OF_A_RUNG = 8
 
-const verify = obj('How the repair is seen to have helped.', {
+const verify = obj('How the repair is verified.', {
   conditionCleared: optional(
-    str('A condition of the Node that must be gone; absent: the rule itself must be false.', { min: 1, max: 128 }),
+    str('A condition of the Node that must clear; if absent, the rule itself must become false.', { min: 1, max: 128 }),
   ),
-  stableFor: fallback(duration('How long the fault must stay away; longer than the period of its detector.'), '5m'),
+  stableFor: fallback(duration('How long the fault must be absent; longer than the period of its detector.'), '5m'),
   probe: optional(
-    obj('A probe of a component that must pass as well.', {
+    obj('A component probe that must pass as well.', {
       component: componentName('The component.'),
-      name: optional(dnsLabel('The probe; absent means all.')),
+      name: optional(dnsLabel('The probe; all probes if absent.')),
     }),
   ),
 })
 
 const rung = obj('One step of the ladder.', {
-  operations: list('What is done, one after the other.', operation, { min: 1, max: MAX_OPERATIONS_OF_A_RUNG }),
-  timeout: fallback(duration('How long the operations may take together.'), '30m'),
+  operations: list('The operations, executed in order.', operation, { min: 1, max: MAX_OPERATIONS_OF_A_RUNG }),
+  timeout: fallback(duration('Timeout of all operations together.'), '30m'),
   verify: fallback(verify, {}),
-  retries: fallback(int('How often the rung is tried again after a failure that may pass.', { min: 0, max: 5 }), 1),
+  retries: fallback(int('Number of retries of the rung after a transient failure.', { min: 0, max: 5 }), 1),
 })
 
-const limits = obj('How much this rule may do. The Defender may allow less, never more.', {
-  perNodePerDay: fallback(int('Repairs of one node in 24 hours.', { min: 1, max: 100 }), 3),
-  perHour: fallback(int('Repairs in an hour.', { min: 1, max: 10_000 }), 10),
-  perDay: fallback(int('Repairs in 24 hours.', { min: 1, max: 100_000 }), 50),
+const limits = obj('Limits of this rule. The Defender can reduce them further.', {
+  perNodePerDay: fallback(int('Maximum number of repairs of one node in 24 hours.', { min: 1, max: 100 }), 3),
+  perHour: fallback(int('Maximum number of repairs in an hour.', { min: 1, max: 10_000 }), 10),
+  perDay: fallback(int('Maximum number of repairs in 24 hours.', { min: 1, max: 100_000 }), 50),
   maxInFlight: fallback(
-    intOrPercent('Repairs at the same time; a percentage is of the nodes, rounded down, at least one.', {
+    intOrPercent('Maximum number of concurrent repairs; a percentage of the nodes is rounded down to at least one.', {
       min: 1,
       max: 10_000,
     }),
@@ -53,62 +53,58 @@ const limits = obj('How much this rule may do. The Defender may allow less, neve
   ),
 })
 
-const spec = obj('When it is a fault, and what helps.', {
-  nodeSelector: optional(selector('The nodes that the rule is asked about; absent means all.')),
-  when: ruleTree('The rule, over facts about one node.'),
-  for: fallback(duration('How long the rule must be true before anything is done.'), '0s'),
-  priority: fallback(int('Where two rules hold for a node, the higher one acts.', { min: -1_000, max: 1_000 }), 0),
-  ladder: list('What is tried, the mildest first. The next rung follows when the fault is still there.', rung, {
+const spec = obj('The fault and its repairs.', {
+  nodeSelector: optional(selector('Selects the nodes that the rule applies to; all nodes if absent.')),
+  when: ruleTree('The rule, evaluated over facts about one node.'),
+  for: fallback(duration('How long the rule must be true before a repair starts.'), '0s'),
+  priority: fallback(
+    int('If two rules are true for a node, the one with the higher priority acts.', { min: -1_000, max: 1_000 }),
+    0,
+  ),
+  ladder: list('Repairs to try, mildest first. The next rung follows if the fault persists.', rung, {
     min: 1,
     max: MAX_RUNGS,
   }),
-  cooldown: fallback(duration('How long a node is left alone after a repair.'), '10m'),
+  cooldown: fallback(duration('Minimum time between two repairs of a node.'), '10m'),
   limits: fallback(limits, {}),
   relapseWindow: fallback(
-    duration('A fault that comes back within this time starts at the rung after the one that helped.'),
+    duration('If the fault returns within this time, the repair starts with the rung after the one that helped.'),
     '24h',
   ),
   mode: fallback(
-    choice('Enforce repairs; DryRun makes jobs that end before they ask for a permit; Shadow only counts.', [
+    choice('Enforce: repair. DryRun: create jobs that end before they request a permit. Shadow: only count.', [
       'Enforce',
       'DryRun',
       'Shadow',
     ]),
     'Enforce',
   ),
-  share: fallback(
-    int('Percentage of nodes that the rule acts on, so that a new rule can be tried on some.', { min: 1, max: 100 }),
-    100,
-  ),
+  share: fallback(int('Percentage of nodes that the rule acts on, to try out a new rule.', { min: 1, max: 100 }), 100),
 })
 
 const recent = obj('One node for which the rule is true.', {
   node: objectName('The node.'),
   since: time('Since when.'),
-  job: optional(objectName('The job that was made.')),
-  reason: optional(reasonWord('Why there is none, as one word.')),
-  waitingFor: optional(sentence('Why there is none.')),
+  job: optional(objectName('The repair job.')),
+  reason: optional(reasonWord('Reason why there is no job.')),
+  waitingFor: optional(sentence('Why there is no job.')),
 })
 
-const status = obj('What the rule does.', {
+const status = obj('The observed state of the rule.', {
   observedGeneration: optional(observedGeneration()),
-  activeRevision: optional(
-    revisionName('The ControllerRevision with the rule that is being asked: the last good one.'),
-  ),
+  activeRevision: optional(revisionName('The ControllerRevision of the active rule: the last valid revision.')),
   counts: optional(
     obj('Nodes and repairs.', {
-      selected: count('Nodes that the rule is asked about.'),
-      matching: count('Nodes for which it is true.'),
-      unknown: count('Nodes of which nobody can tell.'),
-      inFlight: count('Repairs at work.'),
+      selected: count('Nodes that the rule applies to.'),
+      matching: count('Nodes for which the rule is true.'),
+      unknown: count('Nodes for which the rule is unknown.'),
+      inFlight: count('Running repairs.'),
       lastHour: count('Repairs in the last hour.'),
       lastDay: count('Repairs in the last 24 hours.'),
-      inhibited: count('Nodes whose repair is held back because a change is blamed.'),
+      inhibited: count('Nodes whose repair is suspended because a change is blamed.'),
     }),
   ),
-  matching: optional(
-    mapList('Nodes for which it is true; at most the first 200.', recent, { keys: ['node'], max: 200 }),
-  ),
+  matching: optional(mapList('Nodes for which the rule is true; at most 200.', recent, { keys: ['node'], max: 200 })),
   conditions: optional(conditions()),
 })
 
@@ -117,7 +113,7 @@ export const nodeRemedier = defineKind({
   plural: 'noderemediers',
   shortNames: ['kr'],
   namespaced: false,
-  doc: 'A fault → repair rule with an escalation ladder and limits.',
+  doc: 'A rule that maps a fault to repairs, with an escalation ladder and limits.',
   spec,
   status,
   columns: [

@@ -29,7 +29,7 @@ import {
 } from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 
-/** A slice of a wave; a larger disruption is several permits. */
+/** A slice; a larger disruption is several permits. */
 export const MAX_TARGETS = 100
 
 /** Eleven gates a target. */
@@ -59,45 +59,46 @@ export const targetRef = (doc: string) =>
     kind: choice('Kind of the target.', ['Machine', 'Node', 'Cluster']),
     namespace: optional(dnsLabel('Namespace of the target, where its kind has one.')),
     name: objectName('Name of the target.'),
-    uid: uid('UID of the target; another one is another target.'),
+    uid: uid('UID of the target.'),
   })
 
-const spec = obj('What somebody asks to do.', {
+const spec = obj('The requested disruption.', {
   operations: immutable(
-    setOf('What would be done to each target.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
-    'operations of a permit cannot change; ask with another permit',
+    setOf('The operations on each target.', choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
+    'operations of a permit are immutable; request another permit',
   ),
   component: optional(
-    obj('The component that is touched, where it is one.', {
+    obj('The affected component, if any.', {
       name: str('Name of the component.', { min: 1, max: 63 }),
-      version: optional(str('The version that it would have.', { min: 1, max: 128 })),
-      config: optional(objectName('The ComponentConfig that it would have.')),
+      version: optional(str('The new version.', { min: 1, max: 128 })),
+      config: optional(objectName('The new ComponentConfig.')),
     }),
   ),
   targets: immutable(
-    mapList('What would be disrupted.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
-    'targets of a permit cannot change; ask with another permit',
+    mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
+    'targets of a permit are immutable; request another permit',
   ),
-  requester: obj('Who asks.', {
+  requester: obj('The requester.', {
     manager: str('Field manager of the controller.', { min: 1, max: 63 }),
-    kind: optional(str('Kind of the object on whose behalf.', { min: 1, max: 63 })),
+    kind: optional(str('Kind of the object that needs the permit.', { min: 1, max: 63 })),
     namespace: optional(dnsLabel('Namespace of that object, where its kind has one.')),
     name: optional(objectName('Name of that object.')),
     uid: optional(uid('UID of that object.')),
   }),
   reason: sentence('Why, for people.'),
   recovery: fallback(
-    bool(
-      'The requester says that this goes back to the last healthy revision; the Defender checks before it believes.',
-    ),
+    bool('Whether the requester claims that this returns to the last healthy revision; the Defender verifies it.'),
     false,
   ),
-  commit: optional(commitId('The commit that wants this.')),
-  leaseSeconds: fallback(int('The permit ends when it was not renewed for so long.', { min: 15, max: 3_600 }), 120),
-  renewTime: optional(microTime('When the requester last said that it is still at work.')),
+  commit: optional(commitId('The commit that requires the operation.')),
+  leaseSeconds: fallback(
+    int('The permit expires if it is not renewed within this time.', { min: 15, max: 3_600 }),
+    120,
+  ),
+  renewTime: optional(microTime('When the requester last renewed the permit.')),
   results: optional(
     map(
-      'What became of each target, by UID. Each result frees a slot.',
+      'The result for each target, by UID. Each result frees a slot.',
       choice('The result.', ['Succeeded', 'Failed', 'Released']),
       {
         max: MAX_TARGETS,
@@ -106,29 +107,27 @@ const spec = obj('What somebody asks to do.', {
   ),
 })
 
-const verdict = obj('What one gate said about one target.', {
-  target: uid('UID of the target; empty for all is not possible.'),
+const verdict = obj('The decision of one gate about one target.', {
+  target: uid('UID of the target; required.'),
   gate: reasonWord('The gate that decided.'),
-  policy: optional(objectName('The policy that the gate belongs to.')),
-  verdict: choice('What it said.', ['Granted', 'Waiting', 'Denied']),
-  seen: optional(sentence('The value seen.')),
-  limit: optional(sentence('The limit that it met.')),
-  retryAfter: optional(int('Seconds after which looking again can help.', { min: 0, max: 31_622_400 })),
+  policy: optional(objectName('The policy of the gate.')),
+  verdict: choice('The decision.', ['Granted', 'Waiting', 'Denied']),
+  seen: optional(sentence('The observed value.')),
+  limit: optional(sentence('The limit that applies.')),
+  retryAfter: optional(int('Seconds after which a retry can succeed.', { min: 0, max: 31_622_400 })),
 })
 
 const status = obj("The Defender's answer.", {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Permit')),
   decidedAt: optional(time('When it was granted or denied.')),
-  expiresAt: optional(time('When the lease runs out unless it is renewed.')),
+  expiresAt: optional(time('When the lease expires unless it is renewed.')),
   endedAt: optional(time('When it was released, expired or revoked.')),
-  granted: optional(count('Targets granted.', MAX_TARGETS)),
+  granted: optional(count('Number of granted targets.', MAX_TARGETS)),
   // One writer has them all: told apart by their keys, who owns which field of each would be more than half of a permit.
-  verdicts: optional(list('One entry a target, the gate that binds it.', verdict, { max: MAX_TARGETS })),
-  gates: optional(
-    list('What each gate with something to say said about each target.', verdict, { max: MAX_GATE_VERDICTS }),
-  ),
-  approvals: optional(list('Approvals that were counted.', objectName('Name of an Approval.'), { max: 8 })),
+  verdicts: optional(list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
+  gates: optional(list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
+  approvals: optional(list('Approvals that were used.', objectName('Name of an Approval.'), { max: 8 })),
   conditions: optional(conditions()),
 })
 
@@ -137,7 +136,7 @@ export const operationPermit = defineKind({
   plural: 'operationpermits',
   shortNames: ['kperm'],
   namespaced: false,
-  doc: "One request for disruption (a repair, or one slice of at most 100 machines) and the Defender's answer.",
+  doc: "One request for disruption (a repair, or one slice of at most 100 machines) and the Defender's decision.",
   spec,
   status,
   selectable: ['.status.phase'],
@@ -153,13 +152,13 @@ export const operationPermit = defineKind({
   conditions: ['PermitGranted'],
   checks: [
     {
-      name: 'results speak of targets only',
+      name: 'results name targets of this permit only',
       findings: (object) => {
         const { targets, results = {} } = object.spec
         const known = new Set(targets.map((t) => t.uid))
         return Object.keys(results)
           .filter((target) => !known.has(target))
-          .map((target) => ({ pointer: `spec/results/${target}`, message: 'is no target of this permit' }))
+          .map((target) => ({ pointer: `spec/results/${target}`, message: 'is not a target of this permit' }))
       },
     },
   ],

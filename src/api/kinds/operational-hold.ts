@@ -23,49 +23,49 @@ const HOLD_TARGETS = [
 
 const target = immutable(
   union(
-    obj('What is held.', {
+    obj('The objects on hold.', {
       kind: choice('Kind of the objects.', HOLD_TARGETS),
-      namespace: optional(dnsLabel('Namespace of the objects, where their kind has one; absent means all.')),
-      name: optional(objectName('The object of this name.')),
-      selector: optional(selector('All objects with these labels; an empty selector means all of the kind.')),
+      namespace: optional(dnsLabel('Namespace of the objects, if their kind has one; all namespaces if absent.')),
+      name: optional(objectName('The object with this name.')),
+      selector: optional(selector('All objects with these labels; an empty selector matches all objects of the kind.')),
     }),
     ['name', 'selector'],
   ),
-  'the target of a hold cannot change; make another hold',
+  'the target of a hold is immutable; create another hold',
 )
 
 const spec = rule(
-  obj('What is held, how, why and until when.', {
+  obj('The objects on hold, the effect, the reason and the expiry.', {
     target,
     effect: immutable(
       choice(
-        'Pause: nothing new is begun. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: what is blocked may be tried again. Abort: what is at work ends. Unprotect: protection does not bind. AllowEdit: content that git does not declare, with the digest in to, may act.',
+        'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare.',
         HOLD_EFFECTS,
       ),
-      'the effect of a hold cannot change; make another hold',
+      'the effect of a hold is immutable; create another hold',
     ),
     to: optional(
-      str('For Pin the revision to stay on, for Retry the one to try, for AllowEdit the digest of the content.', {
+      str('The revision to stay on (Pin) or to retry (Retry), or the digest of the content (AllowEdit).', {
         min: 1,
         max: 253,
       }),
     ),
     reason: str('Why, for people.', { min: 1, max: 512 }),
-    author: str('Who holds.', { min: 1, max: 253 }),
-    until: time('When the hold ends by itself. A hold without an end is forgotten, so there is none.'),
+    author: str('The user who created the hold.', { min: 1, max: 253 }),
+    until: time('When the hold expires. Every hold must have an expiry, because holds are easily forgotten.'),
   }),
   {
     cel: "self.effect == 'Pin' || self.effect == 'AllowEdit' ? has(self.to) : true",
-    message: 'effects Pin and AllowEdit need to',
+    message: 'effects Pin and AllowEdit require to',
     fieldPath: '.to',
     holds: (s) => (s.effect !== 'Pin' && s.effect !== 'AllowEdit') || s.to !== undefined,
   },
 )
 
-const status = obj('Whether it is in effect.', {
+const status = obj('The observed state of the hold.', {
   observedGeneration: optional(observedGeneration()),
   active: optional(choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
-  message: optional(sentence('What it does at the moment.')),
+  message: optional(sentence('Its current effect.')),
   conditions: optional(conditions()),
 })
 
@@ -74,7 +74,7 @@ export const operationalHold = defineKind({
   plural: 'operationalholds',
   shortNames: ['khold'],
   namespaced: false,
-  doc: 'An imperative with reason, author and end: pause, freeze, pin, retry, abort. Never an edit of what git declares.',
+  doc: 'An instruction with reason, author and expiry: pause, freeze, pin, retry, abort. It never changes what git declares.',
   spec,
   status,
   selectable: ['.spec.target.kind', '.spec.effect'],

@@ -24,24 +24,24 @@ export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network'
 const component = () => componentName('The component.')
 
 export const operation = union(
-  obj('One thing to do; exactly one of these.', {
+  obj('One operation; exactly one of these must be set.', {
     collectEvidence: optional(
-      obj('Keeps what a later step may destroy.', {
-        kinds: fallback(setOf('What to keep.', choice('A kind of evidence.', EVIDENCE), { min: 1, max: 6 }), [
+      obj('Collects evidence that a later step may destroy.', {
+        kinds: fallback(setOf('What to collect.', choice('A kind of evidence.', EVIDENCE), { min: 1, max: 6 }), [
           'KernelLog',
           'Journal',
         ]),
       }),
     ),
-    cordon: optional(obj('Keeps new pods off the node, with a taint of our own.', {})),
+    cordon: optional(obj('Cordons the node with a KubeNode taint.', {})),
     restartComponent: optional(obj('Restarts the service of a component.', { component: component() })),
-    reinstallComponent: optional(obj('Installs the same version of a component again.', { component: component() })),
+    reinstallComponent: optional(obj('Reinstalls the same version of a component.', { component: component() })),
     cleanDisk: optional(
-      obj('Frees space by well-known safe means, then below the given paths.', {
-        paths: optional(setOf('Directories whose old files may go.', absolutePath('A directory.'), { max: 8 })),
-        olderThan: fallback(duration('Only files that were not changed for so long.'), '168h'),
-        images: fallback(bool('Whether unused container images may go.'), true),
-        untilFree: fallback(int('Stops at this percentage of free space.', { min: 1, max: 90 }), 20),
+      obj('Frees disk space by standard safe means, then in the given paths.', {
+        paths: optional(setOf('Directories whose old files may be deleted.', absolutePath('A directory.'), { max: 8 })),
+        olderThan: fallback(duration('Minimum age of files, by last modification.'), '168h'),
+        images: fallback(bool('Whether unused container images may be deleted.'), true),
+        untilFree: fallback(int('Stops when this percentage of disk space is free.', { min: 1, max: 90 }), 20),
       }),
     ),
     runScript: optional(
@@ -52,21 +52,21 @@ export const operation = union(
       }),
     ),
     drain: optional(
-      obj('Moves pods away, as disruption budgets allow.', {
-        timeout: fallback(duration('After this long the step has failed.'), '15m'),
+      obj('Drains the node within disruption budgets.', {
+        timeout: fallback(duration('Timeout after which the step fails.'), '15m'),
         gracePeriod: optional(duration('Overrides the grace period of the pods.')),
-        deleteEmptyDir: fallback(bool('Whether pods that keep data in emptyDir may go.'), false),
+        deleteEmptyDir: fallback(bool('Whether pods with emptyDir data may be evicted.'), false),
         namespaces: optional(
           mapList(
-            'What happens to the pods of a namespace; absent: they are evicted.',
+            'How the pods of each namespace are treated; pods of other namespaces are evicted.',
             obj('One namespace.', {
-              name: str('The namespace; `*` stands for all others.', {
+              name: str('The namespace, or `*` for all others.', {
                 min: 1,
                 max: 63,
                 pattern: '^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
                 says: 'the name of a namespace, or *',
               }),
-              pods: choice('Evict asks them to go; Wait lets them end by themselves; Leave does not look at them.', [
+              pods: choice('Evict evicts them; Wait waits until they finish; Leave ignores them.', [
                 'Evict',
                 'Wait',
                 'Leave',
@@ -78,24 +78,24 @@ export const operation = union(
       }),
     ),
     reboot: optional(
-      obj('Reboots: by the agent, and by the provider once the agent is silent.', {
-        timeout: fallback(duration('How long until the node must be back.'), '10m'),
+      obj('Reboots the machine: through the agent, or through the provider if the agent is silent.', {
+        timeout: fallback(duration('How long the node may take to return.'), '10m'),
         takeOverAfter: optional(
           duration(
-            'So long after the agent began to reboot the provider cuts the power of a machine that has not booted anew; absent: after the timeout, where its agent is silent.',
+            'Time after the agent started the reboot at which the provider power-cycles a machine that has not rebooted. If absent: after the timeout, if its agent is silent.',
           ),
         ),
       }),
     ),
-    fence: optional(obj('Marks the node out of service, after the provider said that the machine is off.', {})),
-    replace: optional(obj('Deletes the machine, so that its set makes another one.', {})),
-    uncordon: optional(obj('Takes our own cordon back.', {})),
+    fence: optional(obj('Taints the node as out of service, once the provider confirms that the machine is off.', {})),
+    replace: optional(obj('Deletes the machine; its set creates a replacement.', {})),
+    uncordon: optional(obj('Removes the KubeNode cordon.', {})),
     webhook: optional(
-      obj('Tells another system and waits for its answer.', {
-        url: url('Where to; only places that the controllers were started with, by --call-allow.'),
-        secretRef: optional(secretRef('Secret with the token to send, labelled kubenode.io/for-webhooks=true.')),
-        headers: optional(map('Further headers, without secrets.', str('A value.', { max: 256 }), { max: 8 })),
-        timeout: fallback(duration('How long the answer may take.'), '30s'),
+      obj('Calls another system and waits for its answer.', {
+        url: url('URL to call; only URLs that the controllers allow with --call-allow.'),
+        secretRef: optional(secretRef('Secret with the token to send, labeled kubenode.io/for-webhooks=true.')),
+        headers: optional(map('Additional headers, without secrets.', str('A value.', { max: 256 }), { max: 8 })),
+        timeout: fallback(duration('Timeout of the call.'), '30s'),
       }),
     ),
   }),

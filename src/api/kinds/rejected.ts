@@ -34,7 +34,7 @@ export interface Rejected {
 }
 
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
-const REQUIREMENT = 'values must be given for In and NotIn, and for nothing else'
+const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
 const OPERATIONS =
   'exactly one of collectEvidence, cordon, restartComponent, reinstallComponent, cleanDisk, runScript, drain, reboot, fence, replace, uncordon, webhook must be set'
 const GATES = 'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus must be set'
@@ -51,17 +51,21 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
-  rejected(machine, { '/spec/channel': 'Observe' }, 'an observed machine has no components to manage'),
+  rejected(machine, { '/spec/channel': 'Observe' }, 'an observed machine cannot have components'),
   rejected(machineSet, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
-  rejected(machineComponent, { '/spec/install': undefined }, 'type Package and Script need install'),
-  rejected(machineComponent, { '/spec/artifacts': undefined }, 'install needs artifacts'),
+  rejected(machineComponent, { '/spec/install': undefined }, 'types Package and Script require install'),
+  rejected(machineComponent, { '/spec/artifacts': undefined }, 'install requires artifacts'),
   rejected(
     machineComponent,
     { '/spec/daemonSet': { namespace: 'kube-system', name: 'cni' } },
-    'daemonSet belongs to type DaemonSet, and to no other',
+    'daemonSet is required for type DaemonSet, and not allowed for others',
   ),
-  rejected(machineComponent, { '/spec/script': { command: ['x'] } }, 'script belongs to type Script, and to no other'),
-  rejected(machineComponent, { '/spec/type': 'OS' }, 'type OS needs disruption Reboot'),
+  rejected(
+    machineComponent,
+    { '/spec/script': { command: ['x'] } },
+    'script is required for type Script, and not allowed for others',
+  ),
+  rejected(machineComponent, { '/spec/type': 'OS' }, 'type OS requires disruption Reboot'),
   rejected(
     machineComponent,
     { '/spec/install/unpack': { path: '/opt/x' } },
@@ -70,7 +74,7 @@ export const REJECTED: readonly Rejected[] = [
   rejected(
     machineComponent,
     { '/spec/service': { args: ['x'] } },
-    'a service needs exec, or the unit that the component brings',
+    'a service needs exec, or a unit that the component installs',
   ),
   rejected(
     machineComponent,
@@ -86,7 +90,7 @@ export const REJECTED: readonly Rejected[] = [
   inStatus(
     machineComponentSet,
     { '/status': { waves: [{ component: 'kubelet', step: 0, slice: 0, phase: 'Switching', machines: [] }] } },
-    'a slice that switches has a permit',
+    'a slice in phase Switching must have a permit',
   ),
   rejected(componentCanary, { '/spec/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(componentCanary, { '/spec/pick/percent': 5 }, 'exactly one of count, percent, machines must be set'),
@@ -100,22 +104,22 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/blackouts/0/from': '2026-01-31T12:00:00Z' },
     'exactly one of cron, from must be set',
   ),
-  rejected(defenderPolicy, { '/spec/breaker/failures': 11 }, 'failures must not be more than of'),
-  rejected(defenderLedger, { '/metadata/name': 'other' }, 'there is one DefenderLedger, named cluster'),
+  rejected(defenderPolicy, { '/spec/breaker/failures': 11 }, 'failures must not exceed of'),
+  rejected(defenderLedger, { '/metadata/name': 'other' }, 'the only DefenderLedger is named cluster'),
   rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
-  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin and AllowEdit need to'),
+  rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin and AllowEdit require to'),
   rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
   rejected(
     cluster,
     { '/spec/kubeconfigSecretRef': { name: 'x' } },
     'exactly one of controlPlane, kubeconfigSecretRef must be set',
   ),
-  rejected(cluster, { '/spec/version': undefined }, 'a control plane needs version'),
-  rejected(cluster, { '/spec/ttl': '1h' }, 'ttl needs deletionPolicy Delete'),
-  rejected(cluster, { '/spec/controlPlane/etcd/replicas': 2 }, 'a store has 1, 3 or 5 members'),
+  rejected(cluster, { '/spec/version': undefined }, 'a control plane requires version'),
+  rejected(cluster, { '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
+  rejected(cluster, { '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
-  rejected(fleetSource, { '/spec/verify/allowedSigners': undefined }, 'allowedSigners is needed unless mode is None'),
+  rejected(fleetSource, { '/spec/verify/allowedSigners': undefined }, 'allowedSigners is required unless mode is None'),
   rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/names': ['a'] }, 'exactly one of selector, names must be set'),
@@ -124,40 +128,40 @@ export const REJECTED: readonly Rejected[] = [
 
 /** Refused as an update of the example. */
 export const REJECTED_UPDATES: readonly Rejected[] = [
-  rejected(machineSet, { '/spec/selector': { matchLabels: {} } }, 'the selector of a MachineSet cannot change'),
-  rejected(machineComponent, { '/spec/disruption': 'None' }, 'a MachineComponent never changes; make another version'),
+  rejected(machineSet, { '/spec/selector': { matchLabels: {} } }, 'the selector of a MachineSet is immutable'),
+  rejected(machineComponent, { '/spec/disruption': 'None' }, 'a MachineComponent is immutable; create another version'),
   rejected(
     componentConfig,
     { '/spec/digest': '0'.repeat(64) },
-    'a ComponentConfig never changes; other values are another object',
+    'a ComponentConfig is immutable; create another object for other values',
   ),
   rejected(
     remedyOperationJob,
     { '/spec/rung': 1 },
-    'a RemedyOperationJob never changes; another repair is another job',
+    'a RemedyOperationJob is immutable; create another job for another repair',
   ),
   rejected(
     operationPermit,
     { '/spec/operations': ['Reboot'] },
-    'operations of a permit cannot change; ask with another permit',
+    'operations of a permit are immutable; request another permit',
   ),
   rejected(
     operationPermit,
     { '/spec/targets/0/name': 'other' },
-    'targets of a permit cannot change; ask with another permit',
+    'targets of a permit are immutable; request another permit',
   ),
-  rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold cannot change; make another hold'),
-  rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold cannot change; make another hold'),
-  rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval never changes; make another one'),
+  rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
+  rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
+  rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval is immutable; create another one'),
   rejected(
     cluster,
     { '/spec/controlPlane/flavor': 'embedded' },
-    'the flavor of a control plane cannot change; make another cluster',
+    'the flavor of a control plane is immutable; create another cluster',
   ),
-  rejected(cluster, { '/spec/network/podCIDR': '10.0.0.0/8' }, 'the range of pods cannot change'),
-  rejected(cluster, { '/spec/network/serviceCIDR': '10.0.0.0/8' }, 'the range of services cannot change'),
-  rejected(cluster, { '/spec/network/dnsDomain': 'other.local' }, 'the domain cannot change'),
-  rejected(release, { '/spec/track': 'other' }, 'a Release never changes; another commit is another Release'),
+  rejected(cluster, { '/spec/network/podCIDR': '10.0.0.0/8' }, 'podCIDR is immutable'),
+  rejected(cluster, { '/spec/network/serviceCIDR': '10.0.0.0/8' }, 'serviceCIDR is immutable'),
+  rejected(cluster, { '/spec/network/dnsDomain': 'other.local' }, 'dnsDomain is immutable'),
+  rejected(release, { '/spec/track': 'other' }, 'a Release is immutable; another commit creates another Release'),
 ]
 
 /** The example with the changes made. */

@@ -10,37 +10,41 @@ const MAX_GATES = 16
 const share = (doc: string, value: number) => fallback(int(doc, { min: 0, max: 100 }), value)
 
 const gate = union(
-  obj('One thing that must hold.', {
+  obj('One gate.', {
     name: dnsLabel('Name of the gate.'),
     machinesReady: optional(
-      obj('Enough machines of the clusters are Ready.', { minPercent: share('Share of the machines that count.', 98) }),
-    ),
-    componentsConsistent: optional(
-      obj('Enough machines have what is declared; skipped ones do not count.', {
-        minPercent: share('Share of the machines that count.', 98),
+      obj('Enough machines of the clusters are Ready.', {
+        minPercent: share('Percentage of the machines that count.', 98),
       }),
     ),
-    noNewRepairs: optional(obj('No repair was begun lately.', { within: fallback(duration('How long back.'), '15m') })),
+    componentsConsistent: optional(
+      obj('Enough machines run the declared components; skipped machines do not count.', {
+        minPercent: share('Percentage of the machines that count.', 98),
+      }),
+    ),
+    noNewRepairs: optional(
+      obj('No repair was started recently.', { within: fallback(duration('Length of the period.'), '15m') }),
+    ),
     approval: optional(
-      obj('People approve the digest of the release.', {
+      obj('The digest of the release must be approved.', {
         from: list('Users, or groups with the prefix "group:".', str('A user or group.', { min: 1, max: 253 }), {
           min: 1,
           max: 32,
         }),
-        count: fallback(int('How many different people.', { min: 1, max: 5 }), 1),
+        count: fallback(int('Number of different approvers.', { min: 1, max: 5 }), 1),
       }),
     ),
     http: optional(
-      obj('A request that must be answered with this status.', {
-        url: url('Where to ask; only places that sync is configured to reach.'),
+      obj('A request that must return this status.', {
+        url: url('URL to call; only hosts that sync is configured to reach.'),
         expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
       }),
     ),
     prometheus: optional(
-      obj('A query whose value must be within bounds.', {
-        query: str('The PromQL query; it must give one value.', { min: 1, max: 4_096 }),
+      obj('A query whose result must be within bounds.', {
+        query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
         min: optional(
-          str('Smallest good value, as text.', {
+          str('Smallest accepted value, as text.', {
             min: 1,
             max: 32,
             pattern: '^-?[0-9]+(\\.[0-9]+)?$',
@@ -48,7 +52,7 @@ const gate = union(
           }),
         ),
         max: optional(
-          str('Largest good value, as text.', {
+          str('Largest accepted value, as text.', {
             min: 1,
             max: 32,
             pattern: '^-?[0-9]+(\\.[0-9]+)?$',
@@ -57,7 +61,7 @@ const gate = union(
         ),
       }),
     ),
-    timeout: fallback(duration('A gate that does not hold for so long fails the stage.'), '1h'),
+    timeout: fallback(duration('Timeout after which a closed gate fails the stage.'), '1h'),
   }),
   ['machinesReady', 'componentsConsistent', 'noNewRepairs', 'approval', 'http', 'prometheus'],
 )
@@ -67,53 +71,47 @@ const gates = (doc: string) => mapList(doc, gate, { keys: ['name'], max: MAX_GAT
 const stage = obj('One stage.', {
   name: dnsLabel('Name of the stage.'),
   clusters: union(
-    obj('Which clusters belong to it.', {
+    obj('The clusters of the stage.', {
       selector: optional(selector('Clusters with these labels, in the order of their names.')),
       names: optional(list('These clusters, in this order.', objectName('A cluster.'), { min: 1, max: MAX_CLUSTERS })),
     }),
     ['selector', 'names'],
   ),
   maxConcurrency: fallback(
-    intOrPercent('Clusters that are changed at the same time; a percentage rounds down, at least one.', {
+    intOrPercent('Number of clusters that are changed at the same time; a percentage rounds down to at least one.', {
       min: 1,
       max: MAX_CLUSTERS,
     }),
     1,
   ),
   maxFailures: fallback(
-    intOrPercent('Clusters that may fail before the stage does.', { min: 0, max: MAX_CLUSTERS }),
+    intOrPercent('Number of clusters that may fail before the stage fails.', { min: 0, max: MAX_CLUSTERS }),
     0,
   ),
   maxNewFailures: fallback(
     intOrPercent(
-      'Machines of one cluster that may begin to fail during the release; a percentage is of its machines and rounds down. What failed before the release does not count, and objects that fail as a whole always do.',
+      'Number of machines of one cluster that may start to fail during the release; a percentage of its machines rounds down. Earlier failures do not count; objects that fail as a whole always count.',
       { min: 0, max: 10_000 },
     ),
     '2%',
   ),
   minSuccessTime: fallback(duration('How long all clusters must stay healthy before the next stage opens.'), '15m'),
   progressDeadline: fallback(duration('How long one cluster may take to become healthy.'), '1h'),
-  offlineDeadline: fallback(
-    duration('How long a cluster that does not answer is waited for before it is skipped.'),
-    '30m',
-  ),
-  before: optional(gates('What must hold before the stage opens.')),
-  gates: optional(gates('What must hold for each cluster to count as healthy.')),
-  after: optional(gates('What must hold before the stage counts as done.')),
-  windows: optional(windows('Clusters are begun only while one of these is open.')),
+  offlineDeadline: fallback(duration('How long an unreachable cluster is waited for before it is skipped.'), '30m'),
+  before: optional(gates('Gates that must pass before the stage opens.')),
+  gates: optional(gates('Gates that must pass for a cluster to count as healthy.')),
+  after: optional(gates('Gates that must pass before the stage counts as done.')),
+  windows: optional(windows('Clusters are started only within one of these windows.')),
 })
 
 const spec = obj('The stages.', {
   stages: mapList('The stages, in order.', stage, { keys: ['name'], min: 1, max: MAX_STAGES }),
-  onFailure: fallback(choice('What happens when a stage fails.', ['Pause', 'Revert']), 'Pause'),
+  onFailure: fallback(choice('What happens if a stage fails.', ['Pause', 'Revert']), 'Pause'),
   revert: fallback(
-    obj('How a revert commit is made.', {
-      to: fallback(
-        choice('A branch to be merged by people, or the followed branch itself.', ['Branch', 'Direct']),
-        'Branch',
-      ),
+    obj('How a revert commit is created.', {
+      to: fallback(choice('A branch for review, or the followed branch itself.', ['Branch', 'Direct']), 'Branch'),
       branchPrefix: fallback(
-        str('Start of the name of the branch.', {
+        str('Prefix of the branch name.', {
           min: 1,
           max: 64,
           pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
@@ -124,17 +122,17 @@ const spec = obj('The stages.', {
     }),
     {},
   ),
-  keep: fallback(int('How many Releases of a track are kept after they ended.', { min: 1, max: 100 }), 20),
+  keep: fallback(int('Number of finished Releases to keep per track.', { min: 1, max: 100 }), 20),
 })
 
-const status = obj('Who uses the pipeline.', {
+const status = obj('The observed state of the pipeline.', {
   observedGeneration: optional(observedGeneration()),
   clusters: optional(
     mapList(
-      'Clusters of each stage.',
+      'Number of clusters per stage.',
       obj('One stage.', {
         stage: dnsLabel('Name of the stage.'),
-        count: int('Clusters that belong to it now.', { min: 0, max: MAX_CLUSTERS }),
+        count: int('Number of clusters in the stage.', { min: 0, max: MAX_CLUSTERS }),
       }),
       { keys: ['stage'], max: MAX_STAGES },
     ),
@@ -147,7 +145,7 @@ export const releasePipeline = defineKind({
   plural: 'releasepipelines',
   shortNames: ['krp'],
   namespaced: true,
-  doc: 'Ordered stages with gates, soak and concurrency, through which every change of a track goes.',
+  doc: 'Ordered stages with gates, soak time and concurrency limits for every change of a track.',
   spec,
   status,
   columns: [

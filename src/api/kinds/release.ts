@@ -20,27 +20,27 @@ import { MAX_CLUSTERS, MAX_STAGES } from './release-pipeline.ts'
 export const MAX_RETRIES = 16
 
 const spec = immutable(
-  obj('The change. Nothing in it ever changes.', {
+  obj('The change. Immutable.', {
     source: objectName('The FleetSource.'),
     track: dnsLabel('The track.'),
     pipeline: objectName('The ReleasePipeline.'),
     commit: commitId('The commit.'),
-    digests: map('SHA-256 of what each cluster gets, by the name of the cluster.', sha256('The digest.'), {
+    digests: map('SHA-256 of the objects for each cluster, by cluster name.', sha256('The digest.'), {
       max: MAX_CLUSTERS,
     }),
-    changed: optional(count('Clusters whose digest is not the one they had.', MAX_CLUSTERS)),
-    revertOf: optional(commitId('The commit that this one undoes.')),
-    previous: optional(objectName('The Release of the track before this one.')),
+    changed: optional(count('Number of clusters whose digest changed.', MAX_CLUSTERS)),
+    revertOf: optional(commitId('The commit that this release reverts.')),
+    previous: optional(objectName('The previous Release of the track.')),
   }),
-  'a Release never changes; another commit is another Release',
+  'a Release is immutable; another commit creates another Release',
 )
 
 const stage = obj('One stage.', {
   name: dnsLabel('Name of the stage.'),
-  phase: phase('Stage', 'Where the stage is.'),
-  startedAt: optional(time('When it was opened.')),
-  soakUntil: optional(time('When its minimum time is over.')),
-  finishedAt: optional(time('When it was done.')),
+  phase: phase('Stage', 'Phase of the stage.'),
+  startedAt: optional(time('When the stage opened.')),
+  soakUntil: optional(time('When its minimum success time ends.')),
+  finishedAt: optional(time('When the stage ended.')),
   healthy: optional(count('Clusters that are healthy.', MAX_CLUSTERS)),
   failed: optional(count('Clusters that failed.', MAX_CLUSTERS)),
   offline: optional(count('Clusters that did not answer.', MAX_CLUSTERS)),
@@ -51,49 +51,49 @@ const stage = obj('One stage.', {
 /** Also part of the status of a FleetSource, for the hub itself. */
 export const heldPrune = () =>
   obj('Deletions that wait for an Approval of their digest.', {
-    digest: sha256('What an Approval has to name: these deletions and no others.'),
-    count: count('Objects that would be deleted.'),
-    allowed: count('How many may be deleted without an Approval.'),
-    first: sentence('The first of them.'),
-    machines: optional(count('Machines that would be deleted with them.')),
-    allowedMachines: optional(count('How many machines may be deleted without an Approval.')),
+    digest: sha256('The digest that an Approval must name: exactly these deletions.'),
+    count: count('Number of objects to delete.'),
+    allowed: count('Number of objects that may be deleted without an Approval.'),
+    first: sentence('The first object.'),
+    machines: optional(count('Number of machines to delete with them.')),
+    allowedMachines: optional(count('Number of machines that may be deleted without an Approval.')),
   })
 
 const clusterStatus = obj('One cluster.', {
   name: objectName('The cluster.'),
   stage: dnsLabel('Its stage.'),
-  phase: phase('ClusterRelease', 'Where the cluster is.'),
-  digest: optional(sha256('What is applied.')),
-  since: time('Since when it is in this phase.'),
+  phase: phase('ClusterRelease', 'Phase of the cluster.'),
+  digest: optional(sha256('The applied digest.')),
+  since: time('Since when the cluster has been in this phase.'),
   healthySince: optional(
-    time('Since when it is healthy with this digest; another commit with an equal digest keeps it.'),
+    time('Since when the cluster has been healthy with this digest; a commit with the same digest does not reset it.'),
   ),
-  attempts: optional(count('How often it was applied.', 10_000)),
+  attempts: optional(count('Number of attempts.', 10_000)),
   message: optional(sentence('Why, for people.')),
   failures: optional(
-    obj('What fails there, compared with the time before the Release.', {
-      before: count('Failures that are older than the Release; they stop nothing.'),
-      new: count('Failures since; machines above maxNewFailures, and any object, stop it.'),
+    obj('Failures in the cluster, compared with the state before the Release.', {
+      before: count('Failures from before the Release; they do not stop it.'),
+      new: count('New failures; more machines than maxNewFailures, or any object, stop the Release.'),
     }),
   ),
   prune: optional(heldPrune()),
   waitingFor: optional(waitingFor()),
 })
 
-const status = obj('How far the change is.', {
+const status = obj('Progress of the release.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Release')),
-  startedAt: optional(time('When the first stage was opened.')),
+  startedAt: optional(time('When the first stage opened.')),
   finishedAt: optional(time('When it ended.')),
   stages: optional(mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
   // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
   clusters: optional(mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
   retries: optional(
-    list('UIDs of the Retry holds that took effect; each does so once.', uid('UID of an OperationalHold.'), {
+    list('UIDs of the Retry holds that took effect; each takes effect once.', uid('UID of an OperationalHold.'), {
       max: MAX_RETRIES,
     }),
   ),
-  revertCommit: optional(commitId('The commit that was made to undo it.')),
+  revertCommit: optional(commitId('The commit that reverts it.')),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
 })

@@ -20,67 +20,67 @@ const MAX_STEPS_OF_A_JOB = 16
 const MAX_OUTPUT_CHARS = 2_048
 
 const spec = immutable(
-  obj('The repair. Nothing in it ever changes.', {
-    machine: optional(objectName('The Machine; absent for a node that is not managed.')),
+  obj('The repair. Immutable.', {
+    machine: optional(objectName('The Machine; absent if the node is not managed by KubeNode.')),
     node: obj('The node.', { name: objectName('Name of the node.'), uid: uid('UID of the node.') }),
-    remedierRef: obj('The rule that asked for it.', {
+    remedierRef: obj('The rule that requested the repair.', {
       name: objectName('Name of the NodeRemedier.'),
       generation: int('Generation of the rule.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
     }),
-    incident: str('Hash of node UID, rule, and the first time that the rule was seen to be true.', {
+    incident: str('Hash of node UID, rule, and the time at which the rule first became true.', {
       min: 16,
       max: 64,
       pattern: '^[0-9a-f]+$',
       says: 'lower-case hexadecimal digits',
     }),
     rung: fallback(int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
-    attempt: fallback(int('How often this rung was tried, from 1.', { min: 1, max: 6 }), 1),
-    operations: list('What is done, one after the other.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
-    timeout: fallback(duration('How long the operations may take together.'), '30m'),
-    stableFor: fallback(duration('How long the fault must stay away.'), '5m'),
-    dryRun: fallback(bool('Whether the job ends before it asks for a permit.'), false),
-    commit: optional(commitId('The commit that the rule came from.')),
+    attempt: fallback(int('Attempt number of this rung, from 1.', { min: 1, max: 6 }), 1),
+    operations: list('The operations, executed in order.', operation, { min: 1, max: MAX_STEPS_OF_A_JOB }),
+    timeout: fallback(duration('Timeout of all operations together.'), '30m'),
+    stableFor: fallback(duration('How long the fault must be absent.'), '5m'),
+    dryRun: fallback(bool('Whether the job ends before it requests a permit.'), false),
+    commit: optional(commitId('The commit of the rule.')),
   }),
-  'a RemedyOperationJob never changes; another repair is another job',
+  'a RemedyOperationJob is immutable; create another job for another repair',
 )
 
-const step = obj('One operation as it went.', {
+const step = obj('One operation and its result.', {
   index: int('Number of the step, from 0.', { min: 0, max: MAX_STEPS_OF_A_JOB - 1 }),
-  operation: choice('What is done.', OPERATIONS),
-  executor: choice('Who does it.', ['Controller', 'Agent', 'Provider']),
-  attempts: int('How often it was started. Recorded before it is done, so that a crash never does it twice.', {
+  operation: choice('The operation.', OPERATIONS),
+  executor: choice('Where it runs.', ['Controller', 'Agent', 'Provider']),
+  attempts: int('Number of attempts. Recorded before each attempt, so that a crash never repeats it unnoticed.', {
     min: 0,
     max: 100,
   }),
-  bootID: optional(str('Boot of the machine when it was started; a reboot is done once this differs.', { max: 64 })),
+  bootID: optional(str('Boot ID of the machine at the start; a reboot is complete once it differs.', { max: 64 })),
   startedAt: optional(time('When it was started.')),
   finishedAt: optional(time('When it ended.')),
-  outcome: optional(choice('How it ended.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),
-  output: optional(str('The end of what it said.', { max: MAX_OUTPUT_CHARS })),
+  outcome: optional(choice('The result.', ['Succeeded', 'Failed', 'Skipped', 'Unknown'])),
+  output: optional(str('The end of its output.', { max: MAX_OUTPUT_CHARS })),
 })
 
-const status = obj('How far the repair is.', {
+const status = obj('Progress of the repair.', {
   observedGeneration: optional(observedGeneration()),
   phase: optional(phase('Job')),
-  outcome: optional(phase('Outcome', 'How it ended; set with phase Done, and never again.')),
+  outcome: optional(phase('Outcome', 'The result; set once, together with phase Done.')),
   permitRef: optional(objectName('The OperationPermit.')),
-  steps: optional(mapList('The operations as they go.', step, { keys: ['index'], max: MAX_STEPS_OF_A_JOB })),
+  steps: optional(mapList('The operations and their results.', step, { keys: ['index'], max: MAX_STEPS_OF_A_JOB })),
   startedAt: optional(time('When the first step was started.')),
-  verifyUntil: optional(time('When the fault has stayed away for long enough.')),
-  finishedAt: optional(time('When it was done.')),
+  verifyUntil: optional(time('When the verification time ends.')),
+  finishedAt: optional(time('When the job ended.')),
   evidence: optional(
     list(
-      'What was kept before it could be destroyed.',
-      obj('One piece.', {
-        kind: str('What it is.', { min: 1, max: 32 }),
-        place: str('Where it is, such as a path on the node or a URL.', { min: 1, max: 1024 }),
-        bytes: optional(int('How large it is.', { min: 0, max: Number.MAX_SAFE_INTEGER })),
-        summary: optional(sentence('The line that matters.', 1_024)),
+      'Evidence that was collected.',
+      obj('One piece of evidence.', {
+        kind: str('Kind of evidence.', { min: 1, max: 32 }),
+        place: str('Location, such as a path on the node or a URL.', { min: 1, max: 1024 }),
+        bytes: optional(int('Size in bytes.', { min: 0, max: Number.MAX_SAFE_INTEGER })),
+        summary: optional(sentence('The most relevant line.', 1_024)),
       }),
       { max: 16 },
     ),
   ),
-  message: optional(sentence('Why it is where it is.')),
+  message: optional(sentence('The cause of the current phase.')),
   nextJob: optional(objectName('The job of the next rung or attempt.')),
   waitingFor: optional(waitingFor()),
   conditions: optional(conditions()),
@@ -91,7 +91,7 @@ export const remedyOperationJob = defineKind({
   plural: 'remedyoperationjobs',
   shortNames: ['kj'],
   namespaced: false,
-  doc: 'One repair of one node: permit, steps, verification, outcome. It is the record of its incident.',
+  doc: 'One repair of one node: permit, steps, verification and result. It is the record of its incident.',
   spec,
   status,
   selectable: ['.spec.node.name', '.spec.remedierRef.name', '.status.phase'],

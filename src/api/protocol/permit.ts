@@ -11,12 +11,12 @@ export const permitTable = defineTable({
   initial: 'Requested',
   terminal: ['Denied', 'Released', 'Expired', 'Revoked'],
   preconditions: {
-    gatesPass: 'every gate of every policy lets at least one target pass',
+    gatesPass: 'every gate of every policy permits at least one target',
     ledgerSwapped: 'the grant is in the ledger: the compare-and-swap succeeded',
-    refusedForGood: 'a gate refuses, and waiting cannot help',
-    allResultsIn: 'every granted target has a result, or nothing was granted and the requester gave up',
-    leaseExpired: 'renewTime, or the grant, is longer ago than leaseSeconds by the clock of the Defender',
-    revocationWanted: 'a hold or the breaker takes the permit back',
+    refusedForGood: 'a gate denies it, and waiting does not help',
+    allResultsIn: 'every granted target has a result, or nothing was granted and the requester withdrew',
+    leaseExpired: 'renewTime, or the grant, is older than leaseSeconds on the clock of the Defender',
+    revocationWanted: 'a hold or the breaker revokes the permit',
   },
   rows: [
     { from: 'Requested', event: 'grant', to: 'Granted', when: ['gatesPass', 'ledgerSwapped'] },
@@ -43,15 +43,15 @@ export const slotTable = defineTable({
   initial: 'Waiting',
   terminal: ['Freed'],
   preconditions: {
-    gatesPass: 'every gate lets this target pass',
+    gatesPass: 'every gate permits this target',
     ledgerSwapped: 'the grant is in the ledger: the compare-and-swap succeeded',
     resultIn:
-      'the requester wrote a result for this target while the permit was Granted: it has no order, and gets none under this permit any more',
-    permitEnded: 'the permit is Expired or Revoked, or it was deleted, and there was no result',
+      'the requester wrote a result for this target while the permit was Granted: it has no order, and will not get one under this permit',
+    permitEnded: 'the permit is Expired or Revoked, or was deleted, without a result',
     targetQuiet:
-      'the target is healthy, no order to disrupt it stands, and its agent has reported since the order went away',
-    targetGone: 'the target is deleted, or has another UID',
-    withdrawn: 'the requester gave up before anything was granted',
+      'the target is healthy, has no order that disrupts it, and its agent has reported since the order was removed',
+    targetGone: 'the target was deleted, or has a different UID',
+    withdrawn: 'the requester withdrew before anything was granted',
   },
   rows: [
     { from: 'Waiting', event: 'grant', to: 'Held', when: ['gatesPass', 'ledgerSwapped'] },

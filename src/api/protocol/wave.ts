@@ -1,31 +1,31 @@
-// A slice of a wave: at most 100 machines of one step under one permit. The slices of a step switch side by side; inspection and soak
+// A slice: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
 // belong to the step, so a slice leaves Inspecting only together with the others.
 import { PHASES } from '../catalogue.ts'
 import { defineTable, nextState, rowsFrom, type Facts } from './table.ts'
 
 export const waveTable = defineTable({
-  name: 'wave',
+  name: 'slice',
   field: 'MachineComponentSet.status.waves[].phase',
   writer: 'kubenode-componentset',
   states: PHASES.Wave,
   initial: 'Planned',
   terminal: ['Passed', 'Failed', 'Aborted'],
   preconditions: {
-    stepOpen: 'every slice of the steps before has passed',
+    stepOpen: 'every slice of the earlier steps has passed',
     windowOpen: 'a window of the rollout is open, or it has none',
     notHeld: 'no hold pauses or freezes the set or its machines',
-    withinUnavailable: 'with this slice no more machines are unavailable than maxUnavailable allows',
+    withinUnavailable: 'with this slice, no more machines are unavailable than maxUnavailable allows',
     permitGrantedNow: 'the permit of the slice is Granted',
-    permitEnded: 'the permit is Denied, Expired, Revoked or gone',
-    noMachineSwitching: 'no machine of the slice has an order or is between two versions',
-    machinesReported: 'every machine of the slice reports an end of its attempt, or is skipped',
+    permitEnded: 'the permit is Denied, Expired or Revoked, or was deleted',
+    noMachineSwitching: 'no machine of the slice has an order or is switching',
+    machinesReported: 'every machine of the slice reported the result of its attempt, or is skipped',
     failuresWithin: 'no more machines failed than maxFailures allows',
     failuresAbove: 'more machines failed than maxFailures allows',
-    deadlinePassed: 'nothing moved for the progress deadline',
+    deadlinePassed: 'no progress within the progress deadline',
     stepSettled: 'every slice of the step is past Switching',
-    inspectionsHold: 'every inspection of the step holds',
-    inspectionFailed: 'an inspection did not hold within its timeout',
-    soakOver: 'the soak time has passed since the inspections held',
+    inspectionsHold: 'every inspection of the step passes',
+    inspectionFailed: 'an inspection did not pass within its timeout',
+    soakOver: 'the soak time since the inspections passed is over',
     givenUp: 'the revision is superseded, blocked or aborted',
   },
   rows: [

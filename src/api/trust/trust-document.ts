@@ -92,7 +92,7 @@ export function parseSignedTrust(value: unknown): SignedTrust | undefined {
 /** Whether a document may replace the current one. `now` is wall time: an agent whose clock is wrong refuses, it never accepts more. */
 export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number): TrustVerdict {
   const signed = parseSignedTrust(candidate)
-  if (signed === undefined) return refused('it is no trust document')
+  if (signed === undefined) return refused('it is not a trust document')
   const { document, signatures } = signed
   if (document.sequence < anchor.sequence) {
     return refused(`its sequence ${document.sequence} is older than ${anchor.sequence}, which was accepted before`)

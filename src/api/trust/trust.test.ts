@@ -132,9 +132,9 @@ describe('trust documents', () => {
     ['one that lowers the threshold, without the signatures of before', signed(trust({ sequence: 4 }), a), /1 of 2/, 2],
     ['a threshold of nothing', signed(trust({ sequence: 4, threshold: 0 }), a), /threshold 0/],
     ['one changed after signing', { ...signed(trust({ sequence: 4 }), a), document: trust({ sequence: 5 }) }, /0 of 1/],
-    ['no document', { document: null, signatures: [] }, /no trust document/],
-    ['keys of a wrong shape', { document: { ...trust(), keys: [1] }, signatures: [] }, /no trust document/],
-    ['a list', [], /no trust document/],
+    ['no document', { document: null, signatures: [] }, /not a trust document/],
+    ['keys of a wrong shape', { document: { ...trust(), keys: [1] }, signatures: [] }, /not a trust document/],
+    ['a list', [], /not a trust document/],
   ])('%s is refused', (_name, candidate, why, threshold = 1) => {
     expect(judgeTrust({ ...anchor, threshold }, candidate, NOW)).toMatchObject({
       kind: 'Refused',

@@ -111,7 +111,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
   expect(whyLines(set, [], NOW)).toEqual([
     'machinecomponentset/s is Blocked',
     'Ready is False for 1m: RevisionFailed: m',
-    '  The revision failed earlier and is blocked. See docs/runbooks/rollout.md.',
+    '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
     'Stalled is True for 1m: RevisionFailed',
     'The slice c 2 step 1 failed: 1 of a, b',
   ])
