@@ -18,7 +18,7 @@ describe('a machine whose agent reports', () => {
     expect(condition(w, name, 'ComponentsConsistent')).toEqual([
       'True',
       'AsDeclared',
-      'what runs is what was installed',
+      'files and processes match the installed components',
     ])
     const before = w.machine(name)?.spec.components
     report(w, name, 'Healthy', { drifted: 'its program was replaced' })
@@ -43,7 +43,7 @@ describe('a machine whose agent reports', () => {
     expect(condition(w, name, 'ComponentsConsistent')).toEqual([
       'False',
       'FileChanged',
-      "somebody else's file is at /usr/bin/beacon and 1 more",
+      'files not managed by KubeNode: /usr/bin/beacon and 1 more',
     ])
   })
 

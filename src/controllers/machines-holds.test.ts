@@ -87,7 +87,7 @@ describe('a hold', () => {
     expect(conditionOf(w, 'm', 'Paused')).toMatchObject({ status: 'True', reason: 'HoldPause' })
     expect(w.machine('m')?.status?.waitingFor).toMatchObject({
       predicate: 'NotHeld',
-      unblock: 'the end of OperationalHold hold-m',
+      unblock: 'OperationalHold hold-m ends',
     })
     await w.clock.advance(HOUR_MS)
     expect(w.hosts.size).toBe(1)

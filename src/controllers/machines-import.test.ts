@@ -166,7 +166,7 @@ describe('a host that was there before', () => {
         phase: 'Joining',
         waitingFor: {
           predicate: 'AgentJoined',
-          unblock: `running on the host what "kubenode machine join-command ${NODE}" prints`,
+          unblock: `the host has joined; print the command for it with: kubenode machine join-command ${NODE}`,
         },
       },
     })

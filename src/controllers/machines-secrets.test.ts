@@ -126,7 +126,7 @@ describe('a secret value of a set', () => {
     expect(sealed(w)).toEqual([])
     expect(w.machine(name)?.status?.waitingFor).toMatchObject({
       predicate: 'ValuesSealed',
-      seen: 'the agent has published no key, and beacon has secret values',
+      seen: 'the agent has not published a key, and beacon has secret values',
     })
     publish(w, 'bm90IGEga2V5')
     await w.clock.advance(2_000)
@@ -179,7 +179,7 @@ describe('a secret value of a set', () => {
     await w.clock.advance(5_000)
     expect(set(w).status?.waves ?? []).toEqual([])
     expect(set(w).status?.skipped).toEqual([
-      { machine: name, reason: 'its agent has published no key to which secret values could be sealed' },
+      { machine: name, reason: 'its agent has not published a key to encrypt secret values' },
     ])
   })
 

@@ -27,7 +27,7 @@ import { UNDER_WAY_MS } from './machine/status-pace.ts'
 afterEach(endWorlds)
 
 describe('the machine controller', () => {
-  test('makes a machine of a set, joins it, waits for its components, and takes the startup taint away', async () => {
+  test('makes a machine of a set, joins it, waiting for its components, and takes the startup taint away', async () => {
     const w = await machineWorld()
     w.fake.plant(machineComponent, definition('1.0.0'))
     w.fake.plant(machineComponentSet, components('1.0.0'))
@@ -144,7 +144,7 @@ describe('the machine controller', () => {
     await w.clock.advance(10_000)
     expect(w.machine(name)).toMatchObject({
       spec: { providerID: `process://${name}` },
-      status: { waitingFor: { predicate: 'Uninstalled', seen: '1 component is left, the first beacon' } },
+      status: { waitingFor: { predicate: 'Uninstalled', seen: '1 component left to uninstall, such as beacon' } },
     })
     expect(w.machine(name)?.spec.components).toBeUndefined()
     expect(w.hosts.size).toBe(1)
@@ -199,7 +199,7 @@ describe('the machine controller', () => {
     expect(status()?.conditions?.find((c) => c.type === 'InfrastructureReady')).toMatchObject({
       status: 'False',
       reason: 'ProviderError',
-      message: 'the provider refused: no room in zone-a',
+      message: 'refused by the provider: no room in zone-a',
     })
     w.refuse(undefined)
     await w.clock.advance(120_000)

@@ -68,7 +68,7 @@ function understood(name: string, spec: DefenderPolicySpec): CompiledPolicy {
 function compileProtection({ name, selector, reason }: NonNullable<DefenderPolicySpec['protect']>[number]): Protection {
   const requirements = selector === undefined ? undefined : selectorOf(selector)
   return {
-    reason: reason ?? (name === undefined ? 'its labels are protected' : `${name} is protected`),
+    reason: reason ?? (name === undefined ? 'protected by its labels' : `${name} is protected`),
     matches: (unit) =>
       (name !== undefined && (unit.name === name || unit.nodeName === name)) ||
       (requirements !== undefined && matchesSelector(requirements, unit.labels)),

@@ -3,7 +3,7 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const defenderErrors = errorTable({
   KN10001: {
-    text: 'cannot keep the certificate of the webhook in the Secret {webhookSecret}: it changes again and again',
+    text: 'cannot store the webhook certificate in Secret {webhookSecret}: too many write conflicts',
     next: 'retried automatically',
   },
   KN10002: {

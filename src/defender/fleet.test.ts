@@ -110,7 +110,7 @@ describe('health of a machine', () => {
   test.each<readonly [string, Partial<MachineWish>, Health]>([
     ['one that never served is no loss', {}, 'NeverServed'],
     ['one that served, and registered again, is down', { inServiceSince: AT }, 'Unavailable'],
-  ])('a Node that still waits for its components does not serve: %s', (_, wish, health) => {
+  ])('a Node that still waiting for its components does not serve: %s', (_, wish, health) => {
     const made = aMachine({ name: 'm', phase: 'Joining', ready: 'False', ...wish })
     const waiting = {
       ...node('n', 'True'),

@@ -149,7 +149,7 @@ export class DefenderLoop implements Part {
     const { log } = this.#options
     this.#running = this.#cycle()
       .catch((error: unknown) => {
-        if (!this.#isStopped) log.warn('cannot decide', { error: messageOf(error) })
+        if (!this.#isStopped) log.warn('cannot decide permits', { error: messageOf(error) })
         return AFTER_FAILURE_MS
       })
       .then((ms) => {
@@ -198,7 +198,7 @@ export class DefenderLoop implements Part {
     })
     if (swap.kind === 'Swapped' && decision !== undefined) return { decision, object: swap.object, snapshot }
     this.#ledger = undefined
-    if (swap.kind !== 'Swapped') log.warn('the ledger was not swapped', { reason: swap.reason })
+    if (swap.kind !== 'Swapped') log.warn('the ledger write was rejected', { reason: swap.reason })
     return undefined
   }
 

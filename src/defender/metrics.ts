@@ -26,7 +26,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
   const label = boundedLabel()
   const verdicts = new Counter({
     name: 'kubenode_permit_verdicts_total',
-    help: 'Verdicts on targets that permits were told, by the gate that decided.',
+    help: 'Verdicts on permit targets, by deciding gate.',
     labelNames: ['verdict', 'gate'],
     registers,
   })
@@ -48,10 +48,10 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     labelNames: ['state'],
     registers,
   })
-  const room = new Gauge({ name: 'kubenode_ledger_room', help: 'Slots that the ledger has left.', registers })
+  const room = new Gauge({ name: 'kubenode_ledger_room', help: 'Free slots in the ledger.', registers })
   const budget = new Gauge({
     name: 'kubenode_budget_left',
-    help: 'Targets that a budget over the whole cluster still lets through.',
+    help: 'Targets that a cluster-wide budget still permits.',
     labelNames: ['policy', 'of'],
     registers,
   })
@@ -63,7 +63,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
   })
   const blames = new Gauge({
     name: 'kubenode_blames',
-    help: 'Versions, configurations, kernels, racks and zones that are blamed for failures.',
+    help: 'Versions, configurations, kernels, racks and zones suspected of causing failures.',
     registers,
   })
   function show({ decision, ledger, snapshot }: Observed): void {

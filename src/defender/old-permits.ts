@@ -39,7 +39,7 @@ export class OldPermits {
     const old = this.#options.caches.permits.list().filter((p) => isOver(p, now))
     if (old.length > MOST_DELETED) this.#notBefore = clock.monotonic()
     this.#running = this.#delete(old.slice(0, MOST_DELETED))
-      .catch((error: unknown) => log.warn('old permits are not cleared away', { error: messageOf(error) }))
+      .catch((error: unknown) => log.warn('cannot delete old permits', { error: messageOf(error) }))
       .then(() => {
         this.#running = undefined
       })

@@ -650,7 +650,7 @@ describe('going back', () => {
     expect(all(back)).toEqual(Array.from({ length: 4 }, () => 'Granted'))
     expect(back.permits[0]?.targets[0]?.gates.find((g) => g.gate === 'Rate')).toMatchObject({
       reason: 'RecoveryExempt',
-      seen: '2 in 10m used; goes back to a version that was healthy before',
+      seen: '2 in 10m used; returns to a version that was healthy before',
     })
     const next = ask({ permits: [some('c', '1.2.0', ['m-7'], false)], ...policy(RATE) }, back.ledger)
     expect(all(next)).toEqual(['Waiting Rate RateExceeded'])

@@ -75,7 +75,7 @@ test('an edited policy of which nobody knows what git declares lets nothing pass
 
 test('a deleted policy stays in force as it was last seen, and blocks for a Defender that has not seen it', () => {
   const { inForce } = world(DECLARED)
-  expect(inForce([])[0]?.broken).toMatch(/somebody deleted it/)
+  expect(inForce([])[0]?.broken).toMatch(/was deleted in the cluster/)
   expect(budgets(inForce([policy(strict)]))).toEqual([1])
   expect(budgets(inForce([]))).toEqual([1])
 })

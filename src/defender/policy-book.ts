@@ -54,6 +54,6 @@ const heldWhy = (edit: Edit | undefined): string =>
   edit === undefined ? 'sync has not recorded this content yet' : `${editSeen(edit)}; ${putBackCommand(edit)}`
 
 function deletedPolicy(name: string): CompiledPolicy {
-  const why = `git declares the policy, and somebody deleted it; sync puts it back, or a hold AllowEdit to ${DELETED} lifts this`
+  const why = `the policy is declared in git but was deleted in the cluster; sync restores it, or a hold AllowEdit to ${DELETED} lifts this`
   return brokenPolicy(name, BUILTIN_POLICY, why)
 }

@@ -66,10 +66,12 @@ function conditionsOf({ broken, spec }: CompiledPolicy, breaker: string): readon
     type: 'BreakerOpen',
     status: isOpen ? 'True' : 'False',
     reason,
-    message: isOpen ? 'operations failed; only recoveries and a few trials pass' : 'recent operations succeeded',
+    message: isOpen
+      ? 'too many operations failed; only recoveries and a few trials are granted'
+      : 'recent operations succeeded',
   }
   if (broken !== undefined) {
-    const message = `nothing that it may decide is granted: ${broken}`
+    const message = `invalid policy, permits it covers are not granted: ${broken}`
     const stalled = { reason: 'InvalidSpec', message } as const
     return [
       { type: 'Ready', status: 'False', ...stalled },
@@ -81,7 +83,7 @@ function conditionsOf({ broken, spec }: CompiledPolicy, breaker: string): readon
   const decides = spec.mode === 'Enforce'
   const good = {
     reason: 'AsDeclared',
-    message: decides ? 'it is understood and decides' : 'it is understood and only watches',
+    message: decides ? 'the policy is valid and enforced' : 'the policy is valid and in audit mode',
   }
   return [
     { type: 'Ready', status: 'True', ...good },

@@ -88,7 +88,7 @@ async function serverClock(client: KubeClient, clock: Clock, log: Logger): Promi
     const told = Date.parse(headers['date'] ?? '')
     if (!Number.isNaN(told)) return () => told + (clock.monotonic() - asked)
   } catch (e) {
-    log.warn('the API server tells no time', { error: messageOf(e) })
+    log.warn('cannot read the time of the API server', { error: messageOf(e) })
   }
   return () => undefined
 }

@@ -31,4 +31,4 @@ export const wait = say('Waiting')
 export const deny = say('Denied')
 
 /** Why something passes that holds up others. */
-export const GOES_BACK = 'goes back to a version that was healthy before'
+export const GOES_BACK = 'returns to a version that was healthy before'

@@ -40,7 +40,7 @@ export function silentRepair(
   }
   return {
     kind: 'Repair',
-    seen: `neither agent nor kubelet of ${unit.name} is heard of, which is the fault to repair; its provider knows it`,
+    seen: `no heartbeat from agent or kubelet of ${unit.name}, which is the fault to repair; its provider still knows the host`,
   }
 }
 

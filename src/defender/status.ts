@@ -47,8 +47,8 @@ function conditionOf({ phase, targets }: PermitDecision, granted: number): Wante
   if (phase === 'Granted') return { type, status: 'True', reason: 'PermitGranted', message: `${of} granted` }
   if (phase === 'Expired')
     return { type, status: 'False', reason: 'PermitExpired', message: 'the lease was not renewed' }
-  if (phase === 'Revoked') return { type, status: 'False', reason: 'PermitRevoked', message: 'taken back by a hold' }
-  if (phase === 'Released') return { type, status: 'False', reason: 'AsDeclared', message: 'all results are in' }
+  if (phase === 'Revoked') return { type, status: 'False', reason: 'PermitRevoked', message: 'revoked by a hold' }
+  if (phase === 'Released') return { type, status: 'False', reason: 'AsDeclared', message: 'all results are reported' }
   const first = targets.find((t) => t.verdict.verdict !== 'Granted')
   const { gate = 'Target', reason = 'PermitRequested', limit, seen } = first?.verdict ?? {}
   // The one limit that frees by time: it says when.

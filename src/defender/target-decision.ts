@@ -47,9 +47,13 @@ export function decideTarget(
   // What the gates said while it waited is not why it was granted.
   if (slot?.state === 'Held')
     return told(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
-  if (slot !== undefined) return told(wait('Ledger', { reason: 'PermitExpired', seen: 'its slot is orphaned' }), [])
+  if (slot !== undefined)
+    return told(
+      wait('Ledger', { reason: 'PermitExpired', seen: 'the requester stopped renewing; its slot is orphaned' }),
+      [],
+    )
   if (permit.spec.results?.[target.uid] !== undefined)
-    return told(wait('Target', { reason: 'PermitRequested', seen: 'given up before it was granted' }), [])
+    return told(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
   const found = snapshot.fleet.find(target)
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])

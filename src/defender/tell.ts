@@ -86,7 +86,7 @@ export class Teller {
     // The next event of this permit, or the next look, tries again: what was granted is in the ledger.
     this.#untold.note(decision)
     if (outcome.kind !== 'Stale')
-      log.info('a permit was not told', { permit: permit.metadata.name, reason: outcome.kind })
+      log.info('cannot update the status of a permit', { permit: permit.metadata.name, reason: outcome.kind })
     return false
   }
 

@@ -88,8 +88,8 @@ type Judged = Pick<Unit, 'health' | 'why'>
 function takenOver(phase: string, node: KubeObject | undefined): Judged {
   const ready = conditionStatus(node, 'Ready')
   if (node === undefined || ready === 'False' || isPending(node)) return { health: 'Unavailable', why: `is ${phase}` }
-  if (ready === 'True') return { health: 'Healthy', why: `is ${phase}, and its Node serves` }
-  return { health: 'Unknown', why: `is ${phase}, and its Node is Ready: ${ready ?? 'never reported'}` }
+  if (ready === 'True') return { health: 'Healthy', why: `is ${phase}, and its Node is Ready` }
+  return { health: 'Unknown', why: `is ${phase}, Node Ready is ${ready ?? 'not reported'}` }
 }
 
 /** Nothing but what every node has runs on a Node that still waits for its components. */
@@ -120,13 +120,13 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
   if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
   if (reachable === 'False' || reachable === 'Unknown')
-    return { health: 'Unknown', why: 'its agent is silent, so its status is old' }
+    return { health: 'Unknown', why: 'no heartbeat from its agent, so its status is stale' }
   // A kubelet that went silent on a machine whose agent still speaks is down; that is known.
   if (nodeReady === 'Unknown' && reachable === 'True')
-    return { health: 'Unavailable', why: 'its kubelet is silent, its agent is not' }
-  if (nodeReady !== 'True') return { health: 'Unknown', why: `its Node is Ready: ${nodeReady ?? 'never reported'}` }
+    return { health: 'Unavailable', why: 'no heartbeat from its kubelet (its agent is alive)' }
+  if (nodeReady !== 'True') return { health: 'Unknown', why: `Node Ready is ${nodeReady ?? 'not reported'}` }
   const bad = badComponents(machine)
-  if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} does not work` }
+  if (bad.size > 0) return { health: 'Unavailable', why: `component ${[...bad].toSorted()[0]} is unhealthy` }
   const ready = conditionStatus(machine, 'Ready')
   if (ready === 'True' || (ready === 'False' && phase === 'Updating')) return { health: 'Healthy', why: 'is healthy' }
   if (ready === 'False') return { health: 'Unavailable', why: phase === 'Deleting' ? 'is drained' : 'is not Ready' }
@@ -166,7 +166,7 @@ export function nodeUnit(node: KubeObject): Unit {
     pool: labels[LABELS.pool] ?? '',
     health,
     why: isNew
-      ? 'waits for its components'
+      ? 'waiting for its components'
       : isRemoved
         ? 'is drained for removal'
         : `Ready is ${ready ?? 'not reported'}`,

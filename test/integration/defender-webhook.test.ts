@@ -299,7 +299,7 @@ test('Nodes that somebody deletes in bulk are held to the ledger, also all at on
     Array.from({ length: 12 }, (_, i) => said(admin.delete(nodes, { name: `bulk-${i}` }))),
   )
   expect(answers.filter((a) => a === 'accepted')).toHaveLength(3)
-  expect(answers.filter((a) => a !== 'accepted').every((a) => a.includes('deletions are guarded: '))).toBe(true)
+  expect(answers.filter((a) => a !== 'accepted').every((a) => a.includes('denied by the deletion guard: '))).toBe(true)
   expect((await admin.list(nodes)).items).toHaveLength(9)
   const [left] = (await admin.list(nodes)).items
   const name = left?.metadata.name ?? ''

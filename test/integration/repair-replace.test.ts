@@ -75,7 +75,7 @@ test('a machine that is beyond repair is taken away under one permit, its host t
   )
   expect(done?.status).toMatchObject({
     outcome: 'Succeeded',
-    message: `machine ${broken} is gone; its set makes another`,
+    message: `machine ${broken} was deleted; its set creates a replacement`,
   })
   await bench.until(readyNames, (names) => names.length === REPLICAS && !names.includes(broken))
   expect((await readyNames()).filter((name) => !before.has(name))).toHaveLength(1)

@@ -220,7 +220,7 @@ test('a component that was healthy all along proves nothing: its agent must be h
   await bench.setCondition('n-6', 'KernelDeadlock', 'False')
   await bench.until(
     () => bench.jobOf('n-6'),
-    (j) => j?.status?.waitingFor?.seen === 'component beacon was not probed since the repair',
+    (j) => j?.status?.waitingFor?.seen === 'component beacon has not been probed since the repair',
   )
   await bench.admin.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: name, spec: {} })
   for (let beat = 1; ; beat++) {

@@ -28,7 +28,7 @@ const job = (name: string, status: object, spec: object = {}): RemedyOperationJo
   }) as unknown as RemedyOperationJob
 
 const done = (name: string, seconds: number) =>
-  job(name, { phase: 'Done', outcome: 'Escalated', message: 'the fault is still there', finishedAt: ago(seconds) })
+  job(name, { phase: 'Done', outcome: 'Escalated', message: 'the fault is still present', finishedAt: ago(seconds) })
 
 test('a repair tells its rule, its permit, each step with its end, and what is still to come', () => {
   const told = job('j', {
@@ -48,10 +48,10 @@ test('a repair tells its rule, its permit, each step with its end, and what is s
   })
   expect(repairStory(told, NOW)).toEqual([
     'Repairs node/n by rule deadlock, rung 1, attempt 2: Running',
-    '  asked for 1m40s ago, of commit abcdef012345; permit operationpermit/j',
+    '  requested 1m40s ago, commit abcdef012345; permit operationpermit/j',
     '  step 0 collectEvidence by Agent: Skipped in 1m: kept nothing',
-    '  step 1 cordon by Controller: being done',
-    '  step 2 reboot: not begun',
+    '  step 1 cordon by Controller: running',
+    '  step 2 reboot: not started',
   ])
 })
 
@@ -82,11 +82,11 @@ test('one that is over says what came of it; those of the last day are shown wit
   expect(whyLines(node, related, NOW)).toEqual([
     'node/n',
     'KernelDeadlock is True for 1m: DockerHung: task hangs',
-    '  kubenode why-not node/n says what holds its repair back, if anything does',
+    '  kubenode why-not node/n shows what blocks its repair',
     'It was repaired by remedyoperationjob/b (Done)',
-    '  rule deadlock, rung 1, attempt 2: Escalated 30s ago: the fault is still there',
+    '  rule deadlock, rung 1, attempt 2: Escalated 30s ago: the fault is still present',
     'It was repaired by remedyoperationjob/a (Done)',
-    '  rule deadlock, rung 1, attempt 2: Escalated 5m ago: the fault is still there',
+    '  rule deadlock, rung 1, attempt 2: Escalated 5m ago: the fault is still present',
   ])
 })
 
@@ -113,7 +113,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
     'Ready is False for 1m: RevisionFailed: m',
     '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
     'Stalled is True for 1m: RevisionFailed',
-    'The slice c 2 step 1 failed: 1 of a, b',
+    'c 2, step 1 failed on 1 of 2 machines: a, b',
   ])
 })
 
@@ -122,7 +122,7 @@ test('a permit whose results are in holds nothing up', () => {
   const permit = { kind: 'OperationPermit', metadata: { name: 'p' }, status: { phase: 'Released', conditions } }
   expect(whyLines(permit as unknown as KubeObject, [], NOW)).toEqual([
     'operationpermit/p is Released',
-    'Nothing holds it up: it is as declared.',
+    'Up to date; nothing pending.',
   ])
 })
 
@@ -137,6 +137,6 @@ test('a step that is being done says since when, and what it came to so far', ()
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
   const object = job('c', { phase: 'Running', steps })
   expect(whyLines(node, [{ label: 'It is being repaired by', object }], NOW)).toContain(
-    '  Step 1 drain by Controller: being done for 1m: kept: default/x',
+    '  Step 1 drain by Controller: running for 1m: kept: default/x',
   )
 })

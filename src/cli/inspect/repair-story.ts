@@ -28,27 +28,27 @@ export function repairSummary({ spec, status }: RemedyOperationJob, now: number)
 /** All of it, step by step. */
 export function repairStory(job: RemedyOperationJob, now: number): readonly string[] {
   const { spec, status } = job
-  const commit = spec.commit === undefined ? '' : `, of commit ${spec.commit.slice(0, 12)}`
+  const commit = spec.commit === undefined ? '' : `, commit ${spec.commit.slice(0, 12)}`
   const took = between(status?.startedAt, status?.finishedAt)
   return [
     `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`,
-    `  asked for${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
+    `  requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
     ...spec.operations.map((operation, index) => {
       const step = status?.steps?.find((s) => s.index === index)
       return `  step ${index} ${Object.keys(operation)[0] ?? ''}${stepTold(step)}`
     }),
-    ...(took === undefined ? [] : [`  it took ${formatDuration(took)} from its first step to its end`]),
-    ...(status?.evidence ?? []).map((e) => `  kept ${e.kind} at ${e.place}`),
+    ...(took === undefined ? [] : [`  took ${formatDuration(took)} from first step to end`]),
+    ...(status?.evidence ?? []).map((e) => `  evidence ${e.kind}: ${e.place}`),
   ]
 }
 
 function stepTold(step: Step | undefined): string {
-  if (step === undefined) return ': not begun'
+  if (step === undefined) return ': not started'
   const took = between(step.startedAt, step.finishedAt)
   const last = (step.output ?? '').trim().split('\n').at(-1) ?? ''
   // Times are whole seconds: a step of none took less than one.
   const time = took === undefined || took === 0 ? '' : ` in ${formatDuration(took)}`
-  return ` by ${step.executor}: ${step.outcome ?? 'being done'}${time}${last === '' ? '' : `: ${last}`}`
+  return ` by ${step.executor}: ${step.outcome ?? 'running'}${time}${last === '' ? '' : `: ${last}`}`
 }
 
 /** Repairs of the last day that are over, the newest first. */

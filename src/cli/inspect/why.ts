@@ -1,6 +1,7 @@
-// Says in words why an object is where it is: what it waits for, since when, what would help, and who else is involved. Pure.
+// Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
+import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -18,14 +19,21 @@ const since = (stamp: unknown, now: number): string => {
   return Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
 }
 
-/** A wait has always the same four parts. */
-function waitLines(waiting: unknown, now: number, what = 'It'): string[] {
+/** Failures block until a person or a commit acts; everything else ends when its condition holds. */
+const stateOf = (predicate: string): string =>
+  predicate === 'Progressing' ? 'In progress' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
+
+/** Every wait has the same four parts. `what` names the part of the object that waits. */
+function waitLines(waiting: unknown, now: number, what?: string): string[] {
   const w = fields(waiting)
-  if (text(w['predicate']) === '') return []
+  const predicate = text(w['predicate'])
+  if (predicate === '') return []
+  const state = stateOf(predicate)
+  const head = what === undefined ? state : `${what}: ${state.toLowerCase()}`
   return [
-    `${what} waits${since(w['since'], now)} for: ${text(w['predicate'])}`,
-    ...(text(w['seen']) === '' ? [] : [`  seen: ${text(w['seen'])}`]),
-    ...(text(w['unblock']) === '' ? [] : [`  what would help: ${text(w['unblock'])}`]),
+    `${head}${since(w['since'], now)}: ${predicate}`,
+    ...(text(w['seen']) === '' ? [] : [`  observed: ${text(w['seen'])}`]),
+    ...(text(w['unblock']) === '' ? [] : [`  unblocks when: ${text(w['unblock'])}`]),
   ]
 }
 
@@ -62,10 +70,11 @@ function failedSlice(wave: Fields): string[] {
   const machines = Array.isArray(wave['machines']) ? wave['machines'].map(text) : []
   if (text(wave['phase']) !== 'Failed' || machines.length === 0) return []
   const what = `${text(wave['component'])} ${text(wave['version'])}`.trimEnd()
-  return [
-    `The slice ${what} step ${Number(wave['step']) + 1} failed: ${text(wave['failed']) || '0'} of ${machines.join(', ')}`,
-  ]
+  const failed = `${text(wave['failed']) || '0'} of ${counted(machines.length, 'machine')}`
+  return [`${what}, step ${Number(wave['step']) + 1} failed on ${failed}: ${machines.join(', ')}`]
 }
+
+const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
 
 /** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partLines(object: KubeObject, now: number): string[] {
@@ -74,7 +83,7 @@ function partLines(object: KubeObject, now: number): string[] {
     ...waitLines(
       w['waitingFor'],
       now,
-      `The slice ${text(w['component'])} step ${Number(w['step']) + 1} (${text(w['phase'])})`,
+      `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`,
     ),
     ...failedSlice(w),
   ])
@@ -86,10 +95,7 @@ function partLines(object: KubeObject, now: number): string[] {
   const prunes = list(status['prunes']).flatMap((p) => approveLines(object, p['held']))
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
-    .map(
-      (v) =>
-        `Gate ${text(v['gate'])} says ${text(v['verdict'])}: seen ${text(v['seen'])}${text(v['limit']) === '' ? '' : `, limit ${text(v['limit'])}`}`,
-    )
+    .map((v) => `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`)
   const components = list(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
     .flatMap((c) => [
@@ -109,7 +115,7 @@ function partLines(object: KubeObject, now: number): string[] {
     .filter((s) => text(s['outcome']) !== 'Succeeded')
     .map(
       (s) =>
-        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `being done${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
+        `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
   return [...waves, ...stages, ...clusters, ...prunes, ...verdicts, ...components, ...steps]
 }
@@ -131,9 +137,7 @@ export interface Related {
 /** A node that is in trouble is repaired, or something holds that back. */
 function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   const isBad = kind === 'Node' && list(fields(status)['conditions']).some((c) => !isGood(kind, c))
-  return isBad
-    ? [`  kubenode why-not node/${metadata.name ?? ''} says what holds its repair back, if anything does`]
-    : []
+  return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
 }
 
 /** Lines for people. `related` are objects that hold this one up or work on it. */
@@ -154,5 +158,5 @@ export function whyLines(object: KubeObject, related: readonly Related[], now: n
     return [head, ...lines.map((l) => `  ${l}`)]
   })
   const head = `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}${phase === '' ? '' : ` is ${phase}`}`
-  return [head, ...(own.length === 0 ? ['Nothing holds it up: it is as declared.'] : own), ...others]
+  return [head, ...(own.length === 0 ? ['Up to date; nothing pending.'] : own), ...others]
 }

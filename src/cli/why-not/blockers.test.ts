@@ -381,7 +381,7 @@ test('a version that is blamed is told with the commit that takes it back, and t
     { name: 'n0' },
     { spec: { components: [{ name: 'cni', version: '1.1.0', setRef: 'base', attempt: 1 }] } },
   )
-  const limit = 'until cni is taken back by a commit, or a hold allows to retry it'
+  const limit = 'until a commit reverts cni, or a hold permits a retry'
   w.waiting('PermitRequested', 'x', { gate: 'Blame', seen: 'cni 1.1.0: 4 of 5 fail, 0 of 4 elsewhere', limit })
   expect((await w.found()).find((b) => b.id === 'Blamed')).toMatchObject({
     text: expect.stringContaining('is taken back by a commit') as string,

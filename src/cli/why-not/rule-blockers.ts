@@ -53,7 +53,7 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
     isDeclared: true,
   }),
   WaitingForOther: ({ rule, text }) =>
-    text.startsWith('the rule must hold')
+    text.startsWith('the rule must be true')
       ? { id: 'HoldDown', text, command: patchRule(rule, { for: '0s' }), isDeclared: true }
       : {
           id: 'HigherRule',

@@ -15,8 +15,8 @@ export function problemOf({ canary, components, apiServer, missingSecret }: Seen
   if (missingSecret !== undefined)
     return {
       reason: 'ReferenceMissing',
-      message: `a secret value is not to be had for ${missingSecret}`,
-      unblock: 'the Secret has it, or the reference is corrected',
+      message: `a secret value is missing for ${missingSecret}`,
+      unblock: 'the Secret has the value, or the reference is corrected',
     }
   return circleProblem(found.specs) ?? skewProblem(found.specs, apiServer)
 }

@@ -180,7 +180,7 @@ function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
     const rendered = renderedConfig(wanted)
     if (rendered === undefined || !rendered.isWhole || configs.get(rendered.object) !== undefined) return []
     const config = configObject(wanted.name, rendered)
-    return [{ kind: 'CreateConfig' as const, reason: `values of ${wanted.name} are rendered`, config }]
+    return [{ kind: 'CreateConfig' as const, reason: `new values for ${wanted.name}`, config }]
   })
 }
 
@@ -270,7 +270,7 @@ function asks(seen: Seen, phase: CanaryPhase, { trials, holds, now, problem, fit
     leaseSeconds: LEASE_SECONDS,
   }
   const permit = permitName(canary.metadata, wanted, permits)
-  return [{ kind: 'Ask', reason: `the next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
+  return [{ kind: 'Ask', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
 /** A refusal is not asked about again at once. */
@@ -309,7 +309,7 @@ function permitName(
 const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
   permits
     .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
-    .map((permit) => ({ kind: 'Renew', reason: 'the batch is still at work', permit }))
+    .map((permit) => ({ kind: 'Renew', reason: 'the batch is still running', permit }))
 
 /** What the Defender says of the batch that waits for it, or refused last. */
 function batchWait({ permits }: Seen, now: number): Wait | undefined {
@@ -319,7 +319,7 @@ function batchWait({ permits }: Seen, now: number): Wait | undefined {
   if (permit === undefined) return undefined
   const wait = permitWait(permit)
   return waiting === undefined
-    ? { ...wait, predicate: 'PermitDenied', unblock: `it is asked for again after a while; ${wait.unblock}` }
+    ? { ...wait, predicate: 'PermitDenied', unblock: `the permit is requested again later; ${wait.unblock}` }
     : wait
 }
 
@@ -332,7 +332,7 @@ function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
   return {
     predicate: 'RequirementUnmet',
     seen: `${first.machine.metadata.name}: ${first.wanted.name} ${first.wanted.version}: ${first.why}`.slice(0, 200),
-    unblock: 'what it needs comes to run there, or the canary tries a version that fits',
+    unblock: 'its dependencies run on the machine, or the canary tries a compatible version',
   }
 }
 
@@ -360,7 +360,7 @@ function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, pr
         return {
           predicate: 'HoldPause',
           seen: `hold ${pause.metadata.name}`,
-          unblock: `the hold is deleted or ends at ${pause.spec.until}`,
+          unblock: `the hold is deleted or expires at ${pause.spec.until}`,
         }
       if (problem !== undefined)
         return {
@@ -372,7 +372,7 @@ function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, pr
         return {
           predicate: picked.isMisfit === true ? 'RequirementUnmet' : 'NoMachines',
           seen: picked.lack ?? 'the selector matches no machine',
-          unblock: 'machines become well, or the pick is changed',
+          unblock: 'enough machines are healthy, or spec.pick is changed',
         }
       return (
         batchWait(seen, now) ??
@@ -380,20 +380,20 @@ function waitOf(seen: Seen, phase: CanaryPhase, { picked, trials, holds, now, pr
         refusedWait(trials) ?? {
           predicate: 'Progressing',
           seen: `${trials.filter((t) => t.standing === 'Healthy').length} of ${counted(trials.length, 'trial is', 'trials are')} healthy`,
-          unblock: 'the Defender grants the permits, and the machines switch',
+          unblock: 'the Defender grants the permits and the machines switch',
         }
       )
     case 'Observing':
       return {
         predicate: 'Soaking',
-        seen: `until ${seen.canary.status?.observeUntil ?? 'the duration is over'}`,
-        unblock: 'time passes and the machines stay healthy',
+        seen: `observing until ${seen.canary.status?.observeUntil ?? 'the duration is over'}`,
+        unblock: 'the machines stay healthy until then',
       }
     case 'Passed':
       return {
         predicate: 'WaitingForOther',
-        seen: 'no set declares the versions yet',
-        unblock: 'a commit gives the set the versions',
+        seen: 'passed; no set declares these versions yet',
+        unblock: 'a commit sets these versions in the set',
       }
     case 'Promoted':
     case 'Lapsed':

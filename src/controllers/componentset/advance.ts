@@ -161,7 +161,7 @@ function whileSwitching(
     return failure(
       counts,
       stalled,
-      `nothing moved for ${formatDuration(parseDuration(rollout.progressDeadline))}${stuckAt(view, around)}`,
+      `no progress for ${formatDuration(parseDuration(rollout.progressDeadline))}${stuckAt(view, around)}`,
       around,
       report,
     )
@@ -225,7 +225,7 @@ function resultOf({ name, targetUid, result, end }: SliceMachine): readonly Mach
 }
 
 const renewal = (permit: OperationPermit, now: number): readonly SetAction[] =>
-  isRenewalDue(permit, now) ? [{ kind: 'Renew', reason: 'the slice is still at work', permit }] : []
+  isRenewalDue(permit, now) ? [{ kind: 'Renew', reason: 'the slice is still running', permit }] : []
 
 const waits = (wave: Wave, wait: Wait, { now }: Surroundings, actions: readonly SetAction[] = []): Moved => ({
   wave: { ...wave, waitingFor: waitingSince(wave.waitingFor, wait, now) },
@@ -234,14 +234,14 @@ const waits = (wave: Wave, wait: Wait, { now }: Surroundings, actions: readonly 
 
 export const STEP_OPEN: Wait = {
   predicate: 'StepOpen',
-  seen: 'other slices of the step are not done',
-  unblock: 'the step goes on when all its slices are',
+  seen: 'waiting for the other slices of this step',
+  unblock: 'all slices of the step finish',
 }
 
 const PERMIT_GONE: Wait = {
   predicate: 'PermitRequested',
   seen: 'the permit was deleted',
-  unblock: 'another one is asked for',
+  unblock: 'a new permit is requested',
 }
 
 /** A machine that was told the version and does not accept it: its words, and no progress, so that the deadline ends the wait. */
@@ -268,7 +268,7 @@ function silent({ machines }: SliceView): Wait | undefined {
   return {
     predicate: 'LeaseExpired',
     seen: `${found.name} is silent between two versions since ${timestamp(since)}`,
-    unblock: `its agent is heard of; at ${timestamp(since + LOST_AFTER_MS)} it counts as failed`,
+    unblock: `its agent reports again; counted as failed at ${timestamp(since + LOST_AFTER_MS)}`,
   }
 }
 
@@ -280,7 +280,7 @@ function progress({ machines }: SliceView): Wait {
   return {
     predicate: 'Progressing',
     seen: `${done} of ${counted(machines.length, 'machine')} done${at}`,
-    unblock: 'the machines switch, probe and report by themselves',
+    unblock: 'the machines finish switching; no action needed',
     isProgress: true,
   }
 }
@@ -290,51 +290,51 @@ const letGoIfStuck = (m: SliceMachine): SliceMachine => (isUnderWay(m) ? { ...m,
 const givenUpOn = (stuck: readonly SliceMachine[]): Wait => ({
   predicate: 'ProgressDeadlineExceeded',
   seen: `${counted(stuck.length, 'machine')} did not get ready, such as ${stuck[0]?.name}, and will be let go`,
-  unblock: 'the rest of the slice goes on without them',
+  unblock: 'no action needed; the rest of the slice continues without them',
 })
 
 const halted = (letGo: readonly SliceMachine[]): Wait => ({
   predicate: 'WaitingForOther',
-  seen: `${counted(letGo.length, 'machine that has not begun is', 'machines that have not begun are')} let go, such as ${letGo[0]?.name}`,
-  unblock: 'they are asked for again when nothing holds them',
+  seen: `${counted(letGo.length, 'machine that has not started is', 'machines that have not started are')} released from the slice, such as ${letGo[0]?.name}`,
+  unblock: 'nothing blocks them any longer; they are then requested again',
 })
 
 const ending = ({ machines }: SliceView): Wait => ({
   predicate: 'Progressing',
   seen: `${counted(machines.filter((m) => m.isSwitching).length, 'machine is', 'machines are')} between two versions`,
-  unblock: 'the slice is given up as soon as none is',
+  unblock: 'no machine is switching; the slice is then abandoned',
   isProgress: true,
 })
 
 /** Counts first: what a machine says may be long, and is cut. */
 const failedOf = ({ failed, allowed, said }: Tally): string =>
-  `${counted(failed, 'machine')} failed, ${allowed} may${said === undefined ? '' : `; ${said}`}`
+  `${counted(failed, 'machine')} failed (${allowed} allowed)${said === undefined ? '' : `; ${said}`}`
 
 /** A machine that waits for something of its own, such as a drain, says for what. */
 function stuckAt({ wave, machines }: SliceView, { indexOf }: Surroundings): string {
   const reading = machines.find(isUnderWay)?.reading
   if (reading === undefined) return ''
   const own = reading.machine.status?.waitingFor
-  const waits = own === undefined ? '' : ` (waits for ${own.predicate}: ${own.seen ?? ''})`
+  const waits = own === undefined ? '' : ` (waiting, ${own.predicate}: ${own.seen ?? ''})`
   return `; ${reportOf(reading, indexOf(wave.component))}${waits}`
 }
 
 const tooMany = (tally: Tally): Wait => ({
   predicate: 'TooManyFailures',
   seen: `others are still switching; ${failedOf(tally)}`,
-  unblock: 'the slice fails when they have ended',
+  unblock: 'the other machines finish; the slice then fails',
 })
 
 const retried = ({ name }: SliceMachine): Wait => ({
   predicate: 'WaitingForOther',
   seen: `machine ${name} still reports its last attempt`,
-  unblock: 'its next attempt is ordered by the machine controller',
+  unblock: 'the machine controller orders the next attempt',
 })
 
 function ended(permit: OperationPermit): Wait {
   const phase = permit.status?.phase
   const predicate = phase === 'Denied' ? 'PermitDenied' : phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired'
   const verdict = permit.status?.verdicts?.find((v) => v.verdict === 'Denied')
-  const seen = verdict === undefined ? `the permit is ${phase}` : `gate ${verdict.gate}: ${verdict.seen ?? 'refused'}`
-  return { predicate, seen, unblock: 'another permit is asked for' }
+  const seen = verdict === undefined ? `the permit is ${phase}` : `gate ${verdict.gate}: ${verdict.seen ?? 'denied'}`
+  return { predicate, seen, unblock: 'another permit is requested' }
 }

@@ -67,7 +67,7 @@ export function keptEvidence(revisions: readonly ControllerRevision[], found: Bl
     const before = evidenceOf(revision)
     const after = evidenceNow(revision, before, found)
     if (after === undefined) return []
-    const reason = after.some((e) => e.liftedAt === undefined) ? 'it failed' : 'it binds no more'
+    const reason = after.some((e) => e.liftedAt === undefined) ? 'it failed' : 'the block no longer applies'
     return [{ kind: 'KeepEvidence' as const, reason, revision, evidence: JSON.stringify(after) }]
   })
 }

@@ -122,7 +122,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   return { add, survey }
 }
 
-const STUCK: Verdict = { skipped: 'it did not get ready for the version within the progress deadline' }
+const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
 
 function lookAt(reading: Reading, { index }: Track, goal: Target, { rules, reserved, overdueBefore }: SurveyInput) {
   const standing = standingOf(reading, index, goal)
@@ -171,7 +171,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (input.reserved.has(name) || health === 'Joining') return 'Never'
   const other = input.claimedByOther(machine, reading.told[track.index]?.setRef)
   if (other !== undefined) return 'Others'
-  if (standing === 'Canary') return { skipped: `canary ${reading.told[track.index]?.canaryRef ?? ''} decides about it` }
+  if (standing === 'Canary') return { skipped: `managed by canary ${reading.told[track.index]?.canaryRef ?? ''}` }
   const held = input.heldBy(reading)
   if (held !== undefined) return { skipped: held }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
@@ -181,16 +181,16 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy) return hindrance(reading, input) ?? 'Broken'
   const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
   if (input.rules.isSound(reading) || isBroken) return hindrance(reading, input) ?? (isBroken ? 'Broken' : 'Sound')
-  return { skipped: reading.isBusy ? 'another switch is under way on it' : reading.why }
+  return { skipped: reading.isBusy ? 'another switch is running on it' : reading.why }
 }
 
 function unmendable({ told, reported }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
   const order = told[index]
   if (order === undefined || !isPastFreshCopies(order, now)) return undefined
-  return `it is changed again after ${MOST_FRESH_COPIES} fresh copies: ${reported[index]?.drifted ?? ''}`.slice(0, 200)
+  return `still modified after ${MOST_FRESH_COPIES} reinstalls: ${reported[index]?.drifted ?? ''}`.slice(0, 200)
 }
 
-const NO_KEY = 'its agent has published no key to which secret values could be sealed'
+const NO_KEY = 'its agent has not published a key to encrypt secret values'
 
 function hindrance(
   { name, runs, machine }: Reading,

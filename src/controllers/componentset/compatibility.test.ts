@@ -61,7 +61,7 @@ describe('a set', () => {
       { containerd: '2.0.0', kubelet: '1.35.0' },
       [],
       'RequirementUnmet',
-      'kubelet 1.35.0 needs containerd >=2.1, and declared is 2.0.0; declare a version in that range',
+      'kubelet 1.35.0 needs containerd >=2.1, and 2.0.0 is declared; declare a version in that range',
     ],
     [
       'a requirement that nobody declares',

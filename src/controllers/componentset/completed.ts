@@ -28,7 +28,7 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
         : []
     const completed = completedText(withCompletions(before, wanted, context))
     if (completed === completedText(before)) return []
-    return [{ kind: 'KeepCompleted', reason: 'a ladder was completed', revision, completed }]
+    return [{ kind: 'KeepCompleted', reason: 'the rollout completed', revision, completed }]
   })
 }
 
@@ -40,7 +40,7 @@ export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
     if (before === undefined || before.revision !== revision.revision) return []
     const completed = completedText(completedIn(revision))
     if (completed === completedText(completedIn(before))) return []
-    return [{ kind: 'KeepCompleted', reason: 'the set goes back to an older version', revision, completed }]
+    return [{ kind: 'KeepCompleted', reason: 'the set returns to an older version', revision, completed }]
   })
 }
 

@@ -69,7 +69,7 @@ export interface SweepTools {
 }
 
 export class ConfigSweep implements Part {
-  readonly name = 'sweep of configurations'
+  readonly name = 'configuration cleanup'
   readonly #tools: SweepTools
   readonly #stop = new AbortController()
   #since: ReadonlyMap<string, number> = new Map()
@@ -106,11 +106,11 @@ export class ConfigSweep implements Part {
         log.info('configuration removed', {
           config: config.metadata.name,
           outcome: kind,
-          reason: 'nothing refers to it',
+          reason: 'nothing references it',
         })
       }
     } catch (error) {
-      log.warn('configurations not swept', { error })
+      log.warn('configuration cleanup failed', { error })
     }
   }
 }

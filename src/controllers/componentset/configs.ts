@@ -15,7 +15,7 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
       : [
           {
             kind: 'CreateConfig' as const,
-            reason: `values of ${name} are rendered`,
+            reason: `new values for ${name}`,
             config: configObject(name, rendered),
           },
         ],

@@ -103,7 +103,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     problem: isPinLost
       ? {
           reason: 'ReferenceMissing',
-          message: `hold ${pin?.metadata.name} pins to ${pin?.spec.to}, which is no revision of this set`,
+          message: `hold ${pin?.metadata.name} pins revision ${pin?.spec.to}, which this set does not have`,
         }
       : (windowProblem(opening) ?? problemOf(seen, revisions.update.data?.components ?? [], members)),
     outage: outageOf(members),
@@ -142,7 +142,7 @@ const MOST_OF_PROBLEM = 160
 function heldMachines({ holds }: Seen, now: number): Context['heldBy'] {
   const about = holds.filter((h) => h.spec.target.kind === 'Machine')
   return ({ machine, isFrozen }) => {
-    if (isFrozen) return 'a file on its node forbids its agent every disruption'
+    if (isFrozen) return 'frozen by a file on its node'
     const hold = about.length === 0 ? undefined : holdOf(holdsOn(about, machine, now), 'Pause', 'Freeze')
     return hold && `hold ${hold.metadata.name}`
   }
@@ -208,7 +208,7 @@ function withAbort(
       revision: nameOf(update),
       component: name,
       since: timestamp(now),
-      reason: `hold ${abort.metadata.name} ended it`,
+      reason: `aborted by hold ${abort.metadata.name}`,
     }))
   return [...blocks, ...more]
 }
@@ -302,13 +302,13 @@ function outageWait({ silent, joining, of, where }: Outage): Wait {
   if (joining === silent)
     return {
       predicate: 'WaitingForOther',
-      seen: `${silent} ${among} are still joining: their agents were not heard of yet`,
-      unblock: 'their agents are heard of; kubenode why machine/NAME says what a machine waits for',
+      seen: `${silent} ${among} still joining: no heartbeat from their agents yet`,
+      unblock: 'their agents join; for one machine run kubenode why machine/NAME',
     }
   return {
     predicate: 'ZoneOutage',
-    seen: `${silent} ${among} are silent${joining === 0 ? '' : `, ${joining} of them because they are still joining`}`,
-    unblock: 'they are heard of again; check the network',
+    seen: `${silent} ${among} silent${joining === 0 ? '' : `, ${joining} of them still joining`}`,
+    unblock: 'the machines report again; check their network',
   }
 }
 
@@ -325,15 +325,17 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
     return {
       predicate: pause.spec.effect === 'Freeze' ? 'HoldFreeze' : 'HoldPause',
       seen: `hold ${pause.metadata.name}: ${pause.spec.reason}`,
-      unblock: `the hold is deleted or ends at ${pause.spec.until}`,
+      unblock: `the hold is deleted or expires at ${pause.spec.until}`,
     }
   if (outage !== undefined) return outageWait(outage)
   if (!opening.isOpen && !isRecovery)
     return {
       predicate: 'WaitingForWindow',
-      seen: 'no window is open',
+      seen: 'no maintenance window is open',
       unblock:
-        opening.nextAt === undefined ? 'none ever opens again; change the windows' : `at ${timestamp(opening.nextAt)}`,
+        opening.nextAt === undefined
+          ? 'the windows are changed; none of them opens again'
+          : `the next window opens at ${timestamp(opening.nextAt)}`,
     }
   return undefined
 }

@@ -57,7 +57,7 @@ describe('a machine on which somebody changed a component', () => {
     expect(attempts()).toBe(1 + MOST_FRESH_COPIES)
     expect(drifted(model)).toBe(1)
     expect(model.set.status?.skipped).toEqual([
-      { machine: 'm-0001', reason: `it is changed again after ${MOST_FRESH_COPIES} fresh copies: ${CHANGED}` },
+      { machine: 'm-0001', reason: `still modified after ${MOST_FRESH_COPIES} reinstalls: ${CHANGED}` },
     ])
     expect(model.set.status?.phase).toBe('Complete')
     // To the end of what is looked forward to.

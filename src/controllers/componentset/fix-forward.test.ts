@@ -152,7 +152,7 @@ describe('F44 a version that no agent accepts', () => {
       const { model } = refused(n, most)
       model.settle()
       expect(model.set.status).toMatchObject({ phase: 'Blocked', counts: { failed: 0 } })
-      expect(model.set.status?.revisions?.blocked?.[0]?.reason).toMatch(/nothing moved for 10m; m-\d+: .*KN8013/)
+      expect(model.set.status?.revisions?.blocked?.[0]?.reason).toMatch(/no progress for 10m; m-\d+: .*KN8013/)
       model.declare({ beacon: '1.2.0' })
       model.settle()
       expect([model.set.status?.phase, model.versions('beacon')]).toEqual(['Complete', { '1.2.0': n }])

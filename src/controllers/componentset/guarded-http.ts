@@ -38,17 +38,18 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
     const to = URL.parse(answer.to, target)
     // Another origin was never named by whoever declared the inspection.
     if (to?.origin !== target.origin)
-      return { kind: 'Refused', message: `it redirects to ${to?.origin ?? 'no URL'}, which is another origin` }
+      return { kind: 'Refused', message: `redirect to another origin: ${to?.origin ?? 'an invalid URL'}` }
     next = to.href
   }
-  return { kind: 'Refused', message: `it redirects more than ${MOST_REDIRECTS} times` }
+  return { kind: 'Refused', message: `more than ${MOST_REDIRECTS} redirects` }
 }
 
 function checked(text: string, allow: ReadonlySet<string>): URL | string {
   const url = URL.parse(text)
-  if (url === null) return 'it is no URL'
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `only http and https are asked, not ${url.protocol}`
-  if (url.username !== '' || url.password !== '') return 'a URL with a password in it is not asked'
+  if (url === null) return 'not a valid URL'
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return `unsupported scheme ${url.protocol} (http and https only)`
+  if (url.username !== '' || url.password !== '') return 'credentials in the URL are not allowed'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (!allow.has(url.origin) && isIP(host) !== 0 && isForbiddenAddress(host)) return forbidden(url.origin, host)
   return url
@@ -88,7 +89,7 @@ class ForbiddenError extends Error {}
 
 function failureOf(e: Error, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
   if (e instanceof ForbiddenError) return { kind: 'Refused', message: e.message }
-  return { kind: 'Silent', message: signal.aborted ? `no answer within ${deadlineMs} ms` : messageOf(e) }
+  return { kind: 'Silent', message: signal.aborted ? `no response within ${deadlineMs} ms` : messageOf(e) }
 }
 
 async function bodyOf(response: http.IncomingMessage, status: number, most: number): Promise<HttpAnswer> {
@@ -106,7 +107,7 @@ async function read(response: http.IncomingMessage, most: number): Promise<strin
     size += part.length
     if (size > most) {
       response.destroy()
-      throw new Error(`the answer is longer than ${most} bytes`)
+      throw new Error(`response exceeds ${most} bytes`)
     }
     parts.push(part)
   }

@@ -154,7 +154,7 @@ describe('a revision that failed', () => {
     const [first] = [...model.machines.values()]
     expect(first?.status?.components).toMatchObject([{ version: '1.0.0', desired: '1.0.0', state: 'Healthy' }])
     const said =
-      'beacon: step 1 of 3: 1 machine failed, 0 may; m-0000: RolledBack: probe http: HTTP 500 from /health: x'
+      'beacon: step 1 of 3: 1 machine failed (0 allowed); m-0000: RolledBack: probe http: HTTP 500 from /health: x'
     const { conditions, waitingFor, revisions } = model.set.status ?? {}
     const of = (type: string) => conditions?.find((c) => c.type === type)?.message
     expect(of('RevisionBlocked')).toContain(said)

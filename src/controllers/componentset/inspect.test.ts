@@ -40,7 +40,7 @@ describe('an inspection over the network', () => {
   })
 
   test.each([
-    ['was not looked at', undefined, 'it is being looked at'],
+    ['was not looked at', undefined, 'check is running'],
     ['does not hold', { holds: false, seen: 'shop.test answers 500, 200 is expected' }, 'shop.test answers 500'],
   ])('that %s keeps the step, and blocks the revision when its time is over', (_, look, says) => {
     const model = begun(http)

@@ -22,16 +22,16 @@ export const inspectionsOf = ({ inspections }: Rollout): readonly Inspection[] =
 export function unsupportedInspection(rollout: Rollout, can: Abilities = NO_ABILITIES): Problem | undefined {
   for (const { name, http, prometheus, podProbe } of rollout.inspections ?? []) {
     if (prometheus !== undefined && !can.prometheus)
-      return unsupported(name, 'asks Prometheus, and the controllers were started without --prometheus-url')
-    if (http !== undefined && !can.http) return unsupported(name, 'asks over HTTP, which is switched off here')
-    if (podProbe !== undefined && !can.podProbe) return unsupported(name, 'starts a pod, which cannot be done here')
+      return unsupported(name, 'queries Prometheus, but the controllers run without --prometheus-url')
+    if (http !== undefined && !can.http) return unsupported(name, 'uses HTTP, which is disabled here')
+    if (podProbe !== undefined && !can.podProbe) return unsupported(name, 'starts a pod, which is not supported here')
   }
   return undefined
 }
 
 const unsupported = (name: string, why: string): Problem => ({
   reason: 'UnsupportedField',
-  message: `inspection ${name} ${why}; use another kind of inspection, or start the controllers with it`,
+  message: `inspection ${name} ${why}; use another kind of inspection, or enable it in the controllers`,
 })
 
 export interface Finding {
@@ -69,7 +69,7 @@ type Wrong = Omit<Finding, 'inspection'>
 function wrongWithStep(inspection: Inspection, { wave, looks, pods }: Inspected): Wrong | undefined {
   const look =
     inspection.podProbe === undefined ? looks?.get(lookKey(wave, inspection)) : podLook(wave, inspection, pods)
-  if (look === undefined) return { seen: 'it is being looked at' }
+  if (look === undefined) return { seen: 'check is running' }
   return look.holds ? undefined : { seen: look.seen }
 }
 
@@ -83,7 +83,7 @@ function wrongWithMachines(
   if (first === undefined || bad.length <= slack) return undefined
   const more = bad.length === 1 ? '' : ` (and on ${bad.length - 1} more)`
   const isSilence = bad.filter((m) => m.health !== 'Silent' || isLost(m, now)).length <= slack
-  return { seen: `it does not hold on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
+  return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
 }
 
 /** What keeps the inspection from holding on one machine, in the words of whoever said it. */
@@ -92,28 +92,28 @@ function wrongWith(
   { machine, health }: Reading,
   { nodes, component }: { readonly nodes: Lookup<Node>; readonly component: string },
 ): string | undefined {
-  if (health === 'Silent') return 'its agent is silent'
+  if (health === 'Silent') return 'no heartbeat from its agent'
   const ref = machine.status?.nodeRef
   const node = ref && nodes.get(ref.name)
   if (inspection.nodeReady !== undefined) return isNodeReady(node) ? undefined : notReady(node)
   if (inspection.componentsHealthy !== undefined) {
     const { components } = machine.status ?? {}
-    if (components === undefined) return 'its agent reports no components'
+    if (components === undefined) return 'its agent has reported no components'
     // Nothing but a switch of its own makes a component Failed: another one that is speaks against its own version.
     const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
     return bad && saying(`component ${bad.name} is ${bad.state}`, bad.message)
   }
   if (inspection.conditionAbsent !== undefined) {
     const { type, status } = inspection.conditionAbsent
-    if (node === undefined) return 'its Node is unknown'
+    if (node === undefined) return 'its Node does not exist'
     const there = node.status?.conditions?.find((c) => c.type === type && c.status === status)
     return there && saying(`condition ${type} is ${status}`, there.message)
   }
-  return 'nothing here can look at it'
+  return 'not supported by these controllers'
 }
 
 function notReady(node: Node | undefined): string {
-  if (node === undefined) return 'its Node is unknown'
+  if (node === undefined) return 'its Node does not exist'
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
   return saying('its Node is not Ready', ready?.message)
 }

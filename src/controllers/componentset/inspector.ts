@@ -27,7 +27,7 @@ export function createInspector(config: InspectorConfig, resolve?: HttpLimits['r
         return pageLook(answer, http)
       }
       if (prometheus === undefined || config.prometheus === undefined)
-        return { holds: false, seen: 'nothing here can look at it' }
+        return { holds: false, seen: 'not supported by these controllers' }
       const url = queryUrl(config.prometheus, prometheus.query)
       // Whoever starts the controllers says where Prometheus is.
       const trusted = new Set([new URL(url).origin])
@@ -55,13 +55,13 @@ function pageLook(answer: HttpAnswer, { url, expectedStatus }: NonNullable<Inspe
 
 function queryLook(answer: HttpAnswer, { min, max }: NonNullable<Inspection['prometheus']>): Look {
   if (answer.kind !== 'Answered') return { holds: false, seen: `Prometheus: ${answer.message}` }
-  if (answer.status !== 200) return { holds: false, seen: `Prometheus answers ${answer.status}` }
+  if (answer.status !== 200) return { holds: false, seen: `Prometheus returned HTTP ${answer.status}` }
   const value = valueOf(answer.text)
   if (typeof value === 'string') return { holds: false, seen: value }
   const isAbove = min !== undefined && !(value >= Number(min))
   const isBelow = max !== undefined && !(value <= Number(max))
-  const bounds = `between ${min ?? 'anything'} and ${max ?? 'anything'}`
-  return { holds: !Number.isNaN(value) && !isAbove && !isBelow, seen: `the value is ${value}, ${bounds} is expected` }
+  const bounds = `between ${min ?? 'any'} and ${max ?? 'any'}`
+  return { holds: !Number.isNaN(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
 }
 
 /** One number, or why there is none. */
@@ -70,18 +70,18 @@ function valueOf(text: string): number | string {
   try {
     body = JSON.parse(text)
   } catch (e) {
-    return `Prometheus answers no JSON: ${messageOf(e)}`.slice(0, 120)
+    return `Prometheus returned invalid JSON: ${messageOf(e)}`.slice(0, 120)
   }
   const data = isObject(body) ? body['data'] : undefined
-  if (!isObject(data) || !Array.isArray(data['result'])) return 'Prometheus answers without a result'
+  if (!isObject(data) || !Array.isArray(data['result'])) return 'Prometheus returned no result'
   const { resultType, result } = data as { resultType?: unknown; result: readonly unknown[] }
   if (resultType === 'scalar') return numberIn(result)
-  if (resultType !== 'vector') return 'the query gives neither a number nor a vector'
-  if (result.length !== 1) return `the query gives ${result.length} values, one is needed`
+  if (resultType !== 'vector') return 'the query must return a scalar or a vector'
+  if (result.length !== 1) return `the query returned ${result.length} values (1 expected)`
   const [only] = result
-  return isObject(only) && Array.isArray(only['value']) ? numberIn(only['value']) : 'the query gives no value'
+  return isObject(only) && Array.isArray(only['value']) ? numberIn(only['value']) : 'the query returned no value'
 }
 
 /** A sample is a time and a number as text. */
 const numberIn = ([, text]: readonly unknown[]): number | string =>
-  typeof text === 'string' ? Number(text.replace('Inf', 'Infinity')) : 'the query gives no value'
+  typeof text === 'string' ? Number(text.replace('Inf', 'Infinity')) : 'the query returned no value'

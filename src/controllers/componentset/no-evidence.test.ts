@@ -110,7 +110,7 @@ describe('F42 a silence in the soak', () => {
     rounds(model, 6 * MINUTE_MS)
     expect([isBlocked(model), model.set.status?.revisions?.blocked?.[0]?.reason]).toEqual([
       true,
-      expect.stringContaining('its agent is silent'),
+      expect.stringContaining('no heartbeat from its agent'),
     ])
   })
 })

@@ -195,7 +195,7 @@ export function ask(input: AskInput): Asked {
   const wait: Wait = {
     predicate: 'PermitRequested',
     seen: 'the Defender has not decided yet',
-    unblock: 'the Defender grants it; its role must be running',
+    unblock: 'the Defender grants the permit; check that the defender role is running',
   }
   const next: Wave = {
     ...wave,
@@ -292,22 +292,22 @@ export function askAgainAt(permit: OperationPermit | undefined): number | undefi
 
 const noBudget = ({ limit, free }: Room): Wait => ({
   predicate: 'BudgetExhausted',
-  seen: `${counted(limit - free, 'machine is', 'machines are')} down or at work, ${limit} may be (maxUnavailable)`,
-  unblock: 'machines come back, or maxUnavailable is raised',
+  seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)`,
+  unblock: 'machines are available again, or maxUnavailable is raised',
 })
 
 const isCrowded = ({ atWork, open }: Slices): boolean => atWork >= MOST_AT_WORK || open >= MOST_OPEN
 
 const tooManySlices = ({ slices: { atWork, open } }: Room): Wait => ({
   predicate: 'StepOpen',
-  seen: `${counted(atWork, 'slice is', 'slices are')} at work and ${open} open, at most ${MOST_AT_WORK} and ${MOST_OPEN} may be`,
-  unblock: 'a slice ends',
+  seen: `${counted(atWork, 'slice', 'slices')} running (limit ${MOST_AT_WORK}), ${open} open (limit ${MOST_OPEN})`,
+  unblock: 'a slice finishes',
 })
 
 const winding = ({ component, version = '' }: Wave): Wait => ({
   predicate: 'WaitingForOther',
-  seen: `slices of ${component} ${version} are still being given up`,
-  unblock: 'their machines come to an end',
+  seen: `slices of ${component} ${version} are still being abandoned`,
+  unblock: 'their running switches finish',
 })
 
 function unmetOf({ unmet, firstUnmet, track }: Survey): Wait | undefined {
@@ -315,6 +315,6 @@ function unmetOf({ unmet, firstUnmet, track }: Survey): Wait | undefined {
   return {
     predicate: 'RequirementUnmet',
     seen: `${counted(unmet, 'machine')} cannot take ${track.component} yet; ${firstUnmet ?? ''}`,
-    unblock: 'the other component gets there first, or a version that fits is declared',
+    unblock: 'the other component switches first, or a compatible version is declared',
   }
 }

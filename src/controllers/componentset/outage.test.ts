@@ -38,7 +38,7 @@ describe('a set whose machines are not heard of', () => {
     const { wait, asks } = planned(times(6, joining))
     expect(wait).toMatchObject({
       predicate: 'WaitingForOther',
-      seen: '6 of 6 machines of the set are still joining: their agents were not heard of yet',
+      seen: '6 of 6 machines of the set still joining: no heartbeat from their agents yet',
     })
     expect(asks).toBe(0)
   })
@@ -46,17 +46,17 @@ describe('a set whose machines are not heard of', () => {
   test('because a few are still joining says so of them', () => {
     const { wait, status } = planned(times(2, joining))
     expect(wait).toMatchObject({ predicate: 'WaitingForOther', seen: '2 machines are still joining, such as m-0' })
-    expect(status.skipped?.[0]?.reason).toBe('it is still joining: its agent was not heard of yet')
+    expect(status.skipped?.[0]?.reason).toBe('still joining: no heartbeat from its agent yet')
   })
 
   test.each([
-    ['silent ones', times(6, silent), 'ZoneOutage', '6 of 6 machines of the set are silent'],
-    ['such without a Lease that have worked', times(6, lapsed), 'ZoneOutage', '6 of 6 machines of the set are silent'],
+    ['silent ones', times(6, silent), 'ZoneOutage', '6 of 6 machines of the set silent'],
+    ['such without a Lease that have worked', times(6, lapsed), 'ZoneOutage', '6 of 6 machines of the set silent'],
     [
       'both',
       [...times(3, silent), ...times(2, joining), ...times(5, well)],
       'ZoneOutage',
-      '5 of 10 machines of the set are silent, 2 of them because they are still joining',
+      '5 of 10 machines of the set silent, 2 of them still joining',
     ],
   ])('waits for %s as for an outage', (_, change, predicate, seen) => {
     const { wait, asks } = planned(change)

@@ -178,7 +178,7 @@ describe('a rollout', () => {
     model.declare({ beacon: '1.1.0' })
     until(model, () => (model.versions('beacon')['1.1.0'] ?? 0) === 9)
     expect(model.set.status?.skipped).toEqual([
-      { machine: 'm-0000', reason: 'the Defender refused it: gate Protect: it is protected' },
+      { machine: 'm-0000', reason: 'denied by the Defender: gate Protect: it is protected' },
     ])
   })
 
@@ -192,7 +192,7 @@ describe('a rollout', () => {
       expect.objectContaining({
         type: 'Conflicting',
         status: 'True',
-        message: 'set strong (priority 10) decides about beacon on 6 machines',
+        message: 'set strong (priority 10) takes precedence for beacon on 6 machines',
       }),
     )
   })

@@ -111,18 +111,18 @@ function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): reado
       ? [
           {
             kind: 'CreateRevision' as const,
-            reason: 'the declared components have no record',
+            reason: 'the declared components have no revision yet',
             revision: all.at(-1) ?? update,
           },
         ]
       : []),
     ...(before === undefined || before.revision === update.revision
       ? []
-      : [{ kind: 'RenumberRevision' as const, reason: 'it is declared again', revision: update }]),
+      : [{ kind: 'RenumberRevision' as const, reason: 'declared again', revision: update }]),
     ...missingConfigs(seen, [update, ...(current === undefined ? [] : [current])]),
     ...surplusRevisions(recorded, inPlay).map((revision) => ({
       kind: 'DeleteRevision' as const,
-      reason: 'more revisions than are kept',
+      reason: 'beyond the revision history limit',
       revision,
     })),
   ]
@@ -360,5 +360,5 @@ function orphaned(context: Context, waves: readonly Wave[]): readonly SetAction[
 function finished(seen: Seen, status: Status): readonly Notice[] {
   const { current } = status.revisions ?? {}
   if (current === undefined || current === seen.set.status?.revisions?.current) return []
-  return [{ reason: 'AllUpdated', message: `every machine that counts is on ${current}` }]
+  return [{ reason: 'AllUpdated', message: `all eligible machines are on ${current}` }]
 }

@@ -48,7 +48,7 @@ export function probePods({ set, probePods: pods }: Seen, steps: readonly Probed
   const isWanted = (pod: Pod) => [...hashes].some((h) => isPodOf(pod, h))
   const ends = pods
     .filter((p) => !isWanted(p) && p.metadata.deletionTimestamp === undefined)
-    .map((pod) => ({ kind: 'EndProbePod' as const, reason: 'its step is over', pod }))
+    .map((pod) => ({ kind: 'EndProbePod' as const, reason: 'its step has finished', pod }))
   const starts = open.flatMap((step) =>
     wanted.flatMap((inspection) => {
       const hash = probeHash(step.wave, inspection)

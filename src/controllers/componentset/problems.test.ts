@@ -11,8 +11,8 @@ test.each(['0s', '1ms', '9s'])(
     model.settle()
     const stalled = model.set.status?.conditions?.find((c) => c.type === 'Stalled')
     expect([stalled?.status, stalled?.reason]).toEqual(['True', 'InvalidSpec'])
-    expect(stalled?.message).toContain(`progressDeadline is ${progressDeadline}`)
-    expect(stalled?.message).toContain('at least 10s')
+    expect(stalled?.message).toContain(`progressDeadline ${progressDeadline}`)
+    expect(stalled?.message).toContain('minimum 10s')
     expect([...model.machines.values()].map((m) => m.spec.components)).toEqual(before)
   },
 )

@@ -27,7 +27,7 @@ export function problemOf(
   if (deadline < LEAST_DEADLINE_MS)
     return {
       reason: 'InvalidSpec',
-      message: `spec.rollout.progressDeadline is ${set.spec.rollout.progressDeadline}: no machine switches in so short a time; at least ${formatDuration(LEAST_DEADLINE_MS)}`,
+      message: `spec.rollout.progressDeadline ${set.spec.rollout.progressDeadline} is too short for a machine to switch (minimum ${formatDuration(LEAST_DEADLINE_MS)})`,
     }
   const unsupported = unsupportedInspection(set.spec.rollout, seen.canInspect)
   if (unsupported !== undefined) return unsupported
@@ -37,8 +37,8 @@ export function problemOf(
   if (seen.missingSecret !== undefined)
     return {
       reason: 'ReferenceMissing',
-      message: `a secret value is not to be had for ${seen.missingSecret}`,
-      unblock: 'the Secret has it, or the reference is corrected',
+      message: `a secret value is missing for ${seen.missingSecret}`,
+      unblock: 'the Secret has the value, or the reference is corrected',
     }
   return (
     circleProblem(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewProblem(specs, seen.apiServer)
@@ -71,7 +71,7 @@ function unmetRequirement(
       const seen =
         offered.length === 0
           ? 'no set declares it for these machines'
-          : `declared is ${offered.map((c) => c.version).join(', ')}`
+          : `${offered.map((c) => c.version).join(', ')} is declared`
       return {
         reason: 'RequirementUnmet',
         message: `${component} ${version} needs ${need.component} ${need.range}, and ${seen}; declare a version in that range`,

@@ -143,18 +143,19 @@ const found = (health: Health, why: string): Diagnosis => ({ health, why })
 
 function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagnosis {
   const phase = status?.phase
-  if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'it is being deleted')
+  if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'being deleted')
   if (phase === 'Lost') return found('Silent', 'phase Lost')
   const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
   if (reachable !== undefined && reachable.status !== 'True') {
     // Nothing is known of it either, so it is touched no more than one that fell silent.
     const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_HEARD
-    if (isAwaited) return { health: 'Silent', why: 'it is still joining: its agent was not heard of yet', isAwaited }
-    return found('Silent', 'its agent is silent')
+    if (isAwaited) return { health: 'Silent', why: 'still joining: no heartbeat from its agent yet', isAwaited }
+    return found('Silent', 'no heartbeat from its agent')
   }
   if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
   if (!IN_SERVICE.has(phase)) return found('Broken', `phase ${phase}`)
-  if (!isNodeReady(node)) return found('Broken', node === undefined ? 'its Node is unknown' : 'its Node is not Ready')
+  if (!isNodeReady(node))
+    return found('Broken', node === undefined ? 'its Node does not exist' : 'its Node is not Ready')
   return found('Up', '')
 }
 

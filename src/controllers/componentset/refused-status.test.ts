@@ -15,7 +15,7 @@ test('what the server will not have is said on the status, whose slices stay as 
   expect(status).toMatchObject({
     observedGeneration: 1,
     waves,
-    waitingFor: { predicate: 'ReconcileFailed', seen: 'asking for a permit is refused: admission webhook says no' },
+    waitingFor: { predicate: 'ReconcileFailed', seen: 'cannot request a permit: admission webhook says no' },
     conditions: [
       { type: 'Ready', status: 'False', reason: 'ReconcileFailed' },
       { type: 'Reconciling', status: 'True', reason: 'ReconcileFailed' },

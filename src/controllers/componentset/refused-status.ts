@@ -14,8 +14,8 @@ export interface Refusal {
 export function refusedStatus({ status = {} }: MachineComponentSet, { action, message }: Refusal, now: number): Status {
   const wait = {
     predicate: 'ReconcileFailed',
-    seen: `${NAMES[action.kind]} is refused: ${message}`,
-    unblock: 'the server takes it: look at permissions, admission policies and quotas',
+    seen: `${NAMES[action.kind]}: ${message}`,
+    unblock: 'the API server accepts the write; check RBAC, admission policies and quotas',
   } as const
   const waitingFor = waitingSince(status.waitingFor, wait, now)
   const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }
@@ -28,15 +28,15 @@ export function refusedStatus({ status = {} }: MachineComponentSet, { action, me
 }
 
 const NAMES: Readonly<Record<SetAction['kind'], string>> = {
-  CreateRevision: 'recording the revision',
-  RenumberRevision: 'putting the revision that is declared again behind the others',
-  KeepEvidence: 'keeping what failed',
-  KeepCompleted: 'keeping which versions completed their ladder',
-  DeleteRevision: 'deleting an old revision',
-  CreateConfig: 'making a configuration',
-  Ask: 'asking for a permit',
-  Renew: 'renewing a permit',
-  Report: 'reporting results',
-  StartProbePod: 'starting the pod that inspects',
-  EndProbePod: 'ending the pod that inspects',
+  CreateRevision: 'cannot record the revision',
+  RenumberRevision: 'cannot renumber the revision that is declared again',
+  KeepEvidence: 'cannot record the failure',
+  KeepCompleted: 'cannot record the completed versions',
+  DeleteRevision: 'cannot delete an old revision',
+  CreateConfig: 'cannot create a configuration',
+  Ask: 'cannot request a permit',
+  Renew: 'cannot renew a permit',
+  Report: 'cannot report results',
+  StartProbePod: 'cannot start the inspection pod',
+  EndProbePod: 'cannot delete the inspection pod',
 }

@@ -18,7 +18,7 @@ export function recentlyRefused(
       if (verdict !== 'Denied' || !OWN_GATES.has(gate)) continue
       const name = spec.targets.find((t) => t.uid === target)?.name
       if (name !== undefined)
-        refused.set(name, `the Defender refused it: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
+        refused.set(name, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
     }
   }
   return refused.size > MOST_REFUSED ? new Map() : refused

@@ -139,7 +139,7 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
     return {
       predicate: 'NoMachines',
       seen: 'the selector matches no machine',
-      unblock: 'machines get the labels, or the selector is corrected',
+      unblock: 'machines have these labels, or the selector is corrected',
     }
   const closed = closedFor(
     context,
@@ -177,7 +177,7 @@ function onlyFailed({ members }: Context, { surveys, waves, blocks }: Progress):
 function failedText(members: Context['members'], surveys: readonly Survey[]): string | undefined {
   const failed = surveys.find((s) => s.failed > 0)
   if (failed === undefined) return undefined
-  return `${failed.failed} failed, such as ${lastFailure(failed, members) ?? 'a machine that went since'}`
+  return `${failed.failed} failed, such as ${lastFailure(failed, members) ?? 'a machine that was deleted since'}`
 }
 
 function leftOver(context: Context, surveys: readonly Survey[], { skipped, updated, total }: Counts): Wait {
@@ -196,13 +196,13 @@ function leftOver(context: Context, surveys: readonly Survey[], { skipped, updat
     return {
       predicate: 'WaitingForOther',
       seen: `${counted(skipped, 'machine is', 'machines are')} still joining, such as ${one[0]}`,
-      unblock: 'their agents are heard of; kubenode why machine/NAME says what a machine waits for',
+      unblock: 'their agents join; for one machine run kubenode why machine/NAME',
     }
   if (one !== undefined)
     return {
       predicate: 'SafetyReadingUnknown',
       seen: `${counted(skipped, 'machine is', 'machines are')} skipped; ${one[0]}: ${one[1]}`,
-      unblock: 'they heal and catch up by themselves',
+      unblock: 'the machines recover; they are then updated automatically',
     }
   const joining = members.filter((m) => m.health === 'Joining').length
   return {
@@ -211,7 +211,7 @@ function leftOver(context: Context, surveys: readonly Survey[], { skipped, updat
       joining > 0
         ? `${counted(joining, 'machine is', 'machines are')} being installed`
         : `${updated} of ${counted(total, 'machine is', 'machines are')} updated`,
-    unblock: 'the machines come to work',
+    unblock: 'the machines finish switching',
   }
 }
 
@@ -321,7 +321,7 @@ function doneMessage(
   if (failed !== undefined)
     return withAdvice(`${updated} of ${counted(counting, 'machine')} updated; ${failed}`, `run ${retryCommand(seen)}`)
   const [one] = surveys.flatMap((s) => [...s.skipped])
-  if (one === undefined || updated >= counting) return 'every machine that counts is updated'
+  if (one === undefined || updated >= counting) return 'all eligible machines are updated'
   const [machine, why] = one
   return `${updated} of ${counted(counting, 'machine is', 'machines are')} updated; skipped for now: ${skipped}, such as ${machine}: ${why}`.slice(
     0,
@@ -344,7 +344,7 @@ function stallOf(context: Context, progress: Progress): Problem | undefined {
   if (failed !== undefined)
     return { reason: 'RolledBackByAgent', message: withAdvice(failed, `run ${retryCommand(seen)}`) }
   if (members.length === 0 && now >= emptyUntil(seen.set.status?.waitingFor))
-    return { reason: 'NoMachines', message: 'the selector matches no machine; label machines, or correct the selector' }
+    return { reason: 'NoMachines', message: 'the selector matches no machine; label machines or correct the selector' }
   return undefined
 }
 
@@ -354,7 +354,7 @@ function conflictOf({ members, rivals, seen, indexOf }: Context): string | undef
     const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.told[at]?.setRef) ?? [])
     const [first] = contested
     if (first !== undefined)
-      return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) decides about ${component} on ${counted(contested.length, 'machine')}`
+      return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) takes precedence for ${component} on ${counted(contested.length, 'machine')}`
   }
   return undefined
 }

@@ -79,11 +79,11 @@ export const describeFinding = ({ inspection, seen }: Finding): string => `inspe
 const inspecting = (finding: Finding): Wait => ({
   predicate: 'InspectionFailed',
   seen: describeFinding(finding),
-  unblock: `it holds within ${finding.inspection.timeout}, or the revision fails`,
+  unblock: `the inspection passes within ${finding.inspection.timeout}; the revision fails otherwise`,
 })
 
 const soaking = ({ soakUntil = '' }: Wave): Wait => ({
   predicate: 'Soaking',
-  seen: `until ${soakUntil}`,
-  unblock: 'time passes and the inspections keep holding',
+  seen: `soaking until ${soakUntil}`,
+  unblock: 'the inspections keep passing until then',
 })

@@ -72,9 +72,7 @@ describe('F18 a machine whose node is frozen by a file', () => {
     model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4 })
     model.settle()
     expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 3 })
-    expect(model.set.status?.skipped).toEqual([
-      { machine: 'm-0000', reason: 'a file on its node forbids its agent every disruption' },
-    ])
+    expect(model.set.status?.skipped).toEqual([{ machine: 'm-0000', reason: 'frozen by a file on its node' }])
   })
 
   test.each(PHASES)('while its slice is at work (%s) is let go', (phase) => {
@@ -103,6 +101,6 @@ test('a slice in which nothing moves says what its machine waits for', () => {
   for (let i = 0; i < 40; i++) model.round(60_000)
   expect(names).toHaveLength(3)
   expect(model.set.status?.revisions?.blocked?.[0]?.reason).toBe(
-    'step 1 of 4: nothing moved for 30m; m-0000: Healthy (waits for Drained: 3 pods are left, the first a/b)',
+    'step 1 of 4: no progress for 30m; m-0000: Healthy (waiting, Drained: 3 pods are left, the first a/b)',
   )
 })

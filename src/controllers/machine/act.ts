@@ -87,7 +87,7 @@ export async function act(
         { name: nodeRef.name },
         (current) => {
           if (current?.metadata.uid !== nodeRef.uid)
-            return { kind: 'Refuse', reason: `node ${nodeRef.name} is another one now` }
+            return { kind: 'Refuse', reason: `node ${nodeRef.name} was replaced by another Node of the same name` }
           return syncedNode(current, { machine, areComponentsIn: action.areComponentsIn })
         },
         { clock, random, fieldManager, signal },
@@ -159,7 +159,7 @@ async function provision(
 ): Promise<ActionOutcome> {
   const { providers, join, cluster } = tools
   const provider = providers[machine.spec.provider?.name ?? '']
-  if (provider === undefined) return outdated('its provider is not configured here')
+  if (provider === undefined) return outdated('its provider is not configured in these controllers')
   const name = nameOf(machine)
   const isRegistered = provider.isHostKept === true && node !== undefined
   const bundle = { ...join, cluster, machine: name, node: name, ...(isRegistered && { registerNode: false }) }
@@ -178,8 +178,8 @@ async function provision(
       signal,
     )
     .catch((e: unknown) => ({ kind: 'Refused' as const, reason: messageOf(e) }))
-  if (made.kind === 'Refused') return outdated(`the provider refused: ${made.reason}`.slice(0, 200))
-  if (made.kind === 'Throttled') return outdated('the provider asks to slow down')
+  if (made.kind === 'Refused') return outdated(`refused by the provider: ${made.reason}`.slice(0, 200))
+  if (made.kind === 'Throttled') return outdated('throttled by the provider')
   const { providerID, address } = made.host
   if (machine.spec.providerID === providerID) return applied
   return applySpec(tools.client, machine, { providerID, address, components: machine.spec.components }, signal)
@@ -205,7 +205,7 @@ async function ensureToken(
     const token = tokenFor(machine, id, tokenSecret(randomBytes(SECRET_BYTES)), clock.now(), bundle)
     return outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
   }
-  return { kind: 'Outdated', reason: 'every name for its join token is taken' }
+  return { kind: 'Outdated', reason: 'no free name for its join token' }
 }
 
 type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components']?: Machine['spec'][K] | undefined }
@@ -265,8 +265,9 @@ async function writeComponents(
     const read = await permitNow.of(permit, signal)
     if (read.kind !== 'Applied') return read
     if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-      return outdated(`permit ${permit} is not Granted any more`)
-    if (isLetGo(machine, read.object?.metadata.uid ?? '')) return outdated(`it was let go from permit ${permit}`)
+      return outdated(`permit ${permit} is no longer Granted`)
+    if (isLetGo(machine, read.object?.metadata.uid ?? ''))
+      return outdated(`the machine was released from permit ${permit}`)
   }
   const { providerID, address } = machine.spec
   return writeSpec(client, machine, { providerID, address, components }, signal)
@@ -302,7 +303,7 @@ async function replacePods(
     const read = await permitNow.of(permit, signal)
     if (read.kind !== 'Applied') return read
     if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-      return outdated(`permit ${permit} is not Granted any more`)
+      return outdated(`permit ${permit} is no longer Granted`)
   }
   for (const pod of pods) {
     const { uid } = preconditionsOf(pod)
@@ -325,7 +326,7 @@ async function handBack(
     { name: node.name },
     (current) =>
       current === undefined || isOther(current)
-        ? { kind: 'Refuse', reason: `node ${node.name} is another one now` }
+        ? { kind: 'Refuse', reason: `node ${node.name} was replaced by another Node of the same name` }
         : handedBackNode(current),
     options,
   )
@@ -343,10 +344,10 @@ async function drain(
   const read = await permitNow.of(permit, signal)
   if (read.kind !== 'Applied') return read
   if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-    return outdated(`permit ${permit} is not Granted any more`)
+    return outdated(`permit ${permit} is no longer Granted`)
   const pass = await drainPass(client, node, signal)
   return pass.kind === 'Unknown'
-    ? outdated(`the pods of ${node} are not known: ${pass.error.message}`.slice(0, 200))
+    ? outdated(`cannot list the pods of ${node}: ${pass.error.message}`.slice(0, 200))
     : applied
 }
 
@@ -357,7 +358,7 @@ async function deleteHost(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const provider = providers[machine.spec.provider?.name ?? '']
-  if (provider === undefined) return outdated('its provider is not configured here')
+  if (provider === undefined) return outdated('its provider is not configured in these controllers')
   const ended = await provider.delete(providerID, signal).catch((e: unknown) => outdated(messageOf(e).slice(0, 200)))
   return typeof ended === 'string' ? applied : ended
 }

@@ -99,12 +99,12 @@ export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boo
 }
 
 export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
-  if (pods === undefined) return 'the pods of the node are not known'
+  if (pods === undefined) return 'the pods of the node could not be listed'
   const { evict, going } = drainPlan(pods)
   const [first] = [...evict, ...going]
   return first === undefined
-    ? 'no pod is left'
-    : `${counted(evict.length + going.length, 'pod is', 'pods are')} left, the first ${first.metadata.namespace ?? ''}/${first.metadata.name}`
+    ? 'no pods left'
+    : `${counted(evict.length + going.length, 'pod', 'pods')} left, such as ${first.metadata.namespace ?? ''}/${first.metadata.name}`
 }
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {

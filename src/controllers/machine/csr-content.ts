@@ -9,12 +9,12 @@ import type { ContentRead } from './csr-decision.ts'
 const MAX_REQUEST_CHARS = 16_384
 
 export async function readContent(base64Pem: string): Promise<ContentRead> {
-  if (base64Pem.length > MAX_REQUEST_CHARS) return { kind: 'Unreadable', why: 'it is too long' }
+  if (base64Pem.length > MAX_REQUEST_CHARS) return { kind: 'Unreadable', why: 'the request is too long' }
   try {
     // Whoever signs reads the text once more: of two blocks it may take the other one.
     const text = Buffer.from(base64Pem, 'base64').toString('utf8')
     const request = new Pkcs10CertificateRequest(bytesOfOnlyPem(text, 'CERTIFICATE REQUEST'))
-    if (!(await request.verify())) return { kind: 'Unreadable', why: 'its signature does not fit its key' }
+    if (!(await request.verify())) return { kind: 'Unreadable', why: 'the signature does not match the key' }
     const subject = request.subjectName.toJSON().flatMap((rdn) => Object.entries(rdn))
     const named = (type: string) => subject.flatMap(([t, values]) => (t === type ? values : []))
     const others = subject.filter(([t]) => t !== 'CN' && t !== 'O').map(([t]) => t)

@@ -109,7 +109,7 @@ describe('a certificate request', () => {
     ['without a usage for clients is denied', { request: request({ usages: ['digital signature'] }) }, 'Deny'],
     [
       'that cannot be read is denied',
-      { content: { kind: 'Unreadable', why: 'its signature does not fit its key' } },
+      { content: { kind: 'Unreadable', why: 'the signature does not match the key' } },
       'Deny',
     ],
     ['for a machine that there is not is denied', { machine: undefined }, 'Deny'],

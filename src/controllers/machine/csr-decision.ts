@@ -55,19 +55,19 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   const { signerName, groups = [], username = '' } = request.spec
   if (signerName !== AGENT_SIGNER) return ignore('another signer')
   if (request.status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') === true)
-    return ignore('decided already')
+    return ignore('already decided')
   const isOurBootstrapper = groups.includes(BOOTSTRAP_GROUP)
   const isOurAgent = username.startsWith(USER_PREFIX) && groups.includes(AGENTS_GROUP)
   const claim = claimedMachine(content)
-  if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('neither from nor for an agent')
-  if (content.kind === 'Unreadable') return deny(`the request cannot be read: ${content.why}`)
+  if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('not a request of an agent')
+  if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
   const problem =
     contentProblem(seen, content.content, claim) ?? requesterProblem(seen, claim, nowMs) ?? rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
   return {
     kind: 'Approve',
     machine: claim ?? '',
-    message: `the agent of machine ${claim} asked with ${isOurAgent ? 'its certificate' : 'its join token'}`,
+    message: `requested by the agent of machine ${claim} with ${isOurAgent ? 'its certificate' : 'its join token'}`,
   }
 }
 
@@ -81,17 +81,17 @@ function contentProblem(
   claim: string | undefined,
 ): string | undefined {
   const { commonNames, organizations, extras } = content
-  if (claim === undefined || commonNames.length !== 1) return `the common name has to be ${USER_PREFIX}<machine>`
-  if (extras.length > 0) return `the request asks for more than a name and groups: ${extras.join(', ').slice(0, 80)}`
+  if (claim === undefined || commonNames.length !== 1) return `the common name must be ${USER_PREFIX}<machine>`
+  if (extras.length > 0) return `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}`
   const strange = (request.spec.usages ?? []).filter((u) => !USAGES.has(u))
-  if (strange.length > 0) return `the usage ${strange[0]} is not for agents`
+  if (strange.length > 0) return `the usage ${strange[0]} is not allowed for agents`
   if (request.spec.usages?.includes('client auth') !== true) return 'the usage client auth is missing'
-  if (machine === undefined) return `there is no machine ${claim.slice(0, 80)}`
+  if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
   const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine))].sort()
   const asked = [...organizations].sort()
   if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
-    return `the organizations have to be ${wanted.join(' and ')}`
+    return `the organizations must be ${wanted.join(' and ')}`
   return undefined
 }
 
@@ -107,9 +107,9 @@ function requesterProblem(
   if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) return undefined
   if (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined)
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
-  if (token === undefined || machine === undefined) return 'the join token is gone'
-  if (!isTokenOf(token, machine)) return `the join token is not that of machine ${claim}`
-  return tokenExpiresAt(token) <= nowMs ? 'the join token has run out' : undefined
+  if (token === undefined || machine === undefined) return 'the join token was deleted'
+  if (!isTokenOf(token, machine)) return `the join token belongs to another machine than ${claim}`
+  return tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
 }
 
 /** The Node's identity goes to one Machine. Who holds it already gets nothing new by a renewal, whatever somebody else claims meanwhile. */
@@ -117,5 +117,5 @@ function rivalProblem({ request, machine, rivals }: CsrSeen): string | undefined
   if (machine === undefined || rivals.length === 0) return undefined
   const node = nodeNameOf(machine)
   if (request.spec.groups?.includes(agentNodeGroup(node)) === true) return undefined
-  return `node ${node} is that of machine ${rivals[0]}`
+  return `node ${node} belongs to machine ${rivals[0]}`
 }

@@ -8,6 +8,6 @@ export function orphanGauge(registry: Registry): (provider: string, orphans: num
   const gauge =
     known instanceof Gauge
       ? known
-      : new Gauge({ name, help: 'Hosts that no Machine names.', labelNames: ['provider'], registers: [registry] })
+      : new Gauge({ name, help: 'Hosts without a Machine.', labelNames: ['provider'], registers: [registry] })
   return (provider, orphans) => gauge.set({ provider }, orphans)
 }

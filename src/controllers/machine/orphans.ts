@@ -75,7 +75,7 @@ export class OrphanWatch {
     this.#remember(provider, plan.orphans, now)
     tell(provider.name, plan.orphans.length)
     for (const { host, why } of plan.kept)
-      log.warn('a host is nobody’s, and stays', { host: host.providerID, reason: why })
+      log.warn('host without a Machine, kept', { host: host.providerID, reason: why })
     for (const host of plan.remove) await this.#remove(provider, host, signal)
   }
 
@@ -86,7 +86,7 @@ export class OrphanWatch {
     for (const host of orphans)
       if (!this.#since.has(host.providerID)) {
         this.#since.set(host.providerID, now)
-        this.#tools.log.warn('a host is nobody’s', { host: host.providerID, machine: host.machine })
+        this.#tools.log.warn('host without a Machine', { host: host.providerID, machine: host.machine })
       }
   }
 
@@ -104,7 +104,7 @@ export class OrphanWatch {
     }
     const still = await provider.get(host.providerID, signal)
     if (still?.clientToken !== host.clientToken) return
-    log.warn('a host that is nobody’s is given back', { host: host.providerID, machine: host.machine })
+    log.warn('releasing a host without a Machine', { host: host.providerID, machine: host.machine })
     await provider.delete(host.providerID, signal)
   }
 }

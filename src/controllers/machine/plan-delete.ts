@@ -45,8 +45,8 @@ const isAtWork = (seen: Seen): boolean =>
   isInService(seen) && isBeating(seen.agentBeat) === true && (seen.machine.spec.components ?? []).length > 0
 
 const HEARD_THOUGH_GONE = {
-  seen: 'its provider knows no such host, and its agent is heard all the same',
-  unblock: 'spec.provider naming the one that made it, or the host being silent',
+  seen: 'the provider does not know the host, but its agent still sends heartbeats',
+  unblock: 'spec.provider names the provider that created the host, or the host stops',
 }
 
 function leave(seen: Seen, now: number): MachinePlan {
@@ -55,22 +55,27 @@ function leave(seen: Seen, now: number): MachinePlan {
       {
         predicate: 'NotHeld',
         seen: `${seen.hold.spec.effect} of ${seen.hold.spec.author} until ${seen.hold.spec.until}`,
-        unblock: `the end of OperationalHold ${seen.hold.metadata.name ?? ''}`,
+        unblock: `OperationalHold ${seen.hold.metadata.name ?? ''} ends`,
       },
       Math.max(1_000, Date.parse(seen.hold.spec.until) - now),
     )
   if (seen.isHostKept) return isInService(seen) ? emptied(seen, now) : handedBack(seen, now)
   if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)
-  return isInService(seen) ? emptied(seen, now) : step(deleteHost(seen, 'no work ever ran there'), HOST_LOOK_MS)
+  return isInService(seen)
+    ? emptied(seen, now)
+    : step(deleteHost(seen, 'the machine never ran workloads'), HOST_LOOK_MS)
 }
 
 function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'> {
   const provider = machine.spec.provider?.name ?? ''
   if (host.kind === 'NoProvider')
-    return { seen: `no provider ${provider} is configured`, unblock: `controllers that know the provider ${provider}` }
+    return {
+      seen: `no provider ${provider} is configured`,
+      unblock: `controllers that have provider ${provider} configured run`,
+    }
   return {
-    seen: host.kind === 'Unknown' ? host.why : 'the provider was not asked',
-    unblock: 'an answer of the provider',
+    seen: host.kind === 'Unknown' ? host.why : 'the provider was not queried yet',
+    unblock: 'the provider answers',
   }
 }
 
@@ -114,7 +119,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
         {
           predicate: 'PermitGranted',
           seen: waiting.answer.seen,
-          unblock: `a grant of OperationPermit ${waiting.permit.metadata.name}`,
+          unblock: `the Defender grants OperationPermit ${waiting.permit.metadata.name}`,
           because: permitWait(waiting.permit).predicate,
         },
         PERMIT_LOOK_MS,
@@ -125,16 +130,16 @@ function emptied(seen: Seen, now: number): MachinePlan {
         {
           predicate: 'PermitDenied',
           seen: `OperationPermit ${denied.metadata.name} was denied`,
-          unblock: 'a wider policy, then deleting that permit',
+          unblock: 'the policy allows it; then delete that permit',
         },
         PERMIT_LOOK_MS,
       )
     const permit = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}-${permits.length}`
-    return step({ kind: 'RequestPermit', permit, reason: 'the machine is in service and shall go' }, PERMIT_LOOK_MS)
+    return step({ kind: 'RequestPermit', permit, reason: 'removal of a machine in service' }, PERMIT_LOOK_MS)
   }
   const renew: MachineAction[] =
     isOwn(granted) && isRenewalDue(granted, now)
-      ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still going' }]
+      ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still being removed' }]
       : []
   const next = emptyingStep(seen, granted.metadata.name ?? '')
   if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, now))
@@ -145,7 +150,9 @@ function emptied(seen: Seen, now: number): MachinePlan {
     notices: actions.flatMap(noticeOf),
     requeueAfter: DRAIN_LOOK_MS,
     doing: isDraining ? 'Draining' : 'Deleting',
-    ...(isDraining && { waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' } }),
+    ...(isDraining && {
+      waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'the pods have left the node' },
+    }),
   }
 }
 
@@ -163,17 +170,17 @@ function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
   const { machine, agentBeat } = seen
   if (isBeating(agentBeat) !== true) return undefined
   if ((machine.spec.components ?? []).length > 0)
-    return step({ kind: 'Uninstall', reason: 'the machine goes' }, HOST_LOOK_MS)
+    return step({ kind: 'Uninstall', reason: 'the machine is being removed' }, HOST_LOOK_MS)
   const left = machine.status?.components ?? []
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const isOverdue = predicate === 'Uninstalled' && now - Date.parse(since ?? '') >= UNINSTALL_WITHIN_MS
   if (left.length === 0 || isOverdue) return undefined
-  const what = `${counted(left.length, 'component is', 'components are')} left, the first ${left[0]?.name ?? ''}`
-  return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent reporting none' }, HOST_LOOK_MS)
+  const what = `${counted(left.length, 'component', 'components')} left to uninstall, such as ${left[0]?.name ?? ''}`
+  return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent has uninstalled them' }, HOST_LOOK_MS)
 }
 
 const removed = (seen: Seen, now: number): MachinePlan =>
-  uninstalling(seen, now) ?? step(deleteHost(seen, 'nothing runs there any more'), HOST_LOOK_MS)
+  uninstalling(seen, now) ?? step(deleteHost(seen, 'the machine is empty'), HOST_LOOK_MS)
 
 /** The host stays: what is ours leaves it and its Node, and whoever had it before has it again. */
 const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, now) ?? lastSteps(seen)
@@ -182,7 +189,7 @@ const handedBack = (seen: Seen, now: number): MachinePlan => uninstalling(seen, 
 function handBackActions({ node, isHostKept }: Seen): MachineAction[] {
   if (node === undefined || !isHostKept) return []
   const isOurs = handedBackNode(node).kind === 'Write' || isCordonedBy(node, DELETE_OWNER)
-  return isOurs ? [{ kind: 'HandBackNode', reason: 'the host stays' }] : []
+  return isOurs ? [{ kind: 'HandBackNode', reason: 'the host is kept' }] : []
 }
 
 function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | undefined {
@@ -192,11 +199,11 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
       kind: 'Cordon',
       owner: DELETE_OWNER,
       claim: { reason: `machine ${nameOf(machine)} is being deleted` },
-      reason: 'no new pods on a machine that goes',
+      reason: 'no new pods on a machine that is being removed',
     }
   if (pods === undefined) return undefined
   const { evict, going } = drainPlan(pods)
-  if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine goes' }
+  if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine is being removed' }
   // Pods of a host that nobody hears never tell that they ended; they end with the host.
   return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
@@ -215,20 +222,20 @@ function lastSteps(seen: Seen): MachinePlan {
   })
   const actions: MachineAction[] = [
     ...(node !== undefined && isNodeOurs && !isNodeKept
-      ? [{ kind: 'DeleteNode', reason: 'its host is gone' } as const]
+      ? [{ kind: 'DeleteNode', reason: 'its host was deleted' } as const]
       : []),
     ...(isNodeKept ? handBackActions(seen) : []),
     // A host that stays is only forgotten by its provider.
-    ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine goes')] : []),
-    ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine goes' }) as const),
+    ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine is being removed')] : []),
+    ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine is being removed' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
-      : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent is gone' } as const]),
-    { kind: 'RemoveFinalizer', reason: 'nothing of the machine is left' },
+      : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),
+    { kind: 'RemoveFinalizer', reason: 'cleanup of the machine is complete' },
     // Last: without its permit, one whose finalizer could not be removed now would have to ask for another.
     ...(own === undefined
       ? []
-      : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine is gone' } as const]),
+      : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine was deleted' } as const]),
   ]
   return { actions, notices: actions.flatMap(noticeOf), doing: 'Deleting' }
 }

@@ -55,7 +55,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
   if (!hasFinalizer(machine))
-    return onlyThen({ kind: 'AddFinalizer', reason: 'what is made for the machine has to be taken back' })
+    return onlyThen({ kind: 'AddFinalizer', reason: 'the machine needs cleanup before it is deleted' })
   const provision = provisionReason(seen, now)
   if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
   if (provision !== undefined) return onlyThen({ kind: 'Provision', reason: provision })
@@ -100,7 +100,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
       ? { ...sealWait(sealing), ...joinWait(seen) }
       : {
           doing: 'Draining' as const,
-          waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'pods leaving the node' },
+          waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'the pods have left the node' },
         }),
   }
 }
@@ -123,13 +123,13 @@ const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1
 function planObserved(seen: Seen): MachinePlan {
   const { providerID } = seen.machine.spec
   const actions: MachineAction[] = [
-    ...seen.tokens.map((t): MachineAction => deleteToken(t, 'the machine is only observed')),
+    ...seen.tokens.map((t): MachineAction => deleteToken(t, 'the machine is observed only')),
     // A host that stays is only forgotten by its provider.
     ...(hasFinalizer(seen.machine) && seen.isHostKept && providerID !== undefined
-      ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is only observed' } as const]
+      ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is observed only' } as const]
       : []),
     ...(hasFinalizer(seen.machine)
-      ? [{ kind: 'RemoveFinalizer', reason: 'nothing of an observed machine is ours' } as const]
+      ? [{ kind: 'RemoveFinalizer', reason: 'an observed machine needs no cleanup' } as const]
       : []),
   ]
   const looks = untilSilent(seen).filter((ms) => ms !== undefined)
@@ -137,7 +137,7 @@ function planObserved(seen: Seen): MachinePlan {
   if (seen.node !== undefined) return { actions, notices: [], ...requeue }
   const waiting = {
     predicate: 'NodeExists',
-    seen: `there is no Node ${nodeNameOf(seen.machine)}`,
+    seen: `node ${nodeNameOf(seen.machine)} not found`,
     unblock: 'that Node',
   }
   return { actions, notices: [], waiting, ...requeue }
@@ -149,7 +149,7 @@ function heldBack(hold: OperationalHold, what: string, now: number): MachinePlan
   const waiting = {
     predicate: 'NotHeld',
     seen: `${effect} of ${author} until ${until}; else: ${what}`,
-    unblock: `the end of OperationalHold ${name}`,
+    unblock: `OperationalHold ${name} ends`,
   }
   return { actions: [], notices: [], waiting, requeueAfter: untilOver(hold, now) }
 }
@@ -160,12 +160,12 @@ function sealActions({ toSeal, toDelete }: SealingPlan, publicKey: string | unde
       kind: 'Seal',
       config,
       publicKey: publicKey ?? '',
-      reason: `the machine gets secret values of ${config.spec.component}`,
+      reason: `the machine receives secret values of ${config.spec.component}`,
     })),
     ...toDelete.map((object): MachineAction => ({
       kind: 'DeleteSealed',
       object,
-      reason: 'no configuration has these values any more',
+      reason: 'no configuration uses these values any longer',
     })),
   ]
 }
@@ -176,8 +176,8 @@ const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
 /** An existing host joins when somebody runs a command there. The token in it is nothing for a status. */
 function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   if (!seen.isHostKept || hasJoined(seen)) return {}
-  const unblock = `running on the host what "kubenode machine join-command ${nameOf(seen.machine)}" prints`
-  return { waiting: { predicate: 'AgentJoined', seen: 'no agent of this machine was heard yet', unblock } }
+  const unblock = `the host has joined; print the command for it with: kubenode machine join-command ${nameOf(seen.machine)}`
+  return { waiting: { predicate: 'AgentJoined', seen: 'the agent of this machine has not joined yet', unblock } }
 }
 
 /** A machine may have joined before it was written down which host it is. */
@@ -185,7 +185,7 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   if (host.kind !== 'Host') return []
   const { providerID, address } = host.host
   if (spec.providerID === providerID && (address === undefined || address === spec.address)) return []
-  return [{ kind: 'WriteHost', providerID, address, reason: 'the provider says another name or address of it' }]
+  return [{ kind: 'WriteHost', providerID, address, reason: 'the provider reports a new name or address' }]
 }
 
 /** Looks are short while pods are on their way: nothing else tells of them. */
@@ -230,7 +230,7 @@ function provisionReason(seen: Seen, now: number): string | undefined {
   if (host.kind === 'NoProvider' || hasJoined(seen)) return undefined
   if (machine.spec.providerID === undefined) return 'the machine has no host'
   if (hadJoined(seen)) return undefined
-  if (host.kind === 'Gone') return 'the host is gone before it joined'
+  if (host.kind === 'Gone') return 'the host was deleted before it joined'
   return tokens.some((t) => tokenExpiresAt(t) > now) ? undefined : 'the machine has no valid join token'
 }
 
@@ -277,7 +277,7 @@ function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): 
 function componentActions({ machine }: Seen, components: Orders['components'], { given }: Orders): MachineAction[] {
   if (jsonEqual(machine.spec.components ?? [], components)) return []
   const names = given.map((o) => `${o.entry.name} ${o.entry.version}`)
-  const reason = names.length > 0 ? `orders to switch ${names.join(', ')}` : 'what the machine shall have changed'
+  const reason = names.length > 0 ? `switch ${names.join(', ')}` : 'the desired components of the machine changed'
   return [{ kind: 'WriteComponents', components, given, reason }]
 }
 
@@ -301,14 +301,18 @@ function cordonActions(
       kind: 'Cordon',
       owner,
       claim: { reason: `machine ${nameOf(machine)} switches ${owner.slice(SWITCH_OWNER.length)}` },
-      reason: 'the switch asks for a drain',
+      reason: 'the switch needs a drain',
     }))
   const drop = owners
     .filter(
       (o) =>
         o === DELETE_OWNER || (o.startsWith(SWITCH_OWNER) && !needed.has(o) && !isBusy(o.slice(SWITCH_OWNER.length))),
     )
-    .map((owner): MachineAction => ({ kind: 'Uncordon', owner, reason: 'what it was for is over' }))
+    .map((owner): MachineAction => ({
+      kind: 'Uncordon',
+      owner,
+      reason: 'the operation that cordoned the node has finished',
+    }))
   return [...add, ...drop]
 }
 
@@ -333,6 +337,6 @@ function nodeActions(seen: Seen, components: Orders['components']): MachineActio
   const mayOpen = areComponentsIn || (isFirstInstall(seen) && components.length === 0 && seen.claims.length === 0)
   if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
   const reason =
-    mayOpen && isFirstInstall(seen) ? 'the required components are in' : 'the node is not as the machine declares'
+    mayOpen && isFirstInstall(seen) ? 'the required components are installed' : 'the node differs from Machine.spec'
   return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
 }

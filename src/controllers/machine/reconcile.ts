@@ -200,7 +200,9 @@ function providerParts({ config, log }: ControllerContext, wake: (machine: strin
       start: () => {
         listening = provider
           .events(({ machine }) => wake(machine), stop.signal)
-          .catch((error: unknown) => log.warn('a provider tells no more', { provider: provider.name, error }))
+          .catch((error: unknown) =>
+            log.warn('the event stream of a provider ended', { provider: provider.name, error }),
+          )
       },
       stop: async () => {
         stop.abort()

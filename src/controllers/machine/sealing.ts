@@ -46,8 +46,8 @@ export function planSealing(
       toSeal: [],
       toDelete,
       wait: {
-        seen: `the agent has published no key, and ${first.config.spec.component} has secret values`,
-        unblock: 'an agent that publishes its key',
+        seen: `the agent has not published a key, and ${first.config.spec.component} has secret values`,
+        unblock: 'the agent publishes its key',
       },
     }
   const lacking = open.find((s) => s.missing !== undefined)
@@ -57,7 +57,7 @@ export function planSealing(
     ...(lacking !== undefined && {
       wait: {
         seen: `secret values of ${lacking.config.spec.component}: ${lacking.missing ?? ''}`,
-        unblock: 'the set goes to a revision with the values that there are',
+        unblock: 'the values exist; the set continues with the current values until then',
       },
     }),
   }

@@ -208,9 +208,9 @@ function observedConditions(
   return [
     ready,
     plan.waiting === undefined
-      ? condition('Reconciling', 'False', 'ObservedOnly', 'nothing of it is changed')
+      ? condition('Reconciling', 'False', 'ObservedOnly', 'observed only; nothing is changed')
       : reconcilingOf(seen, plan, phase),
-    condition('Stalled', 'False', 'ObservedOnly', 'nothing of it is changed'),
+    condition('Stalled', 'False', 'ObservedOnly', 'observed only; nothing is changed'),
     nodeReady(seen),
     ...cordoned(seen),
   ]
@@ -222,8 +222,8 @@ const readyIn = (seen: Seen, work: MachinePhase): WantedCondition =>
 function observedReady({ node }: Seen, work: MachinePhase): WantedCondition {
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
   if (work === 'Lost') return not('LeaseExpired', 'no heartbeat from its Node')
-  if (node === undefined) return not('NodeMissing', 'there is no Node of its name')
-  if (work !== 'Ready') return not('Deleting', 'the machine is being taken away')
+  if (node === undefined) return not('NodeMissing', 'its Node does not exist')
+  if (work !== 'Ready') return not('Deleting', 'the machine is being removed')
   return isNodeReady(node) ? condition('Ready', 'True', 'NodeHealthy', 'its Node is Ready') : nodeNotReady(node)
 }
 
@@ -241,7 +241,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   const isLeaving = phase === 'Deleting' && (!isInService(seen) || isCordonedBy(node, DELETE_OWNER))
   if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
   if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
-  if (phase === 'Failed') return not('ProviderError', 'the provider does not make it')
+  if (phase === 'Failed') return not('ProviderError', 'the provider cannot create it')
   if (isNodeDeleted(seen)) return not('NodeMissing', `Node ${machine.status?.nodeRef?.name ?? ''} was deleted`)
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))
     return not('Progressing', `phase ${phase}`)
@@ -250,7 +250,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (!isNodeReady(node)) return nodeNotReady(node)
   const [broken] = brokenComponents(machine)
   if (broken !== undefined) return not(broken.reason, `component ${broken.name}: ${broken.what}`)
-  return condition('Ready', 'True', 'AllHealthy', 'the node works and its components are healthy')
+  return condition('Ready', 'True', 'AllHealthy', 'the node is Ready and its components are healthy')
 }
 
 const WAITS: Readonly<Record<string, Reason>> = {
@@ -271,7 +271,7 @@ function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): 
         : (plan.waiting.because ?? WAITS[plan.waiting.predicate] ?? 'WaitingForOther')
     return condition('Reconciling', 'True', reason, `${plan.waiting.seen}; waits for ${plan.waiting.unblock}`)
   }
-  if (SETTLED.has(phase)) return condition('Reconciling', 'False', 'AsDeclared', 'nothing is under way')
+  if (SETTLED.has(phase)) return condition('Reconciling', 'False', 'AsDeclared', 'no changes in progress')
   return condition('Reconciling', 'True', 'Progressing', `phase ${phase}`)
 }
 
@@ -285,9 +285,11 @@ function consistent(seen: Seen): WantedCondition[] {
   const [foreign] = foreignFiles
   if (foreign !== undefined) {
     const more = foreignFiles.length === 1 ? '' : ` and ${foreignFiles.length - 1} more`
-    return [condition('ComponentsConsistent', 'False', 'FileChanged', `somebody else's file is at ${foreign}${more}`)]
+    return [
+      condition('ComponentsConsistent', 'False', 'FileChanged', `files not managed by KubeNode: ${foreign}${more}`),
+    ]
   }
-  return [condition('ComponentsConsistent', 'True', 'AsDeclared', 'what runs is what was installed')]
+  return [condition('ComponentsConsistent', 'True', 'AsDeclared', 'files and processes match the installed components')]
 }
 
 /** Somebody keeps changing a component, and enough fresh copies were brought. */
@@ -315,29 +317,30 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
       'ReferenceMissing',
       `no provider ${machine.spec.provider?.name ?? ''} is configured for this cluster; name another one, or configure it`,
     )
-  return condition('Stalled', 'False', 'AsDeclared', 'nothing needs a person')
+  return condition('Stalled', 'False', 'AsDeclared', 'no manual intervention needed')
 }
 
 /** While nobody knows, the last word stays. */
 function agentReachable({ machine, agentBeat }: Seen): WantedCondition {
   const alive = isBeating(agentBeat)
-  if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed')
-  if (alive === false) return condition('AgentReachable', 'False', 'LeaseExpired', 'its Lease is not renewed any more')
+  if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
+  if (alive === false)
+    return condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
   if (agentBeat.kind === 'None')
-    return condition('AgentReachable', 'Unknown', 'NotYetObserved', 'no Lease of its agent was seen')
+    return condition('AgentReachable', 'Unknown', 'NotYetObserved', 'no heartbeat from its agent yet')
   const before = findCondition(machine.status?.conditions, 'AgentReachable')
   return before?.status === 'False'
-    ? condition('AgentReachable', 'False', 'LeaseExpired', 'its Lease is not renewed any more')
-    : condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed')
+    ? condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
+    : condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
 }
 
 function nodeReady({ node }: Seen): WantedCondition {
-  if (node === undefined) return condition('NodeReady', 'Unknown', 'NotYetObserved', 'there is no Node')
+  if (node === undefined) return condition('NodeReady', 'Unknown', 'NotYetObserved', 'its Node does not exist')
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
   if (ready === undefined)
-    return condition('NodeReady', 'Unknown', 'NotYetObserved', 'the Node says nothing about itself')
+    return condition('NodeReady', 'Unknown', 'NotYetObserved', 'the Node reports no Ready condition')
   if (ready.status === 'True') return condition('NodeReady', 'True', 'AsDeclared', 'the Node is Ready')
-  return condition('NodeReady', ready.status, 'WaitingForOther', `the Node says ${ready.reason}: ${ready.message}`)
+  return condition('NodeReady', ready.status, 'WaitingForOther', `${ready.reason}: ${ready.message}`)
 }
 
 function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | undefined): WantedCondition[] {
@@ -347,18 +350,23 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: string | u
   if (refusal !== undefined) return is('False', 'ProviderError', refusal)
   switch (host.kind) {
     case 'Host':
-      if (host.host.state === 'Stopped') return is('False', 'HostStopped', 'the provider says that it is switched off')
-      return is('True', 'MachineExists', isHostKept ? 'the host was there before' : 'the provider knows the machine')
+      if (host.host.state === 'Stopped')
+        return is('False', 'HostStopped', 'the provider reports the host as powered off')
+      return is(
+        'True',
+        'MachineExists',
+        isHostKept ? 'the host existed before the Machine' : 'the provider reports that the host exists',
+      )
     case 'Gone':
       // A provider that only takes notes may have lost one; the host does not depend on it.
-      if (isHostKept) return is('True', 'MachineExists', 'the host was there before')
+      if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
       return machine.spec.providerID === undefined
-        ? is('False', 'Progressing', 'the machine is being made')
-        : is('False', 'MachineGone', 'the provider does not know the machine any more')
+        ? is('False', 'Progressing', 'the host is being created')
+        : is('False', 'MachineGone', 'the provider no longer knows the host')
     case 'Unknown':
       return is('Unknown', 'ProviderError', host.why)
     case 'NoProvider':
-      return is('False', 'ReferenceMissing', 'its provider is not configured here')
+      return is('False', 'ReferenceMissing', 'its provider is not configured in these controllers')
     case 'NotAsked':
       return []
     default:
@@ -378,6 +386,6 @@ function cordoned({ node }: Seen): WantedCondition[] {
   const owners = read.kind === 'Owners' ? Object.keys(read.owners) : ['?']
   if (owners.length > 0) return [condition('Cordoned', 'True', 'CordonedByUs', `kept by ${owners.join(', ')}`)]
   if (node.spec?.unschedulable === true)
-    return [condition('Cordoned', 'True', 'CordonedByPeople', 'somebody set spec.unschedulable')]
-  return [condition('Cordoned', 'False', 'AsDeclared', 'pods may come')]
+    return [condition('Cordoned', 'True', 'CordonedByPeople', 'cordoned by a user (spec.unschedulable)')]
+  return [condition('Cordoned', 'False', 'AsDeclared', 'schedulable')]
 }

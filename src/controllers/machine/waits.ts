@@ -11,14 +11,14 @@ export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
   if (spec.channel === 'SSH')
     return {
       predicate: 'ChannelServed',
-      seen: 'machines of channel SSH are not served yet',
-      unblock: 'channel Agent and provider static, and run the join command on the host',
+      seen: 'channel SSH is not supported yet',
+      unblock: 'the Machine uses channel Agent and provider static, and the join command ran on the host',
     }
   if (spec.channel !== 'Agent' || spec.provider !== undefined) return undefined
   return {
     predicate: 'ProviderNamed',
-    seen: 'spec.provider is not set: nobody makes or joins a host for it, or gives it components',
-    unblock: `a provider for machine ${metadata.name ?? ''}, which is static for a host that is there`,
+    seen: 'spec.provider is not set, so no host is created or joined and no components are installed',
+    unblock: `spec.provider of machine ${metadata.name ?? ''} is set (static for an existing host)`,
   }
 }
 
@@ -36,19 +36,27 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: 
     case 'Provisioning':
       return {
         predicate: 'HostStarted',
-        seen: 'the provider says that its host is being made',
-        unblock: 'the provider',
+        seen: 'the provider is creating the host',
+        unblock: 'the provider has created the host',
       }
     case 'Joining':
       return hasJoined(seen)
-        ? { predicate: 'NodeExists', seen: `there is no Node ${nameOf(seen.machine)}`, unblock: 'its agent or kubelet' }
+        ? {
+            predicate: 'NodeExists',
+            seen: `node ${nameOf(seen.machine)} not found`,
+            unblock: 'its agent or kubelet creates the Node',
+          }
         : {
             predicate: 'AgentJoined',
-            seen: 'its host is there, and no agent of it was heard yet',
-            unblock: 'its agent',
+            seen: 'the host exists; no heartbeat from its agent yet',
+            unblock: 'its agent reports',
           }
     case 'Importing':
-      return { predicate: 'AgentReported', seen: 'its agent has not said what it found yet', unblock: 'its agent' }
+      return {
+        predicate: 'AgentReported',
+        seen: 'its agent has not reported its components yet',
+        unblock: 'its agent reports',
+      }
     case 'Installing':
       return installWait(seen)
     case 'Lost':
@@ -57,7 +65,7 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: 
       return {
         predicate: ready.reason,
         seen: ready.message,
-        unblock: UNBLOCKS[ready.reason] ?? 'the component healthy',
+        unblock: UNBLOCKS[ready.reason] ?? 'the component is healthy',
       }
     case 'Ready':
     case 'Updating':
@@ -72,29 +80,29 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: 
 
 /** What makes a machine Ready again that is in service; everything else is about a component. */
 const UNBLOCKS: Readonly<Record<string, string>> = {
-  LeaseExpired: 'its agent renewing its Lease',
-  NodeNotReady: 'its Node being Ready',
-  NodeMissing: 'its agent making it again, or the restart of its kubelet (by its set, under a permit)',
+  LeaseExpired: 'its agent renews its Lease',
+  NodeNotReady: 'its Node is Ready',
+  NodeMissing: 'its agent creates it again, or its kubelet restarts (by its set, under a permit)',
 }
 
 function lostWait({ machine }: Seen): Waiting {
-  const unblock = 'the host coming back; look at it, and at the network'
+  const unblock = 'the host is back; check the host and its network'
   return isObserved(machine)
-    ? { predicate: 'NodeHeard', seen: 'its Node was not heard of for long', unblock }
-    : { predicate: 'AgentHeard', seen: 'neither its agent nor its Node was heard of for long', unblock }
+    ? { predicate: 'NodeHeard', seen: 'no heartbeat from its Node within the lease', unblock }
+    : { predicate: 'AgentHeard', seen: 'no heartbeat from its agent or its Node within the lease', unblock }
 }
 
 function hostWait({ machine, host }: Seen, refusal: string | undefined): Waiting {
   const predicate = 'HostMade'
-  if (refusal !== undefined) return { predicate, seen: refusal, unblock: 'the provider taking the request' }
+  if (refusal !== undefined) return { predicate, seen: refusal, unblock: 'the provider accepts the request' }
   if (host.kind === 'NoProvider')
     return {
       predicate,
-      seen: `no provider ${machine.spec.provider?.name ?? ''} is configured here`,
-      unblock: 'that provider, or another one in the declaration',
+      seen: `provider ${machine.spec.provider?.name ?? ''} is not configured in these controllers`,
+      unblock: 'the provider is configured, or spec.provider names another one',
     }
-  if (host.kind === 'Unknown') return { predicate, seen: host.why, unblock: 'the provider answering' }
-  return { predicate, seen: 'its host is not made yet', unblock: 'the provider' }
+  if (host.kind === 'Unknown') return { predicate, seen: host.why, unblock: 'the provider answers' }
+  return { predicate, seen: 'its host is not created yet', unblock: 'the provider has created the host' }
 }
 
 const MOST_NAMED = 3
@@ -104,14 +112,18 @@ function installWait({ machine, claims }: Seen): Waiting {
   const predicate = 'ComponentsIn'
   if (wanted.length === 0)
     return claims.length === 0
-      ? { predicate, seen: 'it is about to be opened', unblock: 'its Node being Ready' }
-      : { predicate, seen: 'its sets have not said yet what it gets', unblock: 'the sets that select it' }
+      ? { predicate, seen: 'about to be uncordoned', unblock: 'its Node is Ready' }
+      : {
+          predicate,
+          seen: 'its sets have not assigned components yet',
+          unblock: 'the sets that select it assign components',
+        }
   const missing = missingComponents(machine, wanted).map((c) => c.name)
-  if (missing.length === 0) return { predicate, seen: 'every component is in', unblock: 'its Node being Ready' }
+  if (missing.length === 0) return { predicate, seen: 'all components are installed', unblock: 'its Node is Ready' }
   const some = missing.slice(0, MOST_NAMED).join(', ')
   return {
     predicate,
-    seen: `${missing.length} of ${counted(wanted.length, 'component is', 'components are')} not in: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`,
-    unblock: 'its agent; status.components says how far each is',
+    seen: `${missing.length} of ${counted(wanted.length, 'component', 'components')} not installed: ${some}${missing.length > MOST_NAMED ? ' …' : ''}`,
+    unblock: 'its agent installs them; see status.components',
   }
 }

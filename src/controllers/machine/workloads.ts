@@ -62,26 +62,26 @@ export function lookAtWorkload(input: WorkloadInput): WorkloadLook {
   if (seen === undefined)
     return before !== undefined && isReportOf(before, entry)
       ? { kind: 'Report', report: before }
-      : say('Fetching', 'its DaemonSet was not read yet')
+      : say('Fetching', 'its DaemonSet was not observed yet')
   const trouble = troubleOf(seen, entry.version)
   if (trouble !== undefined) return say(trouble.isFinal ? 'Failed' : 'Fetching', trouble.message)
   const mayMove = entry.switch?.attempt === entry.attempt || input.isFirstInstall
   const old = seen.pods.filter((p) => hashOf(p) !== seen.newestHash)
   const going = old.filter((p) => p.metadata.deletionTimestamp !== undefined)
-  if (old.length > 0 && !mayMove) return say('Staged', 'its pod is of an older template')
+  if (old.length > 0 && !mayMove) return say('Staged', 'its pod has an older template')
   const told = old.filter((p) => !going.includes(p))
   if (told.length > 0)
-    return { kind: 'Replace', report: reportOf(input, 'Switching', 'its pod is replaced', false), pods: told }
+    return { kind: 'Replace', report: reportOf(input, 'Switching', 'its pod is being replaced', false), pods: told }
   const ready = seen.pods.some((p) => hashOf(p) === seen.newestHash && isPodReady(p))
   if (ready && going.length === 0) return say('Healthy', undefined, true)
-  return say(mayMove ? 'Probing' : 'Fetching', 'no Ready pod of the newest template is on the node')
+  return say(mayMove ? 'Probing' : 'Fetching', 'no Ready pod with the current template on the node')
 }
 
 function troubleOf(
   { component, daemonSet, newestHash }: WorkloadSeen,
   version: string,
 ): { readonly isFinal: boolean; readonly message: string } | undefined {
-  if (daemonSet === undefined) return { isFinal: false, message: `the DaemonSet of ${component} does not exist` }
+  if (daemonSet === undefined) return { isFinal: false, message: `DaemonSet of ${component} not found` }
   const { namespace = '', name = '' } = daemonSet.metadata
   const what = `DaemonSet ${namespace}/${name}`
   const spec = fields(daemonSet['spec'])
@@ -91,7 +91,7 @@ function troubleOf(
   if (typeof template === 'string' && template !== version)
     return { isFinal: false, message: `${what} is at ${template}, not at ${version}`.slice(0, 200) }
   if (newestHash === undefined)
-    return { isFinal: false, message: `the newest revision of ${what} is not known`.slice(0, 200) }
+    return { isFinal: false, message: `cannot find the current revision of ${what}`.slice(0, 200) }
   return undefined
 }
 

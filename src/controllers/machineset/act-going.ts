@@ -45,11 +45,10 @@ export async function removeLeaving(
     if (spareOf({ ...seen, others }, alive) <= 0) return outdated('too many machines are unavailable')
   }
   if (isInService(now)) {
-    if (permit === undefined) return outdated('the machine is in service now')
+    if (permit === undefined) return outdated('the machine has gone into service')
     const granted = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
     if (granted.kind !== 'Applied') return granted
-    if (permitAnswer(granted.object, uidOf(now)).kind !== 'Granted')
-      return outdated('the permit is not Granted any more')
+    if (permitAnswer(granted.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is no longer Granted')
   }
   return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
 }
@@ -64,7 +63,7 @@ export async function handOver(
   const read = await outcomeOf(() => client.get(machineSet, { name: nameOf(to) }, { signal }))
   if (read.kind !== 'Applied') return read
   if (read.object === undefined || uidOf(read.object) !== uidOf(to) || isGoing(read.object))
-    return outdated('the set that takes it over changed')
+    return outdated('the set that takes over the machine changed')
   return updateExactly(client, machineType, owned(released(machine, set), to), { fieldManager })
 }
 
@@ -77,7 +76,7 @@ export async function leave({ client }: Tools, { set }: Seen, signal: AbortSigna
   if (read.kind !== 'Applied') return read
   const { set: now, machines } = read.object
   if (now === undefined || uidOf(now) !== uidOf(set)) return { kind: 'Applied', object: undefined }
-  if (machines.some((m) => isOwned(m, set)) && !isOrphaning(now)) return outdated('it still owns machines')
+  if (machines.some((m) => isOwned(m, set)) && !isOrphaning(now)) return outdated('the set still owns machines')
   return updateExactly(client, machineSet, withoutFinalizer(now), { fieldManager }).then(goneIsDone)
 }
 

@@ -75,7 +75,7 @@ export async function act(
 /** Only while it still counts as gone: a machine that was heard again meanwhile stays. */
 async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
-  if (now === undefined || !isZombie(now)) return outdated('its host may be there')
+  if (now === undefined || !isZombie(now)) return outdated('its host may exist')
   return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
 }
 
@@ -96,7 +96,7 @@ async function withFresh(
     return { set, machines: await listMachines(client, seen.set, signal) }
   })
   if (read.kind !== 'Applied') return read
-  if (read.object === undefined) return outdated('the set is gone')
+  if (read.object === undefined) return outdated('the set was deleted')
   const { set, machines } = read.object
   const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
   if (!isSame || isGoing(set)) return outdated('the set changed')
@@ -144,13 +144,13 @@ async function remove(
 ): Promise<ActionOutcome> {
   const alive = aliveOf(fresh)
   const now = alive.find((m) => uidOf(m) === uidOf(machine))
-  if (now === undefined || alive.length <= fresh.set.spec.replicas) return outdated('there are not too many any more')
+  if (now === undefined || alive.length <= fresh.set.spec.replicas) return outdated('no surplus machines left')
   if (isReady(now) && removable(fresh, alive) <= 0) return outdated('too many machines are unavailable')
   if (isInService(now)) {
-    if (permit === undefined) return outdated('the machine is in service now')
+    if (permit === undefined) return outdated('the machine has gone into service')
     const read = await outcomeOf(() => client.get(operationPermit, { name: permit }, { signal }))
     if (read.kind !== 'Applied') return read
-    if (permitAnswer(read.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is not Granted any more')
+    if (permitAnswer(read.object, uidOf(now)).kind !== 'Granted') return outdated('the permit is no longer Granted')
   }
   return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
 }

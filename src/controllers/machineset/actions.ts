@@ -57,16 +57,16 @@ export interface Freeze {
 export function noticeOf(action: MachineSetAction): Notice[] {
   switch (action.kind) {
     case 'Create':
-      return [{ reason: 'Creating', message: `makes ${counted(action.count, 'machine')}: ${action.reason}` }]
+      return [{ reason: 'Creating', message: `created ${counted(action.count, 'machine')}: ${action.reason}` }]
     case 'Delete':
-      return [{ reason: 'Removing', message: `removes machine ${nameOf(action.machine)}: ${action.reason}` }]
+      return [{ reason: 'Removing', message: `removing machine ${nameOf(action.machine)}: ${action.reason}` }]
     case 'Bury':
-      return [{ reason: 'Replacing', message: `replaces machine ${nameOf(action.machine)}: ${action.reason}` }]
+      return [{ reason: 'Replacing', message: `replacing machine ${nameOf(action.machine)}: ${action.reason}` }]
     case 'HandOver':
       return [
         {
           reason: 'HandingOver',
-          message: `hands machine ${nameOf(action.machine)} over to set ${nameOf(action.to)}: ${action.reason}`,
+          message: `handing machine ${nameOf(action.machine)} over to set ${nameOf(action.to)}: ${action.reason}`,
         },
       ]
     case 'AddFinalizer':

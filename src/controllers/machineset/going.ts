@@ -64,7 +64,7 @@ function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSet
 const STILL_DECLARED = {
   predicate: 'Succession',
   seen: 'the set was deleted although git declares it; its machines stay',
-  unblock: 'sync making the set again; to remove it, remove it from git',
+  unblock: 'sync creates the set again; to remove it, remove it from git',
   lookMs: OTHERS_LOOK_MS,
 } as const
 
@@ -80,7 +80,7 @@ function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
     const to = successors.get(machine)
     if (to !== undefined) return [{ kind: 'HandOver', machine, to, reason: `set ${nameOf(seen.set)} is being deleted` }]
     // An observed machine is nobody's to remove.
-    return isObserved(machine) ? [release(machine, 'it is only observed')] : []
+    return isObserved(machine) ? [release(machine, 'the machine is observed only')] : []
   })
   return moves.slice(0, MOST_MOVES)
 }
@@ -88,7 +88,7 @@ function movesOf(seen: Seen, alive: readonly Machine[]): readonly Move[] {
 const WAITS_FOR_SUCCESSOR = {
   predicate: 'Succession',
   seen: 'no other set has taken over its machines yet',
-  unblock: 'a MachineSet that selects them; without one they leave under permits',
+  unblock: 'a MachineSet selects them; otherwise they are removed under permits',
 } as const
 
 function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {
@@ -103,7 +103,7 @@ function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSet
   const removing = {
     spare: spareOf(seen, alive),
     reason: `set ${nameOf(set)} is being deleted`,
-    unblock: 'machines of the sets that replace them becoming Ready',
+    unblock: 'machines of the replacing sets are Ready',
   }
   const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), removing) : [[], frozen]
   const { waiting } = extra
@@ -114,6 +114,6 @@ function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSet
 const gone = (count: number) =>
   ({
     predicate: 'MachinesGone',
-    seen: count === 0 ? 'its last machines are being removed' : `${count} of its machines are still there`,
-    unblock: 'the end of the removals under way',
+    seen: count === 0 ? 'the last machines of the set are being removed' : `${count} of its machines remain`,
+    unblock: 'the running removals finish',
   }) as const

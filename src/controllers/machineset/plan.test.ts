@@ -265,7 +265,7 @@ describe('a machine set', () => {
     const first = statusOf(waiting, plan(waiting, NOW), [], NOW)
     expect(first.waitingFor).toMatchObject({
       predicate: 'PermitGranted',
-      unblock: 'a grant of OperationPermit scalein-a-set-3-0',
+      unblock: 'the Defender grants OperationPermit scalein-a-set-3-0',
     })
     const later = { ...waiting, set: { ...waiting.set, status: first } }
     expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
@@ -280,7 +280,7 @@ describe('a machine set', () => {
     expect(waitingFor).toEqual({
       predicate: 'PermitGranted',
       seen: 'gate Breaker: open since 10:00',
-      unblock: 'a grant of OperationPermit scalein-a-set-3-0',
+      unblock: 'the Defender grants OperationPermit scalein-a-set-3-0',
       since: timestamp(NOW),
     })
   })

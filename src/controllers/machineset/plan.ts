@@ -41,7 +41,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     if (isOwned(m, set))
       return matches || isDeleting(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
     const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
-    return isFree ? [{ kind: 'Adopt', machine: m, reason: 'it matches and has no owner' }] : []
+    return isFree ? [{ kind: 'Adopt', machine: m, reason: 'its labels match and it has no owner' }] : []
   })
   // Counting waits until it is settled who belongs to the set.
   if (membership.length > 0) {
@@ -60,11 +60,11 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
 /** A provider that has forgotten a large share of its hosts at once is not believed. */
 function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {
   if (isOutage(zombies.length, alive.length)) {
-    const message = `the provider does not know ${zombies.length} of ${counted(alive.length, 'machine')} any more; none is replaced`
+    const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
     return [[], { freeze: { reason: 'HostsGone', message } }]
   }
   const dead = zombies.slice(0, MOST_REMOVALS)
-  return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host is gone' })), {}]
+  return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host was deleted' })), {}]
 }
 
 function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], Extra] {
@@ -79,7 +79,7 @@ function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], 
       ? {
           freeze: {
             reason: 'OvershootFreeze',
-            message: `${counted(total, 'machine exists', 'machines exist')}, ${replicas} wanted; those on their way out have to go first`,
+            message: `${counted(total, 'machine exists', 'machines exist')}, ${replicas} desired; the machines being removed must be deleted first`,
           },
         }
       : {}
@@ -93,6 +93,6 @@ function shrinkage(seen: Seen, alive: readonly Machine[], excess: number): [Mach
   const frozen = silenceFreeze(alive)
   if (frozen !== undefined) return [[], frozen]
   const reason = `${alive.length} exist, ${seen.set.spec.replicas} are wanted`
-  const unblock = 'machines of the set becoming Ready'
+  const unblock = 'machines of the set are Ready'
   return removals(seen, deleteOrder(seen, alive).slice(0, excess), { spare: removable(seen, alive), reason, unblock })
 }

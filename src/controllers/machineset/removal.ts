@@ -23,7 +23,7 @@ export function held({ metadata, spec }: OperationalHold): Extra {
     waiting: {
       predicate: 'NotHeld',
       seen: `${effect} of ${author} until ${until}`,
-      unblock: `the end of OperationalHold ${metadata.name ?? ''}`,
+      unblock: `OperationalHold ${metadata.name ?? ''} ends`,
     },
   }
 }
@@ -70,7 +70,7 @@ export function removals(
 const asked = (permit: string): Waiting => ({
   predicate: 'PermitGranted',
   seen: 'the Defender has not decided yet',
-  unblock: `a grant of OperationPermit ${permit}`,
+  unblock: `the Defender grants OperationPermit ${permit}`,
 })
 
 /** Ready machines that may go without taking the set below what maxUnavailable leaves it. */
@@ -89,21 +89,25 @@ type Removal =
 
 function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Removing): Removal {
   if (!isInService(machine)) return { kind: 'Act', action: { kind: 'Delete', machine, reason } }
-  if (isReady(machine) && spare <= 0)
-    return wait('WithinUnavailable', 'as many machines are unavailable as maxUnavailable allows', unblock)
+  if (isReady(machine) && spare <= 0) return wait('WithinUnavailable', 'maxUnavailable reached', unblock)
   const open = openPermit(seen, machine)
   const answer = permitAnswer(open, uidOf(machine))
   if (open !== undefined && answer.kind === 'Granted')
     return { kind: 'Act', action: { kind: 'Delete', machine, permit: nameOf(open), reason } }
   if (open !== undefined && answer.kind === 'Waiting')
-    return wait('PermitGranted', answer.seen, `a grant of OperationPermit ${nameOf(open)}`, permitWait(open).predicate)
+    return wait(
+      'PermitGranted',
+      answer.seen,
+      `the Defender grants OperationPermit ${nameOf(open)}`,
+      permitWait(open).predicate,
+    )
   const earlier = permitsOfGeneration(seen, machine)
   const denied = earlier.find((p) => p.status?.phase === 'Denied')
   if (denied !== undefined)
     return wait(
       'PermitDenied',
       `OperationPermit ${nameOf(denied)} was denied`,
-      'a wider policy, then deleting that permit; or another number of replicas',
+      'the policy allows it (then delete that permit), or spec.replicas changes',
     )
   return {
     kind: 'Act',

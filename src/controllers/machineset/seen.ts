@@ -95,11 +95,14 @@ export function understood({ spec }: MachineSet): Understood {
   try {
     const selector = selectorOf(spec.selector)
     if (selector.length === 0)
-      return { kind: 'Invalid', problem: 'spec.selector is empty and would take every machine' }
+      return { kind: 'Invalid', problem: 'spec.selector is empty and would select every machine' }
     if (!matchesSelector(selector, spec.template.metadata?.labels))
       return { kind: 'Invalid', problem: 'spec.template.metadata.labels do not match spec.selector' }
     if (spec.template.spec.provider === undefined)
-      return { kind: 'Invalid', problem: 'spec.template.spec.provider is missing: nobody would make the machines' }
+      return {
+        kind: 'Invalid',
+        problem: 'spec.template.spec.provider is missing: no provider would create the machines',
+      }
     return { kind: 'Selector', selector }
   } catch (e) {
     return { kind: 'Invalid', problem: messageOf(e) }

@@ -141,12 +141,12 @@ function conditionsOf(
           waiting === undefined ? 'Progressing' : waitingReason(waiting, freeze?.reason),
           waiting?.seen ?? reached[1],
         )
-      : condition('Reconciling', false, problem === undefined ? 'AsDeclared' : 'InvalidSpec', 'nothing is under way'),
+      : condition('Reconciling', false, problem === undefined ? 'AsDeclared' : 'InvalidSpec', 'no changes in progress'),
     problem !== undefined
       ? condition('Stalled', true, 'InvalidSpec', problem)
       : refusal !== undefined
         ? condition('Stalled', true, 'ActionRefused', refusal)
-        : condition('Stalled', false, 'AsDeclared', 'nothing needs a person'),
+        : condition('Stalled', false, 'AsDeclared', 'no manual intervention needed'),
     condition(
       'Available',
       counts.available >= wanted,
@@ -154,7 +154,7 @@ function conditionsOf(
       `${counts.available} of ${counted(wanted, 'machine is', 'machines are')} available`,
     ),
     freeze === undefined
-      ? condition('ScalingFrozen', false, 'AsDeclared', 'machines may be made and removed')
+      ? condition('ScalingFrozen', false, 'AsDeclared', 'machines may be created and removed')
       : condition('ScalingFrozen', true, freeze.reason, freeze.message),
     ...(hold !== undefined && freeze !== undefined ? [condition('Paused', true, freeze.reason, freeze.message)] : []),
   ]
@@ -171,7 +171,7 @@ function goingConditions({ replicas, deleting }: Counts, { waiting, freeze }: Ma
       waiting === undefined ? 'Deleting' : waitingReason(waiting, freeze?.reason),
       waiting?.seen ?? left,
     ),
-    condition('Stalled', false, 'Deleting', 'nothing needs a person'),
+    condition('Stalled', false, 'Deleting', 'no manual intervention needed'),
     ...(freeze === undefined ? [] : [condition('ScalingFrozen', true, freeze.reason, freeze.message)]),
   ]
 }

@@ -40,7 +40,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
     return {
       predicate: 'Succession',
       seen: `${counted(going.count, 'machine')} of MachineSet ${name}, which is being deleted, can be taken over`,
-      unblock: `MachineSet ${name} handing them over`,
+      unblock: `MachineSet ${name} hands them over`,
       lookMs: OTHERS_LOOK_MS,
     }
   }
@@ -49,8 +49,8 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
   if (living === undefined || left === 0) return undefined
   return {
     predicate: 'Succession',
-    seen: `MachineSet ${nameOf(living.other.set)} has ${counted(living.count, 'machine')} that this set selects, and may be about to be deleted`,
-    unblock: `machines of its own are made after ${SUCCESSION_GRACE_MS / 1_000}s`,
+    seen: `MachineSet ${nameOf(living.other.set)} owns ${counted(living.count, 'machine')} that this set selects and may be deleted soon`,
+    unblock: `this set creates its own machines after ${SUCCESSION_GRACE_MS / 1_000}s`,
     lookMs: left,
   }
 }

@@ -28,11 +28,15 @@ export function withPermits(
     if (answer.kind !== 'Granted' && answer.kind !== 'Waiting') return []
     const machine = mine.get(target.uid)
     if (machine === undefined)
-      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Succeeded', reason: 'the machine is gone' }]
+      return [
+        { kind: 'ReportPermit', permit, target: target.uid, result: 'Succeeded', reason: 'the machine was deleted' },
+      ]
     const mayStay = staying.has(target.uid) || (!isDeleting(machine) && !wanted.has(target.uid) && !isShrinking)
     if (mayStay)
-      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Released', reason: 'the machine may stay' }]
-    return isRenewalDue(permit, now) ? [{ kind: 'RenewPermit', permit, reason: 'its machine is still going' }] : []
+      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Released', reason: 'the machine is kept' }]
+    return isRenewalDue(permit, now)
+      ? [{ kind: 'RenewPermit', permit, reason: 'its machine is still being removed' }]
+      : []
   })
   // A set that is being deleted no longer knows a machine, or itself, after its last action.
   const all = isGoing(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]

@@ -44,7 +44,7 @@ const SECOND_MS = 1_000
 const MOST_ATTEMPTS = 6
 
 export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion): LadderStep {
-  if (last === undefined) return fresh(since, 0, since, 'first seen')
+  if (last === undefined) return fresh(since, 0, since, 'first observed')
   if (isOpen(last)) return { kind: 'Open', job: last.metadata.name ?? '' }
   const { incident, rung, attempt } = last.spec
   const ended = finishedAt(last)
@@ -53,8 +53,8 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
   const cooledDown = ended + parseDuration(spec.cooldown)
   const relapse = (from: number) =>
     since - ended <= parseDuration(spec.relapseWindow)
-      ? fresh(since, from, cooledDown, 'came back within the relapse window')
-      : fresh(since, 0, cooledDown, 'came back')
+      ? fresh(since, from, cooledDown, 'fault returned within the relapse window')
+      : fresh(since, 0, cooledDown, 'fault returned')
   const outcome = last.status?.outcome ?? 'Permanent'
   switch (outcome) {
     case 'Succeeded':
@@ -64,16 +64,18 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
       // Nothing was done: the same rung, unless it is long ago.
       return isSameFault ? again(ended, rung, cooledDown) : relapse(rung)
     case 'Escalated':
-      return climb('the fault is still there')
+      return climb('the fault is still present')
     case 'Transient':
       return retried()
     case 'Permanent':
-      return isSameFault ? over('LadderExhausted', 'a repair failed for good; a person has to look') : relapse(rung + 1)
+      return isSameFault
+        ? over('LadderExhausted', 'a repair failed permanently; needs manual intervention')
+        : relapse(rung + 1)
     case 'Cancelled': {
       if (!isSameFault) return relapse(rung)
       return last.spec.dryRun
-        ? over('DryRunOnly', 'the dry run is done')
-        : over('HoldAbort', 'the repair was ended by a person')
+        ? over('DryRunOnly', 'the dry run has finished')
+        : over('HoldAbort', 'the repair was aborted by a user')
     }
     default:
       return assertNever(outcome)
@@ -90,13 +92,16 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
   }
 
   function again(firstSeen: number, from: number, notBefore: number): LadderStep {
-    return fresh(firstSeen, from, notBefore, 'came back')
+    return fresh(firstSeen, from, notBefore, 'fault returned')
   }
 
   function climb(why: string): LadderStep {
     if (!isSameFault) return relapse(rung + 1)
     if (rung + 1 >= spec.ladder.length)
-      return over('LadderExhausted', 'the last rung did not help; a person has to look')
+      return over(
+        'LadderExhausted',
+        'ladder exhausted: the last rung did not clear the fault; needs manual intervention',
+      )
     return { kind: 'Try', incident, rung: rung + 1, attempt: 1, why, notBefore: ended }
   }
 
@@ -105,12 +110,12 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
     const most = started ? Math.min(1 + (spec.ladder[rung]?.retries ?? 0), MOST_ATTEMPTS) : MOST_ATTEMPTS
     if (attempt < most) {
       const pause = started ? RETRY_MS : Math.max(RETRY_MS, parseDuration(spec.cooldown))
-      return { kind: 'Try', incident, rung, attempt: attempt + 1, why: 'tried again', notBefore: ended + pause }
+      return { kind: 'Try', incident, rung, attempt: attempt + 1, why: 'retry', notBefore: ended + pause }
     }
     // What never began says nothing about the rung: a harder one is no answer to a permit that nobody gives.
     return started
-      ? climb('its attempts are used up')
-      : over('LadderExhausted', 'no permit was given; a person has to look')
+      ? climb('no attempts left on this rung')
+      : over('LadderExhausted', 'no permit was granted; needs manual intervention')
   }
 
   function over(reason: Extract<LadderStep, { kind: 'Over' }>['reason'], message: string): LadderStep {

@@ -16,7 +16,7 @@ export function createRemedyMetrics({ registry }: Pick<RuntimeMetrics, 'registry
   registry.removeSingleMetric(name)
   const detect = new Histogram({
     name,
-    help: 'From the time that a detector recorded for a fault to the look that found the rule true; stamps have whole seconds.',
+    help: 'Time from the fault as recorded by a detector to the reconcile that found the rule true; timestamps are in whole seconds.',
     labelNames: ['rule'],
     buckets: DETECT_BUCKETS_S,
     registers: [registry],

@@ -148,7 +148,7 @@ function inhibition({ silent, bad, selected: total }: RuleCounts): RuleVerdict['
   if (isMass(bad, total))
     return {
       reason: 'CohortBlamed',
-      message: `the rule is true for ${bad} of ${total} nodes at once: the nodes are not to blame`,
+      message: `the rule is true for ${bad} of ${total} nodes at once: a cause outside the nodes is likely`,
     }
   return undefined
 }
@@ -198,12 +198,11 @@ function decide(given: Case): Decision {
   const step = askedAgain(given, last) ?? ladderStep({ rule: name, nodeUid: node.uid, spec, since, last })
   const paused = scene.rules.get(name)?.paused
   // What only looks on says what it would do, so that it can be judged before it is let loose.
-  if (spec.mode === 'Shadow')
-    return passes('ShadowOnly', `nothing, the rule only counts; it would ${wouldDo(step, given)}`)
+  if (spec.mode === 'Shadow') return passes('ShadowOnly', `no action (mode Shadow); would ${wouldDo(step, given)}`)
   if (node.isObserved === true)
-    return passes('ObservedOnly', `nothing, the machine is only observed; it would ${wouldDo(step, given)}`)
+    return passes('ObservedOnly', `no action (the machine is observed only); would ${wouldDo(step, given)}`)
   if (!isInShare(node.uid, name, spec.share))
-    return passes('ShadowOnly', `the node is not among the ${spec.share} % that the rule acts on`)
+    return passes('ShadowOnly', `no action: the node is not in the ${spec.share}% that the rule acts on`)
   if (paused !== undefined) return passes('HoldPause', `${paused}; it would ${wouldDo(step, given)}`)
   if (step.kind === 'Over') return passes(step.reason, step.message)
   const blocked = heldBack(given)
@@ -226,7 +225,7 @@ function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | un
     incident,
     rung: 0,
     attempt: 1,
-    why: `asked for by hold ${hold.metadata.name}`,
+    why: `requested by hold ${hold.metadata.name}`,
     notBefore: asked,
     isAsked: true,
   }
@@ -237,7 +236,7 @@ function wouldDo(step: LadderStep, { scene, active: { spec }, since }: Case): st
   const holdDown = parseDuration(spec.for)
   const names = (spec.ladder[step.rung]?.operations ?? []).map((o) => Object.keys(o)[0] ?? '').join(', ')
   const wait = Math.max(holdDown - (scene.now - since), step.notBefore - scene.now)
-  return `begin rung ${step.rung} (${names}) ${wait > 0 ? `in ${formatDuration(wait)}` : 'now'}`
+  return `start rung ${step.rung} (${names}) ${wait > 0 ? `in ${formatDuration(wait)}` : 'now'}`
 }
 
 const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: number): Decision => {
@@ -279,13 +278,13 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   const dryRun = spec.mode === 'DryRun'
   const held = now - since
   const holdDown = parseDuration(spec.for)
-  if (held < holdDown) return waits(given, 'WaitingForOther', `the rule must hold for ${spec.for}`, holdDown - held)
+  if (held < holdDown) return waits(given, 'WaitingForOther', `the rule must be true for ${spec.for}`, holdDown - held)
   if (!dryRun && owner !== undefined) return waits(given, 'WaitingForOther', `rule ${owner} acts on this node first`)
   if (step.notBefore > now)
     return waits(
       given,
       'Cooldown',
-      `left alone until ${new Date(step.notBefore).toISOString().slice(0, 19)}Z`,
+      `cooling down until ${new Date(step.notBefore).toISOString().slice(0, 19)}Z`,
       step.notBefore - now,
     )
   const hit = limitHit({
@@ -302,7 +301,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   // A repair of a lower rule that has not begun gives way; one that has is let finish.
   if (isWaiting(open) && open.metadata.annotations?.[SUPERSEDED_BY] === undefined)
     scene.actions.push({ kind: 'SupersedeJob', reason: `rule ${name} acts on this node first`, job: open, by: name })
-  return waits(given, 'JobRunning', `job ${open.metadata.name} is at work on this node`)
+  return waits(given, 'JobRunning', `job ${open.metadata.name} is running on this node`)
 }
 
 function opens({ scene, node, active, since }: Case, { incident, rung, attempt, why }: Try): Decision {
@@ -351,10 +350,10 @@ function revisionActions(
   if (active === undefined || problem !== undefined) return []
   const own = revisions.filter((r) => remedierOf(r) === remedier.metadata.name)
   if (!own.some((r) => r.metadata.name === active.revision))
-    return [{ kind: 'KeepRevision', reason: 'a broken rule must never replace this one', remedier, active }]
+    return [{ kind: 'KeepRevision', reason: 'kept while the newer rule is broken', remedier, active }]
   return own
     .filter((r) => r.metadata.name !== active.revision)
-    .map((revision) => ({ kind: 'DropRevision', reason: 'a newer good rule is kept', revision }))
+    .map((revision) => ({ kind: 'DropRevision', reason: 'a newer valid rule is kept', revision }))
 }
 
 /** Told once, when it begins: the condition says it from then on. */

@@ -25,7 +25,8 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
       since: timestamp(since),
       ...(job !== undefined && !failed.has(job) && { job }),
       ...(reason !== undefined && { reason }),
-      ...(job !== undefined && failed.has(job) && { waitingFor: 'the job could not be made; it is tried again' }),
+      ...(job !== undefined &&
+        failed.has(job) && { waitingFor: 'the job could not be created; retried automatically' }),
       ...(waitingFor !== undefined && { waitingFor: waitingFor.slice(0, MAX_SENTENCE) }),
     }))
   return {
@@ -74,24 +75,24 @@ function conditionsOf(verdict: RuleVerdict): readonly WantedCondition[] {
     ...(generation !== undefined && { observedGeneration: generation }),
   })
   const isGood = problem === undefined
-  const kept = active === undefined ? 'no good one is known' : `generation ${active.generation} is asked instead`
+  const kept = active === undefined ? 'no valid generation is known' : `generation ${active.generation} is used instead`
   const limit = faults.find((f) => f.reason !== undefined && LIMITS.has(f.reason))
   const exhausted = faults.filter((f) => f.reason === 'LadderExhausted')
   return [
     isGood
-      ? of('RuleActive', true, 'RuleCompiled', 'the rule is being asked')
+      ? of('RuleActive', true, 'RuleCompiled', 'the rule is active')
       : of('RuleActive', false, 'RuleInvalid', `${problem}; ${kept}`),
     isGood
-      ? of('Ready', true, 'AsDeclared', 'the rule is being asked')
+      ? of('Ready', true, 'AsDeclared', 'the rule is active')
       : of('Ready', false, 'RuleInvalid', `${problem}; ${kept}`),
     stalled(),
     inhibited === undefined
-      ? of('Inhibited', false, 'AsDeclared', 'no change is blamed')
+      ? of('Inhibited', false, 'AsDeclared', 'no change is suspected')
       : of('Inhibited', true, inhibited.reason, inhibited.message),
     limit?.reason === undefined
-      ? of('LimitReached', false, 'WithinLimits', 'no limit binds')
+      ? of('LimitReached', false, 'WithinLimits', 'within all limits')
       : of('LimitReached', true, limit.reason, `${limit.node}: ${limit.waitingFor ?? ''}`),
-    paused === undefined ? of('Paused', false, 'AsDeclared', 'no hold') : of('Paused', true, 'HoldPause', paused),
+    paused === undefined ? of('Paused', false, 'AsDeclared', 'not paused') : of('Paused', true, 'HoldPause', paused),
   ]
 
   function stalled(): WantedCondition {
@@ -104,7 +105,7 @@ function conditionsOf(verdict: RuleVerdict): readonly WantedCondition[] {
         `${exhausted.length} nodes need a person, the first is ${first.node}: ${first.waitingFor ?? ''}`,
       )
     return isGood
-      ? of('Stalled', false, 'AsDeclared', 'nothing waits for a person')
+      ? of('Stalled', false, 'AsDeclared', 'no manual intervention needed')
       : of('Stalled', true, 'RuleInvalid', 'correct the rule')
   }
 }

@@ -16,14 +16,14 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
   const what = `step ${index} ${operationName(operation)}`
   const waiting = (text: string): JobPlan => ({
     actions: [],
-    waiting: { predicate: 'WaitingForOther', seen: text, unblock: 'the agent must do the step and report' },
+    waiting: { predicate: 'WaitingForOther', seen: text, unblock: 'the agent runs the step and reports' },
     requeueAfter: LOOK_AGAIN_MS,
   })
   if (step?.outcome === 'Unknown') {
     const since = now - Date.parse(step.finishedAt ?? '')
     if (since >= 0 && since < UNKNOWN_GRACE_MS)
-      return { ...waiting(`the agent does not know how ${what} ended`), requeueAfter: UNKNOWN_GRACE_MS }
-    return finish(seen, now, 'Transient', `nobody knows how ${what} ended`)
+      return { ...waiting(`the agent does not know the result of ${what}`), requeueAfter: UNKNOWN_GRACE_MS }
+    return finish(seen, now, 'Transient', `the result of ${what} is unknown`)
   }
   if (step !== undefined && isBegun(step)) {
     if (lateMs >= LOST_MS) return lost(seen, now, what)
@@ -31,8 +31,8 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
   }
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (permit.kind === 'Ended' || permit.kind === 'Absent')
-    return finish(seen, now, 'Transient', `the permit ended before ${what}`)
-  if (isLate) return finish(seen, now, 'Transient', `the agent did not begin ${what} in time`)
+    return finish(seen, now, 'Transient', `the permit expired before ${what}`)
+  if (isLate) return finish(seen, now, 'Transient', `the agent did not start ${what} in time`)
   return waiting(`${what} is the agent's`)
 }
 
@@ -40,6 +40,6 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
 function lost(seen: Seen, now: number, what: string): JobPlan {
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })
-  const message = `the agent began ${what} and was never heard of again`
+  const message = `no heartbeat from the agent since it started ${what}`
   return { actions: [], change: { ...phase, outcome: 'Escalated', message, finishedAt: now } }
 }

@@ -51,8 +51,8 @@ export async function callWebhook(
     },
   )
   if (answer.kind === 'Refused') return failed(`not called: ${answer.why}`)
-  if (answer.kind === 'Failed') return failed(`no answer: ${answer.why}`.slice(0, SHOWN_CHARS))
-  const said = `answered ${answer.status}: ${answer.text.replace(/[^\P{C}\t ]/gu, ' ').slice(0, SHOWN_CHARS)}`
+  if (answer.kind === 'Failed') return failed(`no response: ${answer.why}`.slice(0, SHOWN_CHARS))
+  const said = `HTTP ${answer.status}: ${answer.text.replace(/[^\P{C}\t ]/gu, ' ').slice(0, SHOWN_CHARS)}`
   return answer.status >= 200 && answer.status < 300 ? { outcome: 'Succeeded', output: said } : failed(said)
 }
 
@@ -66,7 +66,7 @@ async function tokenOf(
   const secret = await client.get(secretType, { name, namespace: SYSTEM_NAMESPACE }, { signal })
   // Whoever writes a rule must not be able to send away what its owner never meant for webhooks.
   if (secret !== undefined && secret.metadata.labels?.[LABELS.forWebhooks] !== 'true')
-    return { why: `is not labelled ${LABELS.forWebhooks}=true, by which its owner gives it to webhooks of repairs` }
+    return { why: `is not labeled ${LABELS.forWebhooks}=true, which allows its use in repair webhooks` }
   const data: unknown = secret?.['data']
   const value = isObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
   const text = typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8').trim() : ''

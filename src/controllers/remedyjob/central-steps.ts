@@ -27,22 +27,22 @@ export interface CentralTurn extends Turn {
 export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan {
   const { index, step, operation, isTakenOver = false } = turn
   const name = operationName(operation)
-  if (name === undefined) return finish(seen, now, 'Permanent', `step ${index} is not known to this version`)
+  if (name === undefined) return finish(seen, now, 'Permanent', `step ${index} is not supported by this version`)
   if (step === undefined || isTakenOver || !isBegun(step)) return beginning(seen, now, turn, name)
   if (isReplaced(seen, operation)) return ended(step, now, 'Succeeded', 'the machine is being deleted')
   if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
   if (isForbidden(seen, operation) && !turn.isLate) return byFile(turn)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   if (turn.isLate || isOver(operation, step, now))
-    return ended(step, now, 'Failed', `its time is over${step.output === undefined ? '' : `: ${step.output}`}`)
+    return ended(step, now, 'Failed', `timed out${step.output === undefined ? '' : `: ${step.output}`}`)
   const why = operation.drain === undefined ? undefined : unwanted(seen, now)
-  if (why !== undefined) return ended(step, now, 'Failed', `given up: ${why}`)
+  if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
   // Most may be repeated: each pass only asks for what is not so yet. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (operation.uncordon === undefined && permit.kind !== 'Granted')
-    return ended(step, now, 'Failed', 'the permit ended')
+    return ended(step, now, 'Failed', 'the permit expired')
   if (operation.webhook !== undefined && !isOurs(seen, step))
-    return ended(step, now, 'Failed', 'whether it was sent is not known')
+    return ended(step, now, 'Failed', 'unknown whether the request was sent')
   return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
 }
 
@@ -54,14 +54,15 @@ function goingOn(
   if (output === '') return {}
   const { drain } = operation
   const unblock =
-    drain === undefined ? 'the step must end' : `the pods must leave, or it is given up after ${drain.timeout}`
+    drain === undefined ? 'the step finishes' : `the pods have left the node; aborted after ${drain.timeout}`
   return { waiting: { predicate: 'WaitingForOther', seen: `step ${index} ${name}: ${output}`, unblock } }
 }
 
 function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['operation']): JobPlan {
   const { index, step, operation, executor, isLate, isTakenOver = false } = turn
   const base = { index, operation: name, executor, attempts: step?.attempts ?? 0 }
-  if (step?.outcome === 'Unknown') return finish(seen, now, 'Transient', `nobody knows how step ${index} ${name} ended`)
+  if (step?.outcome === 'Unknown')
+    return finish(seen, now, 'Transient', `the result of step ${index} ${name} is unknown`)
   const unneeded = isUnneeded(seen, operation)
   if (unneeded)
     return {
@@ -71,15 +72,17 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
           ...base,
           ...check(executor, 'Waiting', 'skip', { turn: true, unneeded }),
           finishedAt: timestamp(now),
-          output: 'already so',
+          output: 'already done',
         },
       },
     }
   if (isForbidden(seen, operation) && !isLate) return byFile(turn)
-  if (isLate && !isTakenOver) return finish(seen, now, 'Transient', `the time was over before step ${index} ${name}`)
+  if (isLate && !isTakenOver) return finish(seen, now, 'Transient', `timed out before step ${index} ${name}`)
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
-  if (permit.kind !== 'Granted' && isTakenOver) return waiting('the agent began to reboot and is silent', 'a permit')
-  if (permit.kind !== 'Granted') return finish(seen, now, 'Transient', `the permit ended before step ${index} ${name}`)
+  if (permit.kind !== 'Granted' && isTakenOver)
+    return waiting('no heartbeat from the agent since it started to reboot', 'a permit is granted')
+  if (permit.kind !== 'Granted')
+    return finish(seen, now, 'Transient', `the permit expired before step ${index} ${name}`)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   // A second order to reboot does no harm to a machine of which nothing is heard.
   if (isTakenOver) check(executor, 'Unknown', 'begin', { safeToRepeat: true, permitGrantedNow: true, recorded: true })
@@ -113,8 +116,8 @@ const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
   actions: [],
   waiting: {
     predicate: 'HoldFreeze',
-    seen: `the node is frozen by a file on it: step ${index} ${operationName(operation)} is not done`,
-    unblock: 'the file must be taken away',
+    seen: `the node is frozen by a file on it; step ${index} ${operationName(operation)} not started`,
+    unblock: 'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
   },
   requeueAfter: LOOK_AGAIN_MS,
 })
@@ -141,11 +144,15 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   const timeout = parseDuration(operation.reboot?.timeout ?? '10m')
   const isSpent = now - Date.parse(step.startedAt ?? '') >= timeout
   // What was taken over from an agent began late in the job's time, and has a time of its own.
-  if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'no new boot was seen in time')
-  if (!isOurs(seen, step)) return waiting('the machine has not booted anew', 'the provider reboots it')
-  if (isFrozen(seen)) return waiting('the node is frozen by a file on it', 'the file must be taken away')
+  if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'the machine did not reboot in time')
+  if (!isOurs(seen, step)) return waiting('the machine has not rebooted', 'the provider reboots the machine')
+  if (isFrozen(seen))
+    return waiting(
+      'the node is frozen by a file on it',
+      'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+    )
   if (!seen.isFresh) return { actions: [], needsFresh: true }
-  return { actions: [{ kind: 'DoStep', reason: 'the agent is silent', step }], requeueAfter: LOOK_AGAIN_MS }
+  return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }
 }
 
 const isUnneeded = (seen: Seen, operation: Operation): boolean =>

@@ -17,7 +17,7 @@ export function clearedReading({ job, view, active, fault, isHeard }: Looked, no
   const status = view.machine?.status?.components?.find((c) => c.name === component)
   if (status === undefined) return { kind: 'Unknown', why: `component ${component} is not reported` }
   if (status.state !== 'Healthy') return { kind: 'Present' }
-  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} was not probed since the repair` }
+  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} has not been probed since the repair` }
 }
 
 interface Looked {

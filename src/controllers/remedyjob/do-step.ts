@@ -66,7 +66,7 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   if (operation?.replace !== undefined) return replace(tools, seen, signal)
   if (operation?.webhook !== undefined)
     return applied(await callWebhook(tools, { ...operation.webhook }, step, seen, signal))
-  return failed('this step is not known here')
+  return failed('this step is not supported by this version')
 }
 
 const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>): DrainWishes => ({
@@ -82,13 +82,16 @@ async function drain(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const pass = await drainPass(client, node, signal, wishesOf(operation))
-  if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pod is left that must move' })
-  if (pass.kind === 'Unknown') return outdated(`who is on the node is not known: ${messageOf(pass.error)}`)
+  if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
+  if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
   const { left, first, blockedBy, blocked = [] } = pass
-  const some = counted(left, 'pod is left', 'pods are left')
-  if (blocked.length === 0) return applied({ output: `${some}, first ${first}`, againMs: GOING_LOOK_MS })
-  const why = blockedBy === undefined ? 'must end by themselves or keep data' : 'are kept by a budget or by themselves'
-  return applied({ output: `${some}; these ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
+  const some = counted(left, 'pod left', 'pods left')
+  if (blocked.length === 0) return applied({ output: `${some}, such as ${first}`, againMs: GOING_LOOK_MS })
+  const why =
+    blockedBy === undefined
+      ? 'these must finish by themselves or keep local data'
+      : 'blocked by a PodDisruptionBudget or still terminating'
+  return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
 }
 
 interface Host {
@@ -101,7 +104,7 @@ function hostOf({ providers }: JobTools, { machine }: Seen): Host | string {
   const provider = providers[name]
   const providerID = machine?.spec.providerID
   if (provider === undefined || providerID === undefined)
-    return `no provider ${JSON.stringify(name)} is here that knows the machine`
+    return `provider ${JSON.stringify(name)} is not configured in these controllers`
   return { provider, providerID }
 }
 
@@ -111,11 +114,11 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
   try {
     const ordered = await host.provider.reboot(host.providerID, signal)
     return ordered === 'Gone'
-      ? failed('the provider knows no such host')
-      : applied({ output: 'the provider was told to reboot' })
+      ? failed('the provider does not know this host')
+      : applied({ output: 'reboot requested from the provider' })
   } catch (error) {
     // Whether it was ordered is not known; the boot will tell, or the time runs out.
-    return applied({ output: `the provider did not answer: ${messageOf(error)}`.slice(0, 200) })
+    return applied({ output: `the provider did not respond: ${messageOf(error)}`.slice(0, 200) })
   }
 }
 
@@ -126,9 +129,9 @@ async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promi
   try {
     const found = await host.provider.get(host.providerID, signal)
     if (found !== undefined && found.state !== 'Stopped')
-      return applied({ output: `the provider says that the machine is ${found.state}`, againMs: FENCE_LOOK_MS })
+      return applied({ output: `the provider reports the machine as ${found.state}`, againMs: FENCE_LOOK_MS })
   } catch (error) {
-    return applied({ output: `the provider cannot say whether it is off: ${messageOf(error)}`.slice(0, 200) })
+    return applied({ output: `the provider cannot tell whether the machine is off: ${messageOf(error)}`.slice(0, 200) })
   }
   const { job } = seen
   return settled(await fence(nodeTools(tools, signal), job.spec.node, cordonOwner(job)), 'the machine is off')
@@ -136,15 +139,15 @@ async function fenceOff(tools: JobTools, seen: Seen, signal: AbortSignal): Promi
 
 /** The set of the machine makes another; without one nobody would, and the node would just be lost. */
 async function replace({ client }: JobTools, { machine }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
-  if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine is gone' })
+  if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine was deleted' })
   const set = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
   if (set === undefined)
-    return failed('the machine belongs to no MachineSet that would make another; replace it by hand')
+    return failed('no MachineSet owns the machine, so no replacement would be created; replace it manually')
   const deleted = await deleteExactly(client, machineType, machine, { signal })
   if (deleted.kind === 'Applied' || deleted.kind === 'Stale')
     return applied({
       outcome: 'Succeeded',
-      output: `machine ${nameOf(machine)} goes, MachineSet ${set.name} makes another`,
+      output: `deleted machine ${nameOf(machine)}; MachineSet ${set.name} creates a replacement`,
     })
   return deleted
 }

@@ -18,7 +18,7 @@ export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
   if (!isRenewalDue(permit, now))
     return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
   if (!seen.isFresh) return { actions: [], needsFresh: true }
-  const reason = `it may not begin: ${planned.waiting?.seen ?? 'it is held up'}`
+  const reason = `blocked: ${planned.waiting?.seen ?? 'unknown reason'}`
   return { ...planned, actions: [{ kind: 'ReportResult', reason, permit, target, result: 'Released' }] }
 }
 

@@ -276,7 +276,7 @@ export class Observer {
     return {
       job,
       ...read,
-      standing: view?.standing ?? { kind: 'Leaving', why: 'the Node is gone' },
+      standing: view?.standing ?? { kind: 'Leaving', why: 'the Node was deleted' },
       fault,
       cleared:
         view === undefined || active === undefined ? fault : clearedReading({ job, view, active, fault, isHeard }, now),
@@ -311,14 +311,14 @@ export class Observer {
     before: readonly RemedyOperationJob[] = [],
   ): FaultReading {
     if (active === undefined) return { kind: 'Gone' }
-    if (view === undefined) return { kind: 'Unknown', why: 'the Node is gone' }
+    if (view === undefined) return { kind: 'Unknown', why: 'the Node was deleted' }
     const { standing } = view
     if (standing.kind === 'Leaving' || !isAskable(view, active.rule))
-      return { kind: 'Unknown', why: standing.kind === 'Readable' ? 'it cannot be asked' : standing.why }
+      return { kind: 'Unknown', why: standing.kind === 'Readable' ? 'the rule cannot be evaluated' : standing.why }
     if (!active.selects(view.node.metadata.labels)) return { kind: 'Absent', since: undefined }
     const { verdict, since, isDated } = judge(active.rule.root, this.#factsFor(view, active.rule, before, now), now)
     if (verdict === 'true') return { kind: 'Present' }
-    if (verdict === 'unknown') return { kind: 'Unknown', why: 'what the rule looks at is not known' }
+    if (verdict === 'unknown') return { kind: 'Unknown', why: 'the inputs of the rule are unknown' }
     return { kind: 'Absent', since: isDated ? since : undefined }
   }
 

@@ -44,13 +44,13 @@ export const executorOf = (operation: Operation): 'Agent' | 'Controller' => know
 export function unsupportedReason({ spec }: RemedyOperationJob): string | undefined {
   for (const operation of spec.operations) {
     const known = knownOf(operation)
-    if (known === undefined) return 'an operation is not known to this version'
+    if (known === undefined) return 'an operation is not supported by this version'
     if (known.executor === 'Agent' && spec.machine === undefined)
       return `${operationName(operation)} needs an agent, and the node belongs to no Machine`
   }
   const [last] = spec.operations.slice(-1)
   if (spec.operations.some((o) => o.replace !== undefined) && last?.replace === undefined)
-    return 'nothing can follow a replace: the node is gone then'
+    return 'replace must be the last operation: the node no longer exists after it'
   if (last?.replace !== undefined && spec.machine === undefined) return 'only a Machine can be replaced'
   return undefined
 }

@@ -27,7 +27,7 @@ export function planEnd(seen: Seen, now: number): JobPlan {
   if (untilOver > 0) return { actions: [], requeueAfter: Math.max(0, requeueAfter) }
   // The record is all that knows of the fence.
   if (isFencedBy(seen.node, cordonOwner(job))) return { actions: [], requeueAfter: RECORD_MS }
-  const reason = 'it closed a day ago'
+  const reason = 'finished more than a day ago'
   if (job.metadata.deletionTimestamp === undefined) return { actions: [{ kind: 'DeleteRecord', reason }] }
   return {
     actions: job.metadata.finalizers?.includes(FINALIZERS.job) === true ? [{ kind: 'ReleaseRecord', reason }] : [],
@@ -52,7 +52,7 @@ function reportResult(seen: Seen): readonly JobAction[] {
   if (phase !== 'Requested' && phase !== 'Granted') return []
   const wasDone = job.status?.startedAt !== undefined
   const result = wasDone ? RESULTS[job.status?.outcome ?? 'Permanent'] : 'Released'
-  return [{ kind: 'ReportResult', reason: `the job is done: ${job.status?.outcome}`, permit, target, result }]
+  return [{ kind: 'ReportResult', reason: `the job finished: ${job.status?.outcome}`, permit, target, result }]
 }
 
 /** A rung that did not help leaves the cordon to the next one, until the fault goes by itself or the record does. */
@@ -68,7 +68,7 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
   return isGood || isOver || healedInMs(seen, now) <= 0
-    ? [{ kind: 'ReleaseCordon', reason: `the job is done: ${outcome}`, owner }]
+    ? [{ kind: 'ReleaseCordon', reason: `the job finished: ${outcome}`, owner }]
     : []
 }
 

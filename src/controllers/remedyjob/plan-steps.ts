@@ -25,7 +25,10 @@ export function planSteps(seen: Seen, now: number): JobPlan {
     if (!seen.isFresh) return { actions: [], needsFresh: true }
     return {
       actions: [],
-      change: { ...move(seen, 'verify', { stepsSucceeded: true }), message: 'the fault has to stay away' },
+      change: {
+        ...move(seen, 'verify', { stepsSucceeded: true }),
+        message: 'verifying that the fault does not return',
+      },
     }
   }
   const step = job.status?.steps?.find((s) => s.index === index)
@@ -49,7 +52,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
 
 /** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
 const untilMayGoOn = (seen: Seen, held: string): JobPlan => ({
-  ...wait('HoldPause', held, 'end the hold', HELD_LOOK_MS),
+  ...wait('HoldPause', held, 'the hold ends', HELD_LOOK_MS),
   actions: listJobs(seen, false),
 })
 
@@ -65,7 +68,7 @@ const lastLine = (output: string | undefined): string => (output ?? '').trim().s
 /** Nobody is left to do a step: what was begun on it ended with it. */
 function nodeGone(seen: Seen, now: number): JobPlan {
   const open = (seen.job.status?.steps ?? []).filter(isBegun)
-  const text = `node ${seen.job.spec.node.name} is gone or another one`
+  const text = `node ${seen.job.spec.node.name} was deleted or replaced`
   if (open.length === 0) return finish(seen, now, 'Superseded', text)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   // The executor ended with the node it was on, so no step can be at work any more.
@@ -83,8 +86,8 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
   if (waited < patienceMs) return undefined
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const output = isAway
-    ? 'the agent is silent: nothing could be kept'
-    : `the agent kept nothing within ${formatDuration(patienceMs)}`
+    ? 'no heartbeat from the agent: no evidence collected'
+    : `the agent collected no evidence within ${formatDuration(patienceMs)}`
   return {
     actions: [],
     change: {
@@ -113,5 +116,5 @@ export function listJobs(seen: Seen, isShown = true): readonly JobAction[] {
     .toSorted()
   const listed = machine.spec.jobs ?? []
   if (listed.length === jobs.length && jobs.every((j) => listed.includes(j))) return []
-  return [{ kind: 'ListJobs', reason: 'the agent shall see what is at work', machine, jobs }]
+  return [{ kind: 'ListJobs', reason: 'the agent needs the list of running jobs', machine, jobs }]
 }

@@ -17,26 +17,26 @@ export function planVerify(seen: Seen, now: number): JobPlan {
   const beganAt = Date.parse(findCondition(job.status?.conditions, 'FaultCleared')?.lastTransitionTime ?? '') || now
   const deadline = beganAt + Math.max(stableMs, DETECTOR_MS)
   const recorded = job.status?.verifyUntil
-  if (cleared.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
+  if (cleared.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
   if (cleared.kind === 'Unknown') {
     if (now > deadline + parseDuration(job.spec.timeout))
-      return finish(seen, now, 'Transient', `nobody can tell whether it helped: ${cleared.why}`)
-    return away(null, cleared.why, 'the node must be heard of again')
+      return finish(seen, now, 'Transient', `cannot verify the repair: ${cleared.why}`)
+    return away(null, cleared.why, 'the node reports again')
   }
   if (cleared.kind === 'Present') {
     if (now > deadline)
-      return finish(seen, now, 'Escalated', `the fault is still there after ${formatDuration(now - beganAt)}`)
-    return away(null, 'the fault is still shown', 'the fault must go away', deadline - now + 1)
+      return finish(seen, now, 'Escalated', `the fault is still present after ${formatDuration(now - beganAt)}`)
+    return away(null, 'the fault is still reported', 'the fault clears', deadline - now + 1)
   }
   const noted = recorded === undefined ? now : Date.parse(recorded) - stableMs
   // A recorded time tells of a fault that came and went unseen; the beginning of the verification is by our own clock.
   const since = Math.max(cleared.since ?? noted, beganAt)
   const until = since + stableMs
-  if (now >= until) return finish(seen, now, 'Succeeded', `the fault stayed away for ${formatDuration(now - since)}`)
+  if (now >= until) return finish(seen, now, 'Succeeded', `no fault for ${formatDuration(now - since)}`)
   return away(
     until,
-    `the fault is away since ${timestamp(since)}`,
-    `it must stay away for ${job.spec.stableFor}`,
+    `no fault since ${timestamp(since)}`,
+    `the fault has not returned for ${job.spec.stableFor}`,
     until - now,
   )
 
@@ -54,11 +54,12 @@ export function planVerify(seen: Seen, now: number): JobPlan {
 function untilReplaced(seen: Seen, now: number): JobPlan {
   const { job, machine, permit } = seen
   const isGone = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
-  if (isGone) return finish(seen, now, 'Succeeded', `machine ${job.spec.machine} is gone; its set makes another`)
+  if (isGone)
+    return finish(seen, now, 'Succeeded', `machine ${job.spec.machine} was deleted; its set creates a replacement`)
   return wait(
     'WaitingForOther',
     `machine ${job.spec.machine} is being removed`,
-    'the machine must be gone',
+    'the machine is deleted',
     LOOK_AGAIN_MS,
   )
 }

@@ -23,7 +23,7 @@ const LOOK_AGAIN_MS = 30_000
 const ASK_AGAIN_MS = 1_000
 /** How soon a job that is not ripe is looked at. */
 const RIPENING: Pick<JobPlan, 'waiting' | 'requeueAfter'> = {
-  waiting: { predicate: 'Progressing', seen: 'watches a moment whether other nodes fail too', unblock: 'time' },
+  waiting: { predicate: 'Progressing', seen: 'checking whether other nodes fail too', unblock: 'the check finishes' },
   requeueAfter: 250,
 }
 
@@ -55,41 +55,50 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     sameNode,
     mayAct: hold === undefined && !job.spec.dryRun,
   }
-  if (hold !== undefined) return heldUp(seen, now, wait('HoldPause', hold, 'end the hold'))
+  if (hold !== undefined) return heldUp(seen, now, wait('HoldPause', hold, 'the hold ends'))
   if (isFrozen(seen))
-    return heldUp(seen, now, wait('HoldFreeze', 'the node is frozen by a file on it', 'the file must be taken away'))
+    return heldUp(
+      seen,
+      now,
+      wait(
+        'HoldFreeze',
+        'the node is frozen by a file on it',
+        'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+      ),
+    )
   if (fault.kind === 'Unknown')
-    return heldUp(seen, now, wait('SafetyReadingUnknown', fault.why, 'the node must be heard of again'))
+    return heldUp(seen, now, wait('SafetyReadingUnknown', fault.why, 'the node reports again'))
   const target = targetOf(seen)
   if (target === undefined)
-    return wait('ReferenceMissing', `Machine ${job.spec.machine} is not there`, 'the Machine must exist')
+    return wait('ReferenceMissing', `machine ${job.spec.machine} not found`, 'the Machine exists')
   const permit = permitName(job)
   if (phase === 'Pending')
     return {
-      actions: [{ kind: 'RequestPermit', reason: 'the fault is there', permit, target }],
+      actions: [{ kind: 'RequestPermit', reason: 'the fault is present', permit, target }],
       change: { ...move(seen, 'ask', facts), permitRef: permit },
       ...RIPENING,
     }
   const held = seen.permit !== undefined && nameOf(seen.permit) === permit ? seen.permit : undefined
   const answer = permitAnswer(held, target.uid)
-  if (answer.kind === 'Absent') return { actions: [{ kind: 'RequestPermit', reason: 'there is none', permit, target }] }
+  if (answer.kind === 'Absent')
+    return { actions: [{ kind: 'RequestPermit', reason: 'no permit exists', permit, target }] }
   const isLapsed = held !== undefined && hasLapsed(held, target.uid)
   if (answer.kind === 'Ended' && !isLapsed) return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
   if (!seen.isRipe) return { actions: [], ...RIPENING }
   if (answer.kind === 'Waiting')
-    return wait('PermitRequested', answer.seen, 'the Defender must grant the permit', LOOK_AGAIN_MS)
+    return wait('PermitRequested', answer.seen, 'the Defender grants the permit', LOOK_AGAIN_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
   if (isMass(bad + 1, total + 1)) {
     const text = `${bad} of ${total} other nodes are as bad`
     const againMs = isLapsed ? LOOK_AGAIN_MS : ASK_AGAIN_MS
-    return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes must have the fault at once', againMs))
+    return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes have the fault at the same time', againMs))
   }
   if (isLapsed) {
     const next = nextPermitName(job)
     return {
-      actions: [{ kind: 'RequestPermit', reason: 'it may go on, and its permit is over', permit: next, target }],
+      actions: [{ kind: 'RequestPermit', reason: 'the job continues and its permit has ended', permit: next, target }],
       change: { permitRef: next },
     }
   }
@@ -105,31 +114,31 @@ function givenUp(seen: Seen, now: number): JobPlan | undefined {
   return why === undefined ? undefined : finish(seen, now, 'Cancelled', why)
 }
 
-const ONLY_OBSERVED = 'the machine is only observed now'
+const ONLY_OBSERVED = 'the machine is now observed only'
 const isObserved = ({ machine }: Seen): boolean => machine?.spec.channel === 'Observe'
 
 /** Reasons to close the job before anything was done. */
 function endBefore(seen: Seen, now: number): JobPlan | undefined {
   const { job, node, fault } = seen
-  if (job.spec.dryRun) return finish(seen, now, 'Cancelled', 'dry run: nothing was asked for and nothing done')
+  if (job.spec.dryRun) return finish(seen, now, 'Cancelled', 'dry run: no permit requested and no action taken')
   const why = unwanted(seen, now)
   if (why !== undefined) return finish(seen, now, 'Cancelled', why)
   if (isObserved(seen)) return finish(seen, now, 'Cancelled', ONLY_OBSERVED)
-  if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} is gone`)
+  if (node === undefined) return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was deleted`)
   if (node.metadata.uid !== job.spec.node.uid)
-    return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was made anew`)
+    return finish(seen, now, 'Superseded', `node ${job.spec.node.name} was created again`)
   if (seen.standing.kind === 'Leaving') return finish(seen, now, 'Superseded', seen.standing.why)
   const by = job.metadata.annotations?.[SUPERSEDED_BY]
   if (by !== undefined) return finish(seen, now, 'Superseded', `rule ${by} acts on this node first`)
-  if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} is gone`)
-  if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault went away before the repair started')
+  if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
+  if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault cleared before the repair started')
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
   // The slot goes back at once; if the fault outlives the inhibition, it is looked at anew.
   if (inhibited?.status === 'True') return finish(seen, now, 'Superseded', `inhibited: ${inhibited.message}`)
   const unsupported = unsupportedReason(job)
   if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
   const createdAt = Date.parse(job.metadata.creationTimestamp ?? '')
-  if (now - createdAt > MOST_WAITING_MS) return finish(seen, now, 'Transient', 'it could not begin within 24h')
+  if (now - createdAt > MOST_WAITING_MS) return finish(seen, now, 'Transient', 'the repair could not start within 24h')
   return undefined
 }
 
@@ -140,6 +149,6 @@ function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
     return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
   return {
     ...planned,
-    actions: [{ kind: 'RenewPermit', reason: 'the job wants it still', permit }, ...planned.actions],
+    actions: [{ kind: 'RenewPermit', reason: 'the job still needs it', permit }, ...planned.actions],
   }
 }

@@ -4,14 +4,14 @@ import { errorTable } from '#lib/error-table.ts'
 export const remedyjobErrors = errorTable({
   KN12001: {
     text: 'cannot {event} job {name}: {refusal}',
-    next: 'it is looked at again',
+    next: 'retried automatically',
   },
   KN12002: {
     text: 'cannot {event} a step: {refusal}',
-    next: 'it is looked at again',
+    next: 'retried automatically',
   },
   KN12003: {
     text: 'cannot {kind}: {why}',
-    next: 'it is tried again',
+    next: 'retried automatically',
   },
 })

@@ -44,7 +44,7 @@ export function statusOf(seen: Seen, plan: JobPlan, { result, trouble }: Went, n
       ? undefined
       : trouble === undefined
         ? plan.waiting
-        : { predicate: 'ReconcileFailed' as const, seen: trouble, unblock: 'it is tried again' }
+        : { predicate: 'ReconcileFailed' as const, seen: trouble, unblock: 'the retry succeeds' }
   const finished = result === undefined ? undefined : finishedStep(result.step, result.went, now)
   const steps = withSteps(before.steps ?? [], [step, finished])
   const status: JobStatus = {
@@ -101,18 +101,18 @@ function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): 
   return [
     isDone
       ? of('Ready', isGood ? 'True' : 'False', isGood ? 'AsDeclared' : 'StepFailed', message)
-      : of('Ready', 'False', 'Progressing', 'the repair is not over'),
+      : of('Ready', 'False', 'Progressing', 'the repair is running'),
     isDone
-      ? of('Reconciling', 'False', 'AsDeclared', 'the repair is over')
+      ? of('Reconciling', 'False', 'AsDeclared', 'the repair has finished')
       : of('Reconciling', 'True', 'Progressing', now),
     outcome === 'Permanent'
       ? of('Stalled', 'True', 'StepFailed', message)
-      : of('Stalled', 'False', 'Progressing', 'no person is needed'),
+      : of('Stalled', 'False', 'Progressing', 'no manual intervention needed'),
     ...(isDone
       ? []
       : [
           wasGranted
-            ? of('PermitGranted', 'True', 'PermitGranted', 'the Defender granted it')
+            ? of('PermitGranted', 'True', 'PermitGranted', 'granted by the Defender')
             : of('PermitGranted', 'False', 'PermitRequested', 'not granted yet'),
         ]),
     ...cleared(),
@@ -122,6 +122,8 @@ function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): 
   function cleared(): readonly WantedCondition[] {
     if (outcome === 'Succeeded') return [of('FaultCleared', 'True', 'VerificationPassed', message)]
     if (outcome === 'Escalated') return [of('FaultCleared', 'False', 'VerificationFailed', message)]
-    return phase === 'Verifying' ? [of('FaultCleared', 'Unknown', 'Progressing', 'the fault has to stay away')] : []
+    return phase === 'Verifying'
+      ? [of('FaultCleared', 'Unknown', 'Progressing', 'verifying that the fault does not return')]
+      : []
   }
 }

@@ -32,8 +32,8 @@ export function finish(seen: Seen, now: number, outcome: NonNullable<JobStatus['
   if (!noStepStarted)
     return wait(
       'WaitingForOther',
-      `to end as ${outcome} (${message}): a step is being done`,
-      'the step must end',
+      `to end as ${outcome} (${message}): a step is running`,
+      'the step finishes',
       LOOK_AGAIN_MS,
     )
   // To close a job on the word of a cache that lags behind would leave a fault without a repair.

@@ -20,13 +20,13 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
     },
     {
       name: 'kubenode_machines_waiting',
-      help: 'Machines by what they wait for.',
+      help: 'Machines by what they are waiting for.',
       labels: ['predicate'],
       samples: tally(waiting, (m) => ({ predicate: m.status?.waitingFor?.predicate ?? NONE })),
     },
     {
       name: 'kubenode_machines_agent_silent',
-      help: 'Machines whose agent is not heard of.',
+      help: 'Machines without a heartbeat from their agent.',
       labels: [],
       samples: [{ labels: {}, value: silent.length }],
     },
@@ -41,7 +41,7 @@ export function machineFamilies(machines: readonly Machine[], sets: readonly Mac
     },
     {
       name: 'kubenode_machineset_replicas',
-      help: 'Machines of a MachineSet: wanted, there, ready.',
+      help: 'Machines of a MachineSet: desired, current, ready.',
       labels: ['machineset', 'which'],
       samples: sets.flatMap(({ metadata, spec, status }) =>
         (

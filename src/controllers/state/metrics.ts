@@ -55,9 +55,9 @@ export function repairTimes(registry: Registry, jobs: JobCache): Part {
     start: () => {
       const decide = histogram(
         'kubenode_repair_decide_seconds',
-        'From the repair being asked for to its first step: permit and all that stands in its way.',
+        'Time from the request of a repair to its first step, including the permit and everything that delays it.',
       )
-      const heal = histogram('kubenode_repair_heal_seconds', 'From the repair being asked for to its verified end.')
+      const heal = histogram('kubenode_repair_heal_seconds', 'Time from the request of a repair to its verified end.')
       remove = jobs.onChange((old, now) => {
         if (now === undefined || old === undefined) return
         const began = Date.parse(now.metadata.creationTimestamp ?? '')

@@ -26,13 +26,13 @@ export function repairFamilies(jobs: readonly RemedyOperationJob[], now: number)
     },
     {
       name: 'kubenode_repairs_open',
-      help: 'Repairs that are not over, by rule.',
+      help: 'Unfinished repairs, by rule.',
       labels: ['rule'],
       samples: tally(open, (j) => ({ rule: ruleOf(j) })),
     },
     {
       name: 'kubenode_repairs_exhausted',
-      help: 'Repairs of the last day after which no rung was left, by rule.',
+      help: 'Repairs of the last day that exhausted their ladder, by rule.',
       labels: ['rule'],
       samples: tally(jobs.filter(isExhausted), (j) => ({ rule: ruleOf(j) })),
     },

@@ -36,7 +36,7 @@ export function rolloutFamilies(
     },
     {
       name: 'kubenode_set_consistency',
-      help: 'Share of the machines that count that run exactly the declared version of a component.',
+      help: 'Share of eligible machines that run exactly the declared version of a component.',
       labels: ['set', 'component'],
       samples: each((set, { status }) =>
         (status?.consistency ?? []).flatMap(({ component, consistent, total }) =>
@@ -52,7 +52,7 @@ export function rolloutFamilies(
     },
     {
       name: 'kubenode_set_waiting',
-      help: '1 for what a set waits for.',
+      help: '1 for the predicate that a set is waiting for.',
       labels: ['set', 'predicate'],
       samples: each((set, { status }) => {
         const predicate = status?.waitingFor?.predicate
@@ -61,7 +61,7 @@ export function rolloutFamilies(
     },
     {
       name: 'kubenode_set_blocked_revisions',
-      help: 'Revisions of a set that failed and are not tried again.',
+      help: 'Blocked revisions of a set.',
       labels: ['set'],
       samples: each((set, { status }) => [{ labels: { set }, value: status?.revisions?.blocked?.length ?? 0 }]),
     },

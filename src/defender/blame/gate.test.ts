@@ -39,7 +39,7 @@ test('a repair of a machine of the cohort waits, and says what was seen and what
     gate: 'Blame',
     reason: 'CohortBlamed',
     seen: 'beacon 1.1.0: 5 of 16 fail, 0 of 84 elsewhere',
-    limit: 'until beacon is taken back by a commit, or a hold allows to retry it',
+    limit: 'until a commit reverts beacon, or a hold permits a retry',
   })
 })
 

@@ -26,7 +26,7 @@ export const evidence = (blame: Blame): string =>
 const wayOut = ({ component, kind }: Cohort): string =>
   component === undefined
     ? `until failures in this ${kind.toLowerCase()} stop`
-    : `until ${component} is taken back by a commit, or a hold allows to retry it`
+    : `until a commit reverts ${component}, or a hold permits a retry`
 
 function isInWay({ permit, unit }: Question, blamed: Cohort): boolean {
   if (permit.spec.requester.kind === REPAIRER) {

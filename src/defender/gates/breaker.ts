@@ -18,24 +18,24 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
     if (isRecovery) return [pass('Breaker', { reason: 'RecoveryExempt', policy, seen: GOES_BACK })]
     if (entry.state === 'Open') {
       const retryAfterMs = halfOpensIn(entry, rule, now)
-      const seen = `open since ${entry.since}, ${entry.failures} failures`
+      const seen = `breaker open since ${entry.since} after ${entry.failures} failures`
       return [
         wait('Breaker', {
           reason: 'BreakerOpen',
           policy,
           seen,
-          limit: `tries again after ${rule.halfOpenAfter}`,
+          limit: `retries after ${rule.halfOpenAfter}`,
           retryAfterMs,
         }),
       ]
     }
     // What was asked while it was open was asked about a fleet of that time: whoever still wants it looks again and asks anew.
     if (isStaleRepair(question.permit)) {
-      const seen = 'asked while the breaker was open; ask again if it is still wanted'
+      const seen = 'requested while the breaker was open; request it again if it is still needed'
       return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
     }
     const tried = trialsInFlight(policy, entry.since, ground)
-    const saying = { policy, seen: `${tried} being tried`, limit: `${entry.trial} at once` }
+    const saying = { policy, seen: `${tried} trial operations running`, limit: `${entry.trial} at a time` }
     return [
       tried < entry.trial
         ? pass('Breaker', { reason: 'BreakerHalfOpen', ...saying })

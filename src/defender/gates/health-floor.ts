@@ -35,7 +35,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
     const left = total - down.size - (down.has(unit.id) ? 0 : 1)
     const limit = floorLimit(floor, total)
-    const saying = { policy, seen: `${left} of ${total} would be left healthy`, limit: `at least ${limit}` }
+    const saying = { policy, seen: `${left} of ${total} would remain healthy`, limit: `at least ${limit}` }
     return [
       left >= limit
         ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })

@@ -15,7 +15,7 @@ export function holdGate(
     return wait('Hold', {
       reason: 'HoldFreeze',
       seen: `${unit.name} is frozen by a file on it`,
-      limit: 'until the file is taken away',
+      limit: 'until the file is removed',
     })
   const over = holdsOver(holds, ['Freeze', 'Pause', 'Abort'], { permit, unit }, { cluster, now: wall })
   const hold = over.find((h) => h.spec.effect === 'Freeze') ?? over[0]

@@ -10,7 +10,7 @@ export function protectGate({ permit, unit, policies }: Question, { snapshot }: 
   return policies.flatMap((policy) => {
     const protection = policy.protections.find((p) => p.matches(unit))
     if (protection === undefined) return []
-    if (isLifted) return [pass('Protect', { reason: 'Protected', policy, seen: 'a hold lifts the protection' })]
+    if (isLifted) return [pass('Protect', { reason: 'Protected', policy, seen: 'protection lifted by a hold' })]
     return [deny('Protect', { reason: 'Protected', policy, seen: protection.reason })]
   })
 }

@@ -34,7 +34,9 @@ export function rateGate(
         return [pass('Rate', { reason: 'RecoveryExempt', ...saying, seen: `${used} in ${window} used; ${GOES_BACK}` })]
       const retryAfterMs = ledger.rates.freesIn(series, max)
       const next =
-        retryAfterMs === undefined ? 'none is ever granted' : `next grant at ${timeOfDay(wall + retryAfterMs, wall)}`
+        retryAfterMs === undefined
+          ? 'the policy never grants any'
+          : `next grant at ${timeOfDay(wall + retryAfterMs, wall)}`
       return [
         wait('Rate', {
           reason: 'RateExceeded',

@@ -10,7 +10,7 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
         wait('Rule', {
           reason: 'SafetyReadingUnknown',
           policy,
-          seen: `the policy is not understood: ${policy.broken}`,
+          seen: `invalid policy: ${policy.broken}`,
         }),
       ]
     const { rules = [] } = policy.spec
@@ -19,7 +19,7 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
     const said = rules.flatMap(({ name, effect, message }) => {
       const verdict = verdicts?.get(name) ?? 'unknown'
       if (verdict === 'false') return []
-      const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be told' : 'holds')}`
+      const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be evaluated' : 'rule matches')}`
       return [
         (effect === 'Deny' && verdict === 'true' ? deny : wait)('Rule', { reason: 'PolicyRuleDenied', policy, seen }),
       ]

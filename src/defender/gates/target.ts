@@ -15,9 +15,10 @@ export function targetGate(
   if (unknown !== undefined)
     return wait('Target', { reason: 'SafetyReadingUnknown', seen: unknown, retryAfterMs: 5_000 })
   if (found.kind !== 'Found' && goneTargets.has(uid))
-    return deny('Target', { reason: 'UnknownTarget', seen: 'the target is gone' })
+    return deny('Target', { reason: 'UnknownTarget', seen: 'the target was deleted' })
   if (found.kind !== 'Found') {
-    const seen = found.kind === 'Absent' ? 'there is no such object' : 'the name belongs to another object'
+    const seen =
+      found.kind === 'Absent' ? 'target not found' : 'the target was replaced by another object of the same name'
     return wait('Target', { reason: 'UnknownTarget', seen, retryAfterMs: 10_000 })
   }
   const { health, name, why } = found.unit

@@ -13,7 +13,14 @@ export function windowGate({ policies }: Question, { snapshot: { wall } }: Groun
       return [wait('Window', { reason: 'BlackoutActive', policy, limit, retryAfterMs: dark - wall })]
     }
     if (windows.length > 0 && windows.every((w) => w(wall) === undefined))
-      return [wait('Window', { reason: 'OutsideWindow', policy, seen: 'no window is open', retryAfterMs: 60_000 })]
+      return [
+        wait('Window', {
+          reason: 'OutsideWindow',
+          policy,
+          seen: 'no maintenance window is open',
+          retryAfterMs: 60_000,
+        }),
+      ]
     return [pass('Window', { reason: 'PermitGranted', policy })]
   })
 }

@@ -71,7 +71,7 @@ export const createGuard =
     if (verdict?.kind === 'Passes' && verdict.ledger === undefined) return verdict
     return {
       kind: 'Held',
-      why: `it could not be counted (${'reason' in swap ? swap.reason : 'unknown'}); try again`,
+      why: `the deletion could not be recorded (${'reason' in swap ? swap.reason : 'unknown'}); try again`,
       retryAfterMs: 1_000,
     }
   }

@@ -39,7 +39,7 @@ describe('deletions by others', () => {
   test('of three Nodes of a small cluster pass, the fourth within a minute is held and told when to come back', () => {
     expect(deleteMany({ present: 10 }, 1_000, 10)).toMatchObject({
       passed: 3,
-      why: '3 of kind Node were deleted in 1m, the limit is 3; wait until 00:01:00 UTC, or kubenode unprotect --reason TEXT lifts this for ten minutes',
+      why: '3 of kind Node were deleted in 1m, the limit is 3; wait until 00:01:00 UTC, or to lift the guard for ten minutes, run kubenode unprotect --reason TEXT',
     })
   })
   test('of a large cluster may be a share of it', () => {
@@ -96,7 +96,7 @@ test.each<[string, Partial<DeletionSeen>, string]>([
     { holds: [aHold('Freeze', ALL)] },
     'frozen until 2026-02-01T00:00:00Z by ada',
   ],
-  ['anything before the Defender has decided', { ledger: undefined }, 'has not decided anything yet'],
+  ['anything before the Defender has decided', { ledger: undefined }, 'is still starting'],
 ])('%s is held', (_, wish, why) => {
   const verdict = ask(wish)
   expect(verdict.kind === 'Held' && verdict.why).toContain(why)

@@ -40,7 +40,7 @@ const seriesOf = ({ kind }: GuardedKind, { window }: DeletionLimit): Series => (
 export const limitOf = ({ share, least }: DeletionLimit, present: number): number =>
   Math.max(least, Math.floor(share * present))
 
-const LIFT = 'kubenode unprotect --reason TEXT lifts this for ten minutes'
+const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason TEXT'
 
 export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const { guarded, name, holds, wall } = seen
@@ -49,14 +49,14 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const freeze = inForce.find((h) => h.spec.effect === 'Freeze')
   if (freeze !== undefined) {
     const { reason, author, until } = freeze.spec
-    const why = `the cluster is frozen until ${until} by ${author}: ${reason}; kubenode thaw lets it go on`
+    const why = `the cluster is frozen until ${until} by ${author}: ${reason}; to continue, run kubenode thaw`
     return { kind: 'Held', why }
   }
   const isLifted = inForce.some((h) => h.spec.effect === 'Unprotect')
   if (!isLifted && guarded.never?.includes(name) === true)
     return { kind: 'Held', why: `${guarded.kind} ${name} keeps the cluster alive; ${LIFT}` }
   if (seen.ledger === undefined)
-    return { kind: 'Held', why: 'the Defender has not decided anything yet; try again', retryAfterMs: 1_000 }
+    return { kind: 'Held', why: 'the Defender is still starting; try again', retryAfterMs: 1_000 }
   return counted(seen, isLifted)
 }
 

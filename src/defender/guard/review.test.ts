@@ -34,7 +34,7 @@ test.each<readonly [string, DeletionVerdict, object]>([
   [
     'a window that is full is refused, for a client that is told to wait stands still and then goes on deleting',
     { kind: 'Held', why: 'x', retryAfterMs: 600_000 },
-    { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'deletions are guarded: x' } },
+    { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'denied by the deletion guard: x' } },
   ],
   ['and so is a freeze', { kind: 'Held', why: 'x' }, { allowed: false, status: { code: 403 } }],
 ])('%s', async (_, verdict, response) => {

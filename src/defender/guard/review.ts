@@ -22,7 +22,7 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
     isDryRun: dryRun === true,
   })
   if (verdict.kind === 'Passes') return answer(uid, { allowed: true })
-  const message = `deletions are guarded: ${verdict.why}`
+  const message = `denied by the deletion guard: ${verdict.why}`
   const { retryAfterMs = Infinity } = verdict
   if (retryAfterMs > MOST_RETRY_MS)
     return answer(uid, { allowed: false, status: { code: 403, reason: 'Forbidden', message } })

@@ -96,7 +96,7 @@ export class WebhookPart implements Part {
       const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
       if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
     } catch (error) {
-      if (!this.#end.signal.aborted) log.error('the webhook registration cannot be read', { error: messageOf(error) })
+      if (!this.#end.signal.aborted) log.error('cannot read the webhook registration', { error: messageOf(error) })
     }
   }
 
@@ -107,12 +107,12 @@ export class WebhookPart implements Part {
     // Somebody may have added what is not ours, which changes the version and nothing else.
     if (registered.metadata.resourceVersion === found?.metadata.resourceVersion) return
     const change = found === undefined ? 'deleted' : 'edited'
-    log.warn('the webhook registration was put back', { reason: change })
+    log.warn('restored the webhook registration', { reason: change })
     events.record(registered, {
       type: 'Warning',
       reason: 'RegistrationRestored',
       action: 'Restore',
-      note: `the registration was ${change}; the Defender put it back. To uninstall, annotate namespace ${SYSTEM_NAMESPACE} with ${ANNOTATIONS.uninstalling}=true first`,
+      note: `the registration was ${change}; the Defender restored it. To uninstall, first annotate namespace ${SYSTEM_NAMESPACE} with ${ANNOTATIONS.uninstalling}=true`,
     })
   }
 
@@ -126,7 +126,7 @@ export class WebhookPart implements Part {
       this.#certificateCheckedAt = clock.monotonic()
       return true
     } catch (error) {
-      if (!this.#end.signal.aborted) log.error('the webhook is not served', { error: messageOf(error) })
+      if (!this.#end.signal.aborted) log.error('cannot serve the webhook', { error: messageOf(error) })
       return false
     }
   }
@@ -157,11 +157,11 @@ export class WebhookPart implements Part {
       const judge = { validator: createValidator(), findComponent }
       const server = new WebhookServer({ certificate, judge, guard, log, host: listen, port })
       this.#serving = { server, port: await server.start(), certificate }
-      log.info('webhook serves', { port: this.#serving.port })
+      log.info('serving the webhook', { port: this.#serving.port })
     } else if (this.#serving.certificate.cert !== certificate.cert) {
       this.#serving.server.renew(certificate)
       this.#serving.certificate = certificate
-      log.info('webhook serves a new certificate', { port: this.#serving.port })
+      log.info('webhook uses a new certificate', { port: this.#serving.port })
     }
   }
 }

@@ -105,7 +105,7 @@ function circleLines({ kind }: ApiKind, object: unknown, findComponent: FindComp
   const circle = requirementCircle(known)
   if (circle === undefined) return []
   const at = spec.components.findIndex((c) => c.name === circle[0])
-  const message = `these versions require each other in a circle: ${circle.join(' → ')}; declare a version of one of them that requires none of the others`
+  const message = `circular requirement between versions: ${circle.join(' → ')}; declare a version of one of them that requires none of the others`
   return [formatProblem({ code: PROBLEM_CODES.rule, pointer: `/spec/components/${at}`, message })]
 }
 

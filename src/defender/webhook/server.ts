@@ -72,8 +72,8 @@ export class WebhookServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = await this.#reply(request).catch((error: unknown): Reply => {
-      this.#options.log.warn('a review failed', { error: messageOf(error) })
-      return { status: 500, body: { message: 'the review failed; see the log of the defender' } }
+      this.#options.log.warn('admission review failed', { error: messageOf(error) })
+      return { status: 500, body: { message: 'the admission review failed; see the Defender log' } }
     })
     response.writeHead(reply.status, {
       'content-type': 'application/json',
@@ -85,10 +85,10 @@ export class WebhookServer {
   async #reply(request: IncomingMessage): Promise<Reply> {
     const path = (request.url ?? '').split('?', 1)[0]
     if (path !== WEBHOOK_PATH && path !== GUARD_PATH)
-      return { status: 404, body: { message: `there are only ${WEBHOOK_PATH} and ${GUARD_PATH}` } }
+      return { status: 404, body: { message: `not found; the paths are ${WEBHOOK_PATH} and ${GUARD_PATH}` } }
     if (request.method !== 'POST') return { status: 405, body: { message: 'POST an AdmissionReview' } }
     const text = await bodyOf(request)
-    if (text === undefined) return { status: 413, body: { message: `at most ${MAX_BODY_BYTES} bytes` } }
+    if (text === undefined) return { status: 413, body: { message: `request body exceeds ${MAX_BODY_BYTES} bytes` } }
     const asked = parseReview(parsed(text))
     if (typeof asked === 'string') return { status: 400, body: { message: asked } }
     const { judge, guard } = this.#options

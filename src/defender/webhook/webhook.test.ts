@@ -115,7 +115,7 @@ describe('reviews over HTTPS', () => {
   })
 
   test.each([
-    ['two that require each other are refused', ['c', 'a', 'b'], 'KN5007: /spec/components/1: these versions require'],
+    ['two that require each other are refused', ['c', 'a', 'b'], 'KN5007: /spec/components/1: circular requirement b'],
     ['half of a circle is admitted: another set may declare the other half otherwise', ['a', 'c'], ''],
     ['a version that is not there yet is admitted', ['a', 'later'], ''],
   ])('of a set, %s', async (_, names, problem) => {
@@ -207,7 +207,7 @@ describe('deletions', () => {
     expect(json).toMatchObject({
       response: {
         allowed: false,
-        status: { code: 429, message: 'deletions are guarded: too many', details: { retryAfterSeconds: 2 } },
+        status: { code: 429, message: 'denied by the deletion guard: too many', details: { retryAfterSeconds: 2 } },
       },
     })
   })

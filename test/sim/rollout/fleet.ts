@@ -358,7 +358,7 @@ function writeDown({ fake }: World, { i, version, isMember }: Seat, at: number):
     phase: 'Ready',
     observedGeneration: 1,
     nodeRef: { name, uid: metadata.uid ?? '' },
-    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its Lease is being renewed', at)],
+    conditions: [condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease', at)],
     components: [{ name: 'beacon', version, desired: version, state: 'Healthy', since: timestamp(at), attempt: 1 }],
   } as never
   fake.poke(machineType, { name }, { status }, 'status')
