@@ -61,6 +61,8 @@ export class WorkingLedger {
   readonly now: number
   readonly #before: LedgerSpec | undefined
   readonly #grants = new Map<string, Grant>()
+  /** Permits that switch something on a target. */
+  readonly #switching = new Map<string, Set<string>>()
   readonly #breakers = new Map<string, BreakerEntry>()
   readonly rates: RateCounter
   #blames: Blames
@@ -99,6 +101,15 @@ export class WorkingLedger {
 
   grantOf(target: string, permitUid: string): Grant | undefined {
     return this.#grants.get(slotKey(target, permitUid))
+  }
+
+  /** Another permit under which the target switches this component now. */
+  switchUnder(target: string, component: string, exceptPermit: string): Grant | undefined {
+    for (const permitUid of this.#switching.get(target) ?? []) {
+      const grant = permitUid === exceptPermit ? undefined : this.grantOf(target, permitUid)
+      if (grant?.state === 'Held' && grant.component === component) return grant
+    }
+    return undefined
   }
 
   /** Why there is no room for one more grant, or undefined. */
@@ -155,6 +166,7 @@ export class WorkingLedger {
     const known = this.#grants.get(slotKey(target, permitUid))
     if (known === undefined) return
     this.#grants.delete(slotKey(target, permitUid))
+    this.#switching.get(target)?.delete(permitUid)
     this.#bytes -= bytesOf(known)
   }
 
@@ -200,6 +212,10 @@ export class WorkingLedger {
   }
 
   #put(grant: Grant): void {
+    if (grant.operations.includes('SwitchComponent')) {
+      const permits = this.#switching.get(grant.target) ?? new Set()
+      this.#switching.set(grant.target, permits.add(grant.permitUid))
+    }
     this.#grants.set(slotKey(grant.target, grant.permitUid), grant)
     this.#bytes += bytesOf(grant)
   }

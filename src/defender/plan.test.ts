@@ -739,6 +739,47 @@ describe('going back', () => {
   })
 })
 
+describe('a machine that switches a component already', () => {
+  const ofSet = (name: string, set: string, component = 'beacon') =>
+    aPermit({
+      name,
+      targets: ['m-0'],
+      operations: ['SwitchComponent'],
+      component: { name: component, version: '1.1.0' },
+      requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base', uid: uidOf(set) },
+    })
+  const before = ask({ permits: [ofSet('a', 'old')] })
+
+  test('is not granted to the set that was made again, until the first permit has its result', () => {
+    const [held] = told(before)
+    const both = ask({ permits: [held as OperationPermit, ofSet('b', 'new')] }, before.ledger)
+    expect(outcome(both)).toEqual({ 'a/m-0': 'Granted', 'b/m-0': 'Waiting Ledger WaitingForOther' })
+    expect(both.permits[1]?.targets[0]?.verdict.seen).toBe('m-0 switches beacon under permit a')
+    const done = {
+      ...(held as OperationPermit),
+      spec: { ...ofSet('a', 'old').spec, results: { [uidOf('m-0')]: 'Succeeded' as const } },
+    }
+    expect(outcome(ask({ permits: [done, ofSet('b', 'new')] }, both.ledger ?? before.ledger))['b/m-0']).toBe('Granted')
+  })
+
+  test('is not granted twice in one decision either', () => {
+    const granted = Object.values(outcome(ask({ permits: [ofSet('a', 'old'), ofSet('b', 'new')] })))
+    expect(granted.toSorted()).toEqual(['Granted', 'Waiting Ledger WaitingForOther'])
+  })
+
+  test('may switch another component', () => {
+    expect(outcome(ask({ permits: [ofSet('b', 'new', 'scribe')] }, before.ledger))['b/m-0']).toBe('Granted')
+  })
+
+  test('is granted to the next one once the lease of the first ran out: nobody would free it', () => {
+    const [held] = told(before)
+    const over = ask({ permits: [held as OperationPermit], leasesOver: new Set([uidOf('a')]) }, before.ledger)
+    const [expired] = told(over)
+    const next = ask({ permits: [expired as OperationPermit, ofSet('b', 'new')] }, over.ledger ?? before.ledger)
+    expect(outcome(next)['b/m-0'] ?? '').toBe('Granted')
+  })
+})
+
 describe('a rate that is used up', () => {
   test('says when the next grant is, in the permit and its condition', () => {
     const rates = [{ window: '10m', max: 2, per: 'cluster' }] as const

@@ -58,6 +58,8 @@ export function decideTarget(
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
   const { unit } = found
+  const rival = rivalSwitch(permit, target, ground)
+  if (rival !== undefined) return told(rival, [first, rival])
   const isFree = snapshot.isWithoutDisruption(permit)
   const question: Question = {
     permit,
@@ -74,6 +76,22 @@ export function decideTarget(
   if (refusal !== undefined) return { ...told(refusal, gates), judged }
   return { ...take(question, target, isFree, gates, ground), judged }
 }
+
+/** One switch of a component at a time: a set that was made again does not know the permit of the one before it, whose machines may be between two versions. */
+function rivalSwitch(
+  { spec, metadata }: OperationPermit,
+  { uid }: Target,
+  { ledger }: Ground,
+): GateVerdict | undefined {
+  if (spec.component === undefined || !spec.operations.includes('SwitchComponent')) return undefined
+  const other = ledger.switchUnder(uid, spec.component.name, metadata.uid ?? '')
+  if (other === undefined) return undefined
+  const seen = `${other.name} switches ${spec.component.name} under permit ${other.permit}`
+  return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: RIVAL_MS })
+}
+
+/** The other permit ends by its result, or by its lease. */
+const RIVAL_MS = 5_000
 
 /** Once an hour for each component of a set: what the ledger remembers of the last one decides. */
 function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: Ground): boolean {
