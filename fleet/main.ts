@@ -1,4 +1,4 @@
-// The fleet: what is declared here is what every cluster converges to. A commit is how it changes.
+// The fleet: every cluster converges to the state declared here. Each change is a commit.
 import { App } from 'cdk8s'
 import { ClusterChart, HubChart } from '#api/constructs/constructs.ts'
 import { prod, test, type FleetCluster } from './clusters/clusters.ts'

@@ -1,4 +1,4 @@
-// The clusters of the fleet and in what they differ.
+// The clusters of the fleet and their differences.
 import size from './size.json' with { type: 'json' }
 
 export interface FleetCluster {

@@ -1,4 +1,4 @@
-// The clusters, on the hub. Both exist already: the Secret that each names says how to reach it.
+// The clusters, on the hub. Both already exist: each references a Secret with its kubeconfig.
 import { Cluster, type HubChart } from '#api/constructs/constructs.ts'
 import type { FleetCluster } from './clusters.ts'
 

@@ -1,4 +1,4 @@
-// Which rules each cluster has: what disruption is allowed, and which faults are repaired.
+// The rules of each cluster: limits on disruption, and repairs of faults.
 import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
 import { DefenderPolicy, NodeRemedier, type ClusterChart } from '#api/constructs/constructs.ts'
 import { careful } from '../../rules/defender/careful.ts'

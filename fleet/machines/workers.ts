@@ -1,4 +1,4 @@
-// The workers of a cluster, and which components they must have.
+// The workers of a cluster and their components.
 import { MachineComponentSet, MachineSet, type ClusterChart } from '#api/constructs/constructs.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import versions from '../clusters/versions.json' with { type: 'json' }

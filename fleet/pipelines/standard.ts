@@ -1,4 +1,4 @@
-// The way of every change: test first, then production, one cluster at a time. The times are those of a fleet on one machine.
+// The pipeline of every change: test first, then production, one cluster at a time. The times suit a fleet on one machine.
 import { ReleasePipeline, type HubChart } from '#api/constructs/constructs.ts'
 
 /** What test must hold out before prod follows. Short for a fleet on a desk; minutes to hours for a real one. */

@@ -1,4 +1,4 @@
-// A certificate of a node that ends soon although its owner should have renewed it: most owners ask for a new one when they start.
+// A node certificate that expires soon because its owner did not renew it: most owners request a new one when they start.
 import { conditionIs } from '#api/node-leaves.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 

@@ -1,4 +1,4 @@
-// A component that wrote a line which means trouble: keep what it wrote, restart it, and install it again when the line comes back.
+// A component that logged a line that indicates a problem: collect its log, restart it, and reinstall it if the line returns.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 /** `condition` is the one that the agents' log rules set. It must end by itself or by a line, or no repair is ever seen to have helped. */

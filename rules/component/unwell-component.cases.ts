@@ -1,4 +1,4 @@
-// When the rule for an unwell component fires, and when it must not; the component is beacon.
+// When the rule for an unhealthy component fires, and when it must not; the component is beacon.
 import type { RuleCase } from '#api/rule-case.ts'
 import { unwellComponent } from './unwell-component.ts'
 

@@ -1,4 +1,4 @@
-// A component that crashed, froze or fails its probe and does not get well by itself: restart it, then install it again.
+// A component that crashed, froze or fails its probe and does not recover: restart it, then reinstall it.
 import { componentConditionType } from '#api/node-conditions.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 

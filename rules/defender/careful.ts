@@ -1,4 +1,4 @@
-// What disruption is allowed: a few machines at a time, never two of a rack, and none when too much is broken already.
+// Limits on disruption: a few machines at a time, never two in a rack, and none if too many are already unavailable.
 import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
 
 export const careful: DefenderPolicyInput['spec'] = {

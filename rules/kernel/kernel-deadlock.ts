@@ -1,4 +1,4 @@
-// A kernel that hangs does not heal by itself: keep the evidence, reboot, and replace the machine when it comes back hanging.
+// A hanging kernel does not recover: collect evidence, reboot, and replace the machine if the kernel hangs again.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 export const kernelDeadlock: NodeRemedierInput['spec'] = {

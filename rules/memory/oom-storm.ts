@@ -1,4 +1,4 @@
-// A node where the kernel kills again and again for want of memory: what runs there suffers all the time. Move the pods and begin anew.
+// A node whose kernel keeps killing processes for lack of memory, which harms all its workloads. Drain it and reboot.
 import { conditionIs } from '#api/node-leaves.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
@@ -6,7 +6,7 @@ export const oomStorm: NodeRemedierInput['spec'] = {
   when: {
     all: [
       conditionIs('FrequentOOMKill', 'True', '5m'),
-      // Where many peers have it, a workload is to blame: it would only go on killing elsewhere.
+      // Where many peers have it, a workload is to blame: it would only cause the same elsewhere.
       { fact: 'peers', path: '/pool/FrequentOOMKill', operator: 'ratioAtMost', value: 0.2 },
     ],
   },

@@ -1,4 +1,4 @@
-// A service that starts again and again: its installation or its state is broken, and one more restart would not tell anything new.
+// A service that restarts repeatedly: its installation or its state is broken, and another restart does not help.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 export const frequentRestarts = (condition: string, component: string): NodeRemedierInput['spec'] => ({

@@ -1,4 +1,4 @@
-// When the ladder for nodes that are not ready begins, and when it must not.
+// When the ladder for nodes that are not ready starts, and when it must not.
 import type { RuleCase } from '#api/rule-case.ts'
 import { notReady } from './not-ready.ts'
 

@@ -1,4 +1,4 @@
-// A kubelet that says for long that it is not ready, while its agent is well: restart it, reboot, and in the end take another machine.
+// A kubelet that stays NotReady while its agent is healthy: restart it, reboot, and finally replace the machine.
 import { conditionIs } from '#api/node-leaves.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 

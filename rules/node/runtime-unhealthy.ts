@@ -1,4 +1,4 @@
-// A container runtime that answers no more: the same ladder as for a kubelet, and before it, since kubelets fail with their runtime.
+// A container runtime that no longer answers: the same ladder as for a kubelet, with a higher priority, since kubelets fail with their runtime.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 import { serviceUnhealthy } from './service-unhealthy.ts'
 

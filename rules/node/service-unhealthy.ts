@@ -1,4 +1,4 @@
-// A kubelet or a container runtime that answers no more although it runs: restart it, unless the node is being worked on by a person.
+// A kubelet or container runtime that runs but no longer answers: restart it, unless someone is working on the node.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 /** Condition types as the node problem detector's health checkers name them. */

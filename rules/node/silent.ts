@@ -1,4 +1,4 @@
-// A node of which neither kubelet nor agent was heard for long: two witnesses that fail together mean the machine. Only its provider can reach it.
+// A node whose kubelet and agent are both silent: if both fail together, the machine itself is at fault. Only its provider can reach it.
 import { conditionIs } from '#api/node-leaves.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 

@@ -1,4 +1,4 @@
-// A disk that fills up: free what is safe to free before the kubelet evicts pods for it. A node where it happens to many peers is left to people.
+// A disk that fills up: free space safely before the kubelet evicts pods.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 export const diskPressure: NodeRemedierInput['spec'] = {

@@ -1,4 +1,4 @@
-// A file system that the kernel made read-only after an error: nothing on it can be trusted to be written; move the pods and reboot.
+// A file system that the kernel remounted read-only after an error: writes to it fail; drain the node and reboot.
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 
 export const readOnlyFilesystem: NodeRemedierInput['spec'] = {

@@ -1,4 +1,4 @@
-// A clock that ran away: certificates and leases begin to fail soon. Restart whatever keeps it; a reboot sets it from the hardware.
+// A clock that is off: certificates and leases will start to fail. Restart the time service; a reboot sets the clock from the hardware.
 import { conditionIs } from '#api/node-leaves.ts'
 import type { NodeRemedierInput } from '#api/kinds/node-remedier.ts'
 

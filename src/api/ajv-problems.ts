@@ -37,7 +37,7 @@ export function problemOf(e: ErrorObject): Problem {
         ...at,
         message: 'has the wrong format',
         allowed: text(
-          parent['says'] ?? (e.keyword === 'format' ? 'a time such as 2026-01-31T12:00:00Z' : parent['pattern']),
+          parent['expected'] ?? (e.keyword === 'format' ? 'a time such as 2026-01-31T12:00:00Z' : parent['pattern']),
         ),
       }
     case 'listMapKeys':

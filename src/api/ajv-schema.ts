@@ -26,7 +26,7 @@ export function ajvSchemaOf(schema: ApiSchema): SchemaObject {
   if (schema['x-kubernetes-int-or-string'] === true) out['type'] = ['integer', 'string']
   if (schema.format === 'date-time') out['format'] = 'date-time'
   const { says } = extrasOf(schema)
-  if (says !== undefined) out['says'] = says
+  if (says !== undefined) out['expected'] = says
   if (schema.properties !== undefined) {
     out['properties'] = Object.fromEntries(Object.entries(schema.properties).map(([k, v]) => [k, ajvSchemaOf(v)]))
     if (schema['x-kubernetes-preserve-unknown-fields'] !== true) out['additionalProperties'] = false
@@ -84,7 +84,7 @@ export function createAjv(): Ajv {
     validateSchema: false,
     code: { optimize: false },
   })
-  ajv.addKeyword({ keyword: 'says', schemaType: 'string' })
+  ajv.addKeyword({ keyword: 'expected', schemaType: 'string' })
   ajv.addKeyword({
     keyword: 'listMapKeys',
     type: 'array',

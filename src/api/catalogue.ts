@@ -160,7 +160,7 @@ export const REASONS = {
   AllUpdated: because('rollout', 'Every machine that counts is updated.'),
   NoMachines: because('rollout', 'The selector matches no machine.'),
   SetConflict: because('rollout', 'Two sets of equal priority claim the same component.'),
-  OvershootFreeze: because('rollout', 'More machines exist than replicas and surge allow; no more are created.'),
+  OvershootFreeze: because('rollout', 'More machines exist than replicas and surge allow; none is created.'),
   ZoneOutage: because(
     'rollout',
     'A large share of a failure domain is silent at once, which is treated as a network problem.',

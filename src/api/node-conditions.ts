@@ -35,7 +35,7 @@ export const NODE_CONDITION_REASONS = {
   ComponentFailed: 'No version of the component can run.',
   ComponentUnhealthy: 'One or more components are unhealthy.',
   AllComponentsHealthy: 'Every component is healthy.',
-  ComponentHealthy: 'The component has been healthy for long enough.',
+  ComponentHealthy: 'The component has been healthy for the required time.',
   ComponentGone: 'The component is no longer installed.',
   DetectionComplete: 'Every configured monitor is active.',
   MonitorNotUsed: 'A monitor, or a part of it, is not active.',

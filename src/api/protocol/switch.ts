@@ -78,12 +78,11 @@ export const orderTable = defineTable({
   preconditions: {
     staged: 'the agent reports Staged for the attempt',
     permitGrantedNow:
-      'the permit of the slice was read right now: it is Granted for this machine, and has no result of it yet',
-    notLetGo:
-      'the version of the Machine that the order is written over, and no other, says that it was not let go from the permit',
-    drained: 'pods that the disruption moves are gone, or it moves none',
-    ended: 'the agent reports an end of the attempt: Healthy, Degraded, RolledBack or Failed',
-    permitEnded: 'the permit is not Granted any more',
+      'the permit of the slice was just read: it is Granted for this machine and has no result for it yet',
+    notLetGo: 'the order is written over the exact version of the Machine in which the permit has not let it go',
+    drained: 'the pods that have to move have left the node, or none has to move',
+    ended: 'the agent reports the result of the attempt: Healthy, Degraded, RolledBack or Failed',
+    permitEnded: 'the permit is no longer Granted',
   },
   rows: [
     { from: 'Absent', event: 'order', to: 'Present', when: ['staged', 'permitGrantedNow', 'notLetGo', 'drained'] },
