@@ -851,9 +851,12 @@ describe('machines on their way in and out', () => {
     },
   )
 
-  test('F3 the slot of a removal that succeeded is kept while the cache still has the machine', () => {
+  test.each([
+    ['and knows of its deletion', deleted],
+    ['as it was before its deletion', {}],
+  ])('F3 the slot of a removal that succeeded is kept while the cache still has the machine, %s', (_, wish) => {
     const removed = [permit(0), permit(1)]
-    const leaving = [aMachine({ name: 'm-0', ...deleted }), ...machines(4).slice(1)]
+    const leaving = [aMachine({ name: 'm-0', ...wish }), ...machines(4).slice(1)]
     const one = policy({ healthFloor: 3 })
     const first = ask({ permits: removed, machines: leaving, ...one })
     const [done, other] = told(first)

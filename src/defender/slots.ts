@@ -48,8 +48,7 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
 /** A machine that was removed and is still in the cache would count as one that serves, and pay for the next removal. */
 function isCacheBehind(grant: Grant, result: string, { fleet }: Snapshot): boolean {
   if (result !== 'Succeeded' || !grant.operations.includes('ScaleIn')) return false
-  const found = fleet.find({ ...grant, uid: grant.target })
-  return found.kind === 'Found' && found.unit.source.metadata.deletionTimestamp !== undefined
+  return fleet.find({ ...grant, uid: grant.target }).kind === 'Found'
 }
 
 function countResult(

@@ -237,6 +237,12 @@ describe('a set that is being deleted', () => {
     expect(said(later, NOW + SUCCESSION_GRACE_MS)).toHaveLength(3)
   })
 
+  test('a machine that has another owner by now is not reported as removed', () => {
+    const moved = machine('a', 'new')
+    const s = { ...seen(going, [], [], [permit('a', 'Granted')]), elsewhere: new Map([['uid-a', moved]]) }
+    expect(said(s)).toEqual(['ReportPermit uid-a Released', 'RemoveFinalizer'])
+  })
+
   test('says how much of it is left', () => {
     const s = seen(going, three)
     const { conditions } = statusOf(s, plan(s, NOW), [], NOW)

@@ -52,13 +52,15 @@ export function observe(
   const read = understood(set)
   const free = machines.byIndex(BY_OWNER, NOBODY)
   const owned = machines.byIndex(BY_OWNER, uidOf(set))
+  const asked = permits.byIndex(BY_REQUESTER, uidOf(set))
   return {
     set,
     machines: [
       ...owned,
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
-    permits: permits.byIndex(BY_REQUESTER, uidOf(set)),
+    permits: asked,
+    elsewhere: elsewhereOf(caches, set, asked),
     ...(edit !== undefined && { edit }),
     isHeld,
     isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
@@ -66,6 +68,20 @@ export function observe(
     others:
       isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],
   }
+}
+
+function elsewhereOf(
+  { machines }: MachineSetCaches,
+  set: MachineSet,
+  asked: readonly OperationPermit[],
+): ReadonlyMap<string, Machine> {
+  const targets = asked.flatMap((p) => p.spec.targets)
+  return new Map(
+    targets.flatMap(({ name, uid }) => {
+      const m = machines.get(name)
+      return m !== undefined && uidOf(m) === uid && ownerOf(m)?.uid !== uidOf(set) ? [[uid, m] as const] : []
+    }),
+  )
 }
 
 /** In the order of names: nothing may depend on the order in which a cache holds them. */

@@ -17,6 +17,8 @@ export interface Seen {
   readonly machines: readonly Machine[]
   /** Permits that this set asked for. */
   readonly permits: readonly OperationPermit[]
+  /** UIDs of machines that a permit of this set names, that exist, and that are not its own any more; left out: none. */
+  readonly elsewhere?: ReadonlyMap<string, Machine>
   /** Nothing is made or removed while it is in force. */
   readonly hold: OperationalHold | undefined
   /** Its spec was edited; `set` has what git declares in its place, unless a hold allows the edit. */

@@ -26,12 +26,14 @@ export function withPermits(
     if (target === undefined) return []
     const answer = permitAnswer(permit, target.uid)
     if (answer.kind !== 'Granted' && answer.kind !== 'Waiting') return []
-    const machine = mine.get(target.uid)
+    const machine = mine.get(target.uid) ?? seen.elsewhere?.get(target.uid)
     if (machine === undefined)
       return [
         { kind: 'ReportPermit', permit, target: target.uid, result: 'Succeeded', reason: 'the machine was deleted' },
       ]
-    const mayStay = staying.has(target.uid) || (!isDeleting(machine) && !wanted.has(target.uid) && !isShrinking)
+    const isOthers = !mine.has(target.uid) && !isDeleting(machine)
+    const mayStay =
+      isOthers || staying.has(target.uid) || (!isDeleting(machine) && !wanted.has(target.uid) && !isShrinking)
     if (mayStay)
       return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Released', reason: 'the machine is kept' }]
     return isRenewalDue(permit, now)
