@@ -3,8 +3,8 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const agentErrors = errorTable({
   KN8001: {
-    text: 'cannot start a second agent on {stateFolder}: another one is running',
-    next: 'stop it first',
+    text: 'cannot start the agent on {stateFolder}: another agent is already running',
+    next: 'stop the running agent first',
   },
   KN8002: {
     text: 'cannot lock {stateFolder}: {why}',
@@ -12,14 +12,14 @@ export const agentErrors = errorTable({
   },
   KN8003: {
     text: 'cannot join with join.json: {what}',
-    next: 'have the machine made again, or run kubenode agent join',
+    next: 'recreate the machine, or run kubenode agent join',
   },
   KN8004: {
     text: 'cannot join: this host has {what} {seen}, and the agent needs {floor} or newer',
     next: 'upgrade the host first',
   },
   KN8005: {
-    text: 'cannot start as {machine}: this identity was made on another host ({host}, here {host2})',
+    text: 'cannot start as {machine}: this identity was created on another host ({host}, this host is {host2})',
     next: 'remove the state folder of the agent and join again',
   },
   KN8006: {
@@ -27,28 +27,28 @@ export const agentErrors = errorTable({
     next: 'check that the Machine exists and that its join token was not used before',
   },
   KN8007: {
-    text: 'cannot use the certificate that was signed for {machine}: it is for another key or name',
+    text: 'cannot use the certificate signed for {machine}: key or name does not match',
     next: 'check the signer of the cluster',
   },
   KN8008: {
     text: 'cannot join: there is neither an identity nor a join.json in {path}',
-    next: 'run kubenode agent join there',
+    next: 'run kubenode agent join on this host',
   },
   KN8009: {
-    text: 'cannot join as {machine}: the join token is not valid any more',
-    next: 'have the machine made again for a new one',
+    text: 'cannot join as {machine}: the join token is no longer valid',
+    next: 'recreate the machine to get a new token',
   },
   KN8010: {
     text: 'cannot fetch {place}: {why}',
-    next: 'it is tried again',
+    next: 'retried automatically',
   },
   KN8011: {
-    text: 'cannot fetch {place}: it is neither below the artifact base nor of an allowed origin',
+    text: 'cannot fetch {place}: it is outside the artifact base and not from an allowed origin',
     next: "add {origin} to the agent's allowed origins",
   },
   KN8012: {
-    text: 'cannot use {place}: {got} bytes with digest {digest}… came instead of {size} with {sha256}…',
-    next: 'put the artifact that was signed there',
+    text: 'cannot use {place}: received {got} bytes with digest {digest}…, expected {size} bytes with digest {sha256}…',
+    next: 'upload the artifact that was signed',
   },
   KN8013: {
     text: 'cannot install {component} {version}: {why}',
@@ -59,19 +59,19 @@ export const agentErrors = errorTable({
     next: 'commit it to the fleet; retried automatically',
   },
   KN8015: {
-    text: 'cannot install {component} {version}: {name} is {component2} {version2}',
+    text: 'cannot install {component} {version}: MachineComponent {name} is for {component2} {version2}',
     next: 'correct its spec or its name in the fleet',
   },
   KN8016: {
-    text: 'cannot install {component} {version}: type {type} is not installed by the agent',
+    text: 'cannot install {component} {version}: the agent does not install type {type}',
     next: 'use type Package or Script',
   },
   KN8017: {
-    text: 'cannot configure {component}: ComponentConfig {name} is not what its digest says',
+    text: 'cannot configure {component}: ComponentConfig {name} does not match its digest',
     next: 'commit the configuration again; its content never changes',
   },
   KN8018: {
-    text: 'cannot install {component} {version}: it has no artifact for {os}/{arch}',
+    text: 'cannot install {component} {version}: no artifact for {os}/{arch}',
     next: 'publish an artifact for this platform',
   },
   KN8019: {
@@ -80,19 +80,19 @@ export const agentErrors = errorTable({
   },
   KN8020: {
     text: 'cannot unpack the archive: {why}',
-    next: 'pack it again with kubenode artifact pack',
+    next: 'rebuild the archive with kubenode artifact pack',
   },
   KN8021: {
-    text: 'cannot install {component} {version}: {path} is no plain path',
+    text: 'cannot install {component} {version}: {path} is not a plain path',
     next: 'use a path without .. in the component',
   },
   KN8022: {
     text: 'cannot render {path} of {component} {version}: {why}',
-    next: 'add it to the values in fleet/',
+    next: 'add the value in fleet/',
   },
   KN8023: {
-    text: "cannot install {component}: {first} is somebody else's",
-    next: 'move it away, and it is tried again',
+    text: 'cannot install {component}: {first} is not managed by KubeNode',
+    next: 'move it away; retried automatically',
   },
   KN8024: {
     text: 'cannot configure {component}: the secret value at {path} is not available: {why}',
@@ -100,7 +100,7 @@ export const agentErrors = errorTable({
   },
   KN8025: {
     text: 'cannot configure {component}: this node has no key that opens secret values',
-    next: 'make the machine join again, which makes its key',
+    next: 'join the machine again to create its key',
   },
   KN8026: {
     text: 'cannot configure {component}: ComponentConfig {name} not found',
@@ -111,27 +111,27 @@ export const agentErrors = errorTable({
     next: 'see {logPath}',
   },
   KN8031: {
-    text: 'cannot stop {component}: process {pid} hangs in the kernel',
+    text: 'cannot stop {component}: process {pid} is stuck in the kernel',
     next: 'the node may need a reboot',
   },
   KN8032: {
-    text: 'cannot start {component}: its service names a systemd unit, and there is no systemd here',
+    text: 'cannot start {component}: its service names a systemd unit, but this node does not run systemd',
     next: 'use service.exec, or a host with systemd',
   },
   KN8033: {
-    text: 'cannot run the hook {program}: {why}: {said}',
+    text: 'cannot run the hook {program}: {why}: {output}',
     next: 'correct the hook of the component',
   },
   KN8034: {
-    text: 'cannot start {component}: there is no user {user} on this node',
-    next: 'make it in the preInstall hook',
+    text: 'cannot start {component}: user {user} does not exist on this node',
+    next: 'create the user in the preInstall hook',
   },
   KN8035: {
-    text: 'cannot start {component}: it shall run as {user}, and an agent that is not root (it has uid {self}) cannot change users',
+    text: 'cannot start {component}: it must run as {user}, but the agent is not root (uid {self}) and cannot change users',
     next: 'run the agent as root, or drop service.user',
   },
   KN8036: {
-    text: 'cannot write a unit: {text} holds a control character',
+    text: 'cannot write a unit: {text} contains a control character',
     next: 'remove it from the component',
   },
   KN8037: {
@@ -139,11 +139,11 @@ export const agentErrors = errorTable({
     next: 'retried automatically',
   },
   KN8038: {
-    text: 'cannot start {component}: systemd has no unit {unit} (it says {load})',
-    next: 'the component must bring it, or say what to run in service.exec',
+    text: 'cannot start {component}: systemd has no unit {unit} (load state: {load})',
+    next: 'ship the unit with the component, or set service.exec',
   },
   KN8039: {
-    text: 'cannot start {component}: the unit {unit} belongs to the component {owner}',
+    text: 'cannot start {component}: unit {unit} belongs to component {owner}',
     next: 'use another unit name, or remove that component first',
   },
   KN8040: {
@@ -151,7 +151,7 @@ export const agentErrors = errorTable({
     next: 'this is a bug',
   },
   KN8041: {
-    text: 'cannot write the record of {component}: it makes no sense',
+    text: 'cannot write the record of {component}: it is inconsistent',
     next: 'this is a bug',
   },
   KN8042: {
@@ -159,16 +159,16 @@ export const agentErrors = errorTable({
     next: 'this is a bug',
   },
   KN8043: {
-    text: 'cannot use {component} {version}: its slot {id} is not whole',
+    text: 'cannot use {component} {version}: slot {id} is incomplete',
     next: 'the component is installed again',
   },
   KN8044: {
-    text: 'cannot put {path} of {component} back: a folder is in its place',
-    next: 'move it away',
+    text: 'cannot restore {path} of {component}: a folder is in its place',
+    next: 'move the folder away',
   },
   KN8045: {
-    text: 'cannot put {path} of {component} back: no whole copy of it is on the node',
-    next: 'reinstall it',
+    text: 'cannot restore {path} of {component}: the node has no intact copy',
+    next: 'reinstall the component',
   },
   KN8050: {
     text: 'cannot switch the agent: its supervisor did not start it',
@@ -179,23 +179,23 @@ export const agentErrors = errorTable({
     next: 'commit another version of the agent',
   },
   KN8052: {
-    text: 'cannot join as {machine} of {cluster}: this host has {who} in {state} already',
-    next: 'stop its agent and remove that folder to make it another machine',
+    text: 'cannot join as {machine} of {cluster}: this host already has {who} in {state}',
+    next: 'to turn this host into another machine, stop its agent and remove that folder',
   },
   KN8053: {
-    text: 'cannot join: the agent of a host runs as root',
-    next: 'run this line with sudo',
+    text: 'cannot join: the agent must run as root',
+    next: 'run this command with sudo',
   },
   KN8054: {
     text: 'cannot join again as {machine} of {cluster}: this host is {machine2} of {cluster2}',
-    next: 'stop its agent and remove {state} to make it another machine',
+    next: 'to turn this host into another machine, stop its agent and remove {state}',
   },
   KN8055: {
-    text: 'cannot start {component}: somebody has masked the unit {unit}',
-    next: 'run systemctl unmask {unit} there when it shall run again',
+    text: 'cannot start {component}: unit {unit} is masked',
+    next: 'to allow it to start, run systemctl unmask {unit} on the node',
   },
   KN8060: {
-    text: 'cannot {what}: there is no {which}',
+    text: 'cannot {what}: {which} not found',
     next: 'commit it to the fleet',
   },
   KN8090: {

@@ -63,7 +63,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const signal = AbortSignal.any([options.signal, stop.signal])
     const configText = (await files.read(configFile(dir)))?.toString('utf8')
     const { config: said, problems } = parseConfig(configText)
-    for (const problem of problems) log.warn('configuration not used', { problem })
+    for (const problem of problems) log.warn('configuration ignored', { problem })
     const facts = await readHostFacts(files, dir)
     const session = await openSession({ ...options, files, dir, signal })
     // Either may say that the Node is a kubelet's; neither makes it ours again.
@@ -71,7 +71,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     let end = 'Stopped' as AgentEnd
     const onReboot = (): void => {
       end = 'Reboot'
-      stop.abort(new Error('the node reboots'))
+      stop.abort(new Error('the node is rebooting'))
     }
     const configWatch = watchConfig({ files, dir, clock: options.clock, log, text: configText }, () => {
       end = 'Reload'
@@ -103,7 +103,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const forever = runForever(options, parts, session, signal)
     await aborted(signal)
     configWatch.close()
-    log.info('agent ends', { end })
+    log.info('agent stopping', { end })
     await closeParts(parts, end)
     session.client.close()
     await Promise.allSettled(forever)

@@ -54,19 +54,19 @@ export function watchConfig(
     const now = (await files.read(path))?.toString('utf8')
     if (isClosed) return
     if (isAnotherConfig(text, now)) {
-      log.info('configuration changed, starting again', { path })
+      log.info('configuration changed, restarting', { path })
       return onChange()
     }
     if (readingOf(now).kind === 'Broken' && now !== broken) {
       broken = now
-      log.warn('agent.json is not a JSON object; the agent keeps the configuration it has', { path })
+      log.warn('agent.json is not a JSON object; the agent keeps its current configuration', { path })
     }
   }
   const checkIn = (ms: number): void => {
     timer?.cancel()
     timer = clock.after(ms, () => {
       check()
-        .catch((cause: unknown) => log.warn('agent.json cannot be read', { path, error: messageOf(cause) }))
+        .catch((cause: unknown) => log.warn('cannot read agent.json', { path, error: messageOf(cause) }))
         .finally(() => {
           if (!isClosed) checkIn(CHECK_EVERY_MS)
         })

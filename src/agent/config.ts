@@ -48,7 +48,7 @@ const LOOPBACK = /^127(\.\d{1,3}){3}$/
 export function parseConfig(text: string | undefined): ParsedConfig {
   if (text === undefined) return { config: DEFAULTS, problems: [] }
   const value = jsonOf(text)
-  if (!isObject(value)) return { config: DEFAULTS, problems: ['agent.json is no JSON object'] }
+  if (!isObject(value)) return { config: DEFAULTS, problems: ['agent.json is not a JSON object'] }
   const problems: string[] = []
   const pick = <T>(name: string, read: (v: unknown) => T | undefined, otherwise: T): T => {
     if (value[name] === undefined) return otherwise

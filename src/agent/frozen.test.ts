@@ -16,11 +16,11 @@ async function freeze(files: MemoryFiles, text: string): Promise<void> {
 }
 
 test.each([
-  ['an empty file', '', 'it says no reason'],
+  ['an empty file', '', 'no reason given'],
   ['a line', 'the hub is down (ada)\nmore\n', 'the hub is down (ada)'],
   ['control characters', '\u001b[2Jx\n', '[2Jx'],
   ['a long line', 'x'.repeat(300), 'x'.repeat(100)],
-  ['more than a person writes', 'x'.repeat(5_000), 'it says no reason'],
+  ['more than a person writes', 'x'.repeat(5_000), 'no reason given'],
 ])('%s freezes', async (_what, text, why) => {
   const files = new MemoryFiles()
   expect(await readFrozen(files, dir)).toBeUndefined()
@@ -32,7 +32,7 @@ test('what cannot be told counts as frozen', async () => {
   const files = new MemoryFiles()
   files.stat = () => Promise.reject(new Error('EIO: i/o error'))
   expect(await readFrozen(files, dir)).toEqual({
-    why: 'whether it is there cannot be told: EIO: i/o error',
+    why: 'cannot read the freeze file, treated as frozen: EIO: i/o error',
     sinceMs: undefined,
   })
 })

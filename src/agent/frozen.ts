@@ -28,9 +28,9 @@ export async function readFrozen(files: Files, dir: NodeDir): Promise<Frozen | u
     if (found === undefined) return undefined
     const isText = found.kind === 'File' && found.size > 0 && found.size <= MOST_BYTES
     const text = isText ? ((await files.read(path)) ?? Buffer.alloc(0)).toString('utf8') : ''
-    return { why: firstLine(text) || 'it says no reason', sinceMs: found.modifiedMs }
+    return { why: firstLine(text) || 'no reason given', sinceMs: found.modifiedMs }
   } catch (e) {
-    return { why: `whether it is there cannot be told: ${firstLine(messageOf(e))}`, sinceMs: undefined }
+    return { why: `cannot read the freeze file, treated as frozen: ${firstLine(messageOf(e))}`, sinceMs: undefined }
   }
 }
 
@@ -97,7 +97,10 @@ export class FrozenWatch {
     const now = read && { ...read, sinceMs: read.sinceMs ?? before?.sinceMs ?? clock.now() }
     this.#frozen = now
     if (this.#isClosed || (before?.why === now?.why && before?.sinceMs === now?.sinceMs)) return
-    log.warn(now === undefined ? 'node thawed' : 'node frozen', { file: frozenFile(dir), reason: now?.why ?? 'gone' })
+    log.warn(now === undefined ? 'node thawed' : 'node frozen', {
+      file: frozenFile(dir),
+      reason: now?.why ?? 'file removed',
+    })
     onChange()
   }
 

@@ -26,5 +26,5 @@ export const runHook =
     })
     if (problem === undefined) return
     const last = `${stdout.text}${stderr.text}`.trim().slice(-SHOWN)
-    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, said: last }))
+    throw new KubeNodeError(agentErrors.KN8033({ program, why: problem, output: last }))
   }

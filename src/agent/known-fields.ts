@@ -63,7 +63,7 @@ export class KnownFields {
     if (fresh.length === 0 || known.size + fresh.length > MAX_FIELDS) return false
     for (const path of fresh) {
       known.set(path.join('.'), path)
-      this.#log.warn('field unknown to this server is left out', { kind: type.kind, field: path.join('.') })
+      this.#log.warn('field not known to this API server is omitted', { kind: type.kind, field: path.join('.') })
     }
     this.#unknown.set(type.kind, known)
     return true

@@ -189,7 +189,9 @@ export function buildParts(o: PartsOptions): Parts {
       machineWriter.touch()
       const own = components.workers.find((w) => w.component === AGENT_COMPONENT)
       if (own !== undefined)
-        void supervisor.settled(own.record).catch((error: unknown) => log.warn('end of trial not written', { error }))
+        void supervisor
+          .settled(own.record)
+          .catch((error: unknown) => log.warn('cannot record the end of the trial', { error }))
     },
   })
   const running = new RunningPrograms(dir)
@@ -272,7 +274,7 @@ export function buildParts(o: PartsOptions): Parts {
     write: (object) => nodeObject.applyStatus(object),
   })
   const left = endLeftScripts(dir)
-  if (left > 0) log.warn('ended what an agent before this one left running', { processes: left })
+  if (left > 0) log.warn('ended processes left by a previous agent', { processes: left })
   const repairs = new RepairCounts()
   const jobs = new JobWatches({
     ...base,

@@ -14,13 +14,13 @@ export interface PermitUse {
 
 export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
   const no = (why: string): PermitReading => ({ kind: 'NotGranted', permit: name, why })
-  if (permit === undefined) return no('it does not exist')
-  if (permit.metadata.deletionTimestamp !== undefined) return no('it is being deleted')
+  if (permit === undefined) return no('not found')
+  if (permit.metadata.deletionTimestamp !== undefined) return no('being deleted')
   const phase = permit.status?.phase ?? 'Requested'
-  if (phase !== 'Granted') return no(`it is ${phase}`)
+  if (phase !== 'Granted') return no(`phase ${phase}`)
   const { spec, status } = permit
   if (use.operation !== undefined && !spec.operations.includes(use.operation))
-    return no(`it is not for ${use.operation}`)
+    return no(`not for operation ${use.operation}`)
   const { component } = use
   if (component !== undefined && spec.component !== undefined) {
     const isOther = spec.component.name !== component.name
@@ -28,12 +28,13 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
       component.version !== undefined &&
       spec.component.version !== undefined &&
       spec.component.version !== component.version
-    if (isOther || isOtherVersion) return no(`it is for ${spec.component.name} ${spec.component.version ?? ''}`.trim())
+    if (isOther || isOtherVersion)
+      return no(`granted for ${spec.component.name} ${spec.component.version ?? ''}`.trim())
   }
   const target = spec.targets.find((t) => use.targets.includes(t.uid))
-  if (target === undefined) return no('this machine is no target of it')
+  if (target === undefined) return no('this machine is not one of its targets')
   if (spec.results?.[target.uid] !== undefined)
-    return no(`its result for this machine is in: ${spec.results[target.uid]}`)
+    return no(`result for this machine already reported: ${spec.results[target.uid]}`)
   const verdict = status?.verdicts?.find((v) => v.target === target.uid)
   return verdict?.verdict === 'Granted'
     ? { kind: 'Granted', permit: name }

@@ -25,7 +25,7 @@ test('how it failed is reported with the last lines of its errors', async () => 
 })
 
 test('one that does not end is killed', async () => {
-  expect((await call('sleep 60', { timeoutMs: 50 })).problem).toBe('no end within 50 ms')
+  expect((await call('sleep 60', { timeoutMs: 50 })).problem).toBe('timed out after 50 ms')
 })
 
 test('one that is not there says so', async () => {

@@ -22,7 +22,7 @@ export interface Kept {
 export interface ProgramOutput {
   /** Undefined: it ended with exit code 0. */
   readonly problem: string | undefined
-  /** Undefined: it was not started, or a signal ended it. */
+  /** Undefined: it was not started, or ended by a signal. */
   readonly code: number | undefined
   readonly stdout: Kept
   readonly stderr: Kept
@@ -55,7 +55,7 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
       problem ??= why
       child.kill('SIGKILL')
     }
-    const timer = setTimeout(() => kill(`no end within ${timeoutMs} ms`), timeoutMs)
+    const timer = setTimeout(() => kill(`timed out after ${timeoutMs} ms`), timeoutMs)
     for (const [stream, tail] of [
       [child.stdout, stdout],
       [child.stderr, stderr],

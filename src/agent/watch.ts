@@ -34,7 +34,7 @@ export async function watchNamed<T extends KubeObject>(o: NamedWatch<T>, signal:
         log.warn('watch failed', { error: notice.error })
       } else if (notice.kind === 'Listed' && isFailing) {
         isFailing = false
-        log.info('watch again', {})
+        log.info('watch restarted', {})
       } else if (notice.kind === 'HandlerFailed') log.error('handler failed', { error: notice.error })
     },
   })

@@ -69,7 +69,7 @@ test('an edited policy stays as git declares it, from the first look of a new De
 
 test('an edited policy of which nobody knows what git declares lets nothing pass', () => {
   const [found] = world(DECLARED).inForce([policy(loose, {})])
-  expect(found?.broken).toMatch(/is not what git declares.*kubenode put-back policy\/careful/)
+  expect(found?.broken).toMatch(/differs from git.*kubenode put-back policy\/careful/)
   expect(found?.decides(['Reboot'])).toBe(true)
 })
 

@@ -32,7 +32,7 @@ export class ApiError extends KubeNodeError {
 
   constructor(status: Status, context: CallContext, cause?: unknown) {
     const reason = status.reason ?? reasonOf(status.code)
-    const said = context.sensitive ? '(the server’s words are withheld: they may quote a secret)' : status.message
+    const said = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
     const text = cut(said ?? 'no message', MAX_MESSAGE)
     super(messageFor(status.code)({ action: context.action, target: context.target, reason, text }), {
       retry: retryOf(status.code),

@@ -4,43 +4,43 @@ import { errorTable } from '#lib/error-table.ts'
 export const kubeErrors = errorTable({
   KN2001: {
     text: 'cannot {action}: {why}',
-    next: 'check the address, and that the API server runs',
+    next: 'check the address, and that the API server is running',
   },
   KN2002: {
     text: 'cannot {what}: {what2} within {ms} ms',
     next: 'check that the API server is reachable and not overloaded',
   },
   KN2003: {
-    text: 'the watch of {type} was cut off',
-    next: 'it will be opened again',
+    text: 'the watch of {type} was interrupted',
+    next: 'reopened automatically',
   },
   KN2004: {
     text: "cannot {action}: {why}: the server's certificate is not signed by the configured certificate authority",
     next: 'check certificate-authority-data and the address',
   },
   KN2005: {
-    text: 'cannot {what}: the answer has more than {maxBodyLength} characters',
-    next: 'ask for smaller pages',
+    text: 'cannot {what}: the response has more than {maxBodyLength} characters',
+    next: 'request smaller pages',
   },
   KN2006: {
-    text: 'cannot {action} {target}: the answer is {seen}',
+    text: 'cannot {action} {target}: the response is {seen}',
     next: "check that the address is an API server and not a proxy's login page",
   },
   KN2010: {
     text: 'cannot connect to {server}: not an https address',
-    next: 'write one like https://host:6443',
+    next: 'use an address such as https://host:6443',
   },
   KN2011: {
-    text: 'cannot connect to {host} over plain http: only a proxy on this machine, without credentials, may be reached so',
+    text: 'cannot connect to {host} over plain http: only a proxy on this host, without credentials, is allowed',
     next: 'use https',
   },
   KN2012: {
     text: 'cannot read {what} from {file}: {why}',
-    next: 'check that the file is there and readable',
+    next: 'check that the file exists and is readable',
   },
   KN2013: {
-    text: 'cannot queue another request: {maxWaiting} wait for this API server already',
-    next: 'slow down',
+    text: 'cannot queue another request: {maxWaiting} are already waiting for this API server',
+    next: 'send fewer requests',
   },
   KN2014: {
     text: 'cannot {action} {target}: the name is empty',
@@ -55,15 +55,15 @@ export const kubeErrors = errorTable({
     next: 'check it with kubenode lint',
   },
   KN2017: {
-    text: 'cannot use the service account of this pod: the address of the API server is not in the environment',
+    text: 'cannot use the service account of this pod: the environment does not contain the address of the API server',
     next: 'run inside a pod or give a kubeconfig',
   },
   KN2018: {
-    text: 'cannot connect to cluster {cluster}: it asks for a proxy, which is not supported',
+    text: 'cannot connect to cluster {cluster}: it requires a proxy, which is not supported',
     next: 'remove proxy-url or reach the server directly',
   },
   KN2019: {
-    text: 'cannot log in as user {user}: API servers do not understand passwords any more',
+    text: 'cannot log in as user {user}: API servers no longer support passwords',
     next: 'use a token or a client certificate',
   },
   KN2020: {
@@ -75,12 +75,12 @@ export const kubeErrors = errorTable({
     next: 'write one like metadata.name=m-1',
   },
   KN2022: {
-    text: 'cannot {action} {target}: a path starts with a slash and has no white space',
+    text: 'cannot {action} {target}: a path must start with a slash and contain no white space',
     next: 'correct the path',
   },
   KN2023: {
-    text: 'cannot connect to {host}: the address has a user, a query or a fragment',
-    next: 'leave only scheme, host, port and path',
+    text: 'cannot connect to {host}: the address contains a user, a query or a fragment',
+    next: 'use only scheme, host, port and path',
   },
   KN2024: {
     text: 'cannot use context {context}: its cluster is missing from the kubeconfig',
@@ -88,22 +88,22 @@ export const kubeErrors = errorTable({
   },
   KN2025: {
     text: 'cannot log in as user {user}: its credential plugin failed: {why}',
-    next: 'run the plugin by hand',
+    next: 'run the plugin manually to see its error',
   },
   KN2030: {
-    text: 'cannot read a watch event of more than {limit} bytes ({bytes} seen so far)',
-    next: 'the watch is given up and opened again',
+    text: 'cannot read a watch event of more than {limit} bytes ({bytes} received so far)',
+    next: 'the watch is closed and reopened automatically',
   },
   KN2031: {
-    text: 'the stream ended inside a line, after {bytes} bytes of it',
-    next: 'the connection was lost',
+    text: 'the stream ended in the middle of a line, after {bytes} bytes',
+    next: 'the connection was lost; retried automatically',
   },
   KN2032: {
-    text: 'cannot {action} {target}: the stream holds {seen}',
-    next: 'the watch is opened again',
+    text: 'cannot {action} {target}: the stream contains {seen}',
+    next: 'the watch is reopened automatically',
   },
   KN2040: {
-    text: 'cannot take the list of {type} as the truth: it is of revision {now}, and {seen} was seen already; the API server lags or was set back',
-    next: 'it is asked again',
+    text: 'cannot use the list of {type}: its revision {now} is older than {seen}, which was already observed; the API server lags or was restored from a backup',
+    next: 'retried automatically',
   },
 })

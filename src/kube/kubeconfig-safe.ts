@@ -58,10 +58,10 @@ function readSafeKubeconfig(
   const parsed = parseDocuments(text)
   // The words of the parser are left out: they may quote the text, and the text holds credentials.
   for (const { line, column } of parsed.problems)
-    problems.push({ code: 'KN2100', pointer: '', message: 'it is no well-formed YAML here', line, column })
+    problems.push({ code: 'KN2100', pointer: '', message: 'not well-formed YAML', line, column })
   const [document, ...more] = parsed.documents
   if (problems.length === 0 && (document === undefined || more.length > 0))
-    problems.push({ code: 'KN2100', pointer: '', message: 'it must hold exactly one document', ...start })
+    problems.push({ code: 'KN2100', pointer: '', message: 'it must contain exactly one document', ...start })
   if (document === undefined || problems.length > 0) return { problems, result: undefined }
   const report: Report = (code, pointer, message) =>
     problems.push({ code, pointer, message, ...document.placeOf(pointer) })
@@ -135,7 +135,7 @@ function entries<T>(
       continue
     }
     onlyFields(item, ['name', field], pointer, report)
-    if (out.has(name)) report('KN2100', `${pointer}/name`, `the name ${quoted(name)} is there twice`)
+    if (out.has(name)) report('KN2100', `${pointer}/name`, `the name ${quoted(name)} is used twice`)
     const value = read(inner, `${pointer}/${field}`, report)
     if (value !== undefined) out.set(name, value)
   }
@@ -149,7 +149,7 @@ function onlyFields(value: Fields, known: readonly string[], pointer: string, re
       report(
         'KN2109',
         `${pointer}/${pointerPart(key)}`,
-        `the field ${quoted(key)} is not known; known are ${known.join(', ')}`,
+        `the field ${quoted(key)} is unknown; known fields: ${known.join(', ')}`,
       )
 }
 
@@ -178,12 +178,12 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
       report(
         'KN2104',
         `${pointer}/insecure-skip-tls-verify`,
-        'the server’s certificate must be checked; give certificate-authority-data instead',
+        'the server’s certificate must be verified; set certificate-authority-data instead',
       )
   }
   if (value['proxy-url'] !== undefined) {
     refused.push('proxy-url')
-    report('KN2105', `${pointer}/proxy-url`, 'a proxy would see or redirect what we send; connect directly')
+    report('KN2105', `${pointer}/proxy-url`, 'a proxy could read or redirect requests; connect directly')
   }
   onlyFields(value, [...CLUSTER_FIELDS, ...refused], pointer, report)
   const server = safeServer(value['server'], `${pointer}/server`, report)
@@ -193,7 +193,7 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
     tlsServerName !== undefined &&
     (typeof tlsServerName !== 'string' || !/^[A-Za-z0-9.-]{1,253}$/.test(tlsServerName))
   ) {
-    report('KN2108', `${pointer}/tls-server-name`, 'it is no host name')
+    report('KN2108', `${pointer}/tls-server-name`, 'not a host name')
     return undefined
   }
   if (server === undefined) return undefined
@@ -230,25 +230,29 @@ const USER_FIELDS = ['token', 'client-certificate-data', 'client-key-data', 'as'
 function readUser(value: Fields, pointer: string, report: Report): Omit<ConnectionConfig, 'server'> | undefined {
   refuseFiles(value, pointer, report)
   if (value['exec'] !== undefined)
-    report('KN2101', `${pointer}/exec`, 'it would run a program on our machine; give a token or a client certificate')
+    report(
+      'KN2101',
+      `${pointer}/exec`,
+      'it would run a program on the machine of KubeNode; use a token or a client certificate',
+    )
   if (value['auth-provider'] !== undefined)
     report(
       'KN2102',
       `${pointer}/auth-provider`,
-      'it would run a plugin on our machine; give a token or a client certificate',
+      'it would run a plugin on the machine of KubeNode; use a token or a client certificate',
     )
   for (const field of ['username', 'password'])
     if (value[field] !== undefined)
       report(
         'KN2106',
         `${pointer}/${field}`,
-        'passwords are not understood by API servers any more; give a token or a client certificate',
+        'API servers no longer support passwords; use a token or a client certificate',
       )
   onlyFields(value, [...USER_FIELDS, ...FILES, 'exec', 'auth-provider', 'username', 'password'], pointer, report)
   const cert = pemField(value, 'client-certificate-data', 'CERTIFICATE', pointer, report)
   const key = pemField(value, 'client-key-data', 'PRIVATE KEY', pointer, report)
   if ((cert === undefined) !== (key === undefined))
-    report('KN2111', pointer, 'client-certificate-data and client-key-data must come together')
+    report('KN2111', pointer, 'client-certificate-data and client-key-data must be set together')
   const token = safeToken(value['token'], `${pointer}/token`, report)
   return {
     ...(cert === undefined || key === undefined
@@ -263,7 +267,7 @@ function readUser(value: Fields, pointer: string, report: Report): Omit<Connecti
 function safeToken(value: unknown, pointer: string, report: Report): string | undefined {
   if (value === undefined) return undefined
   if (typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(value)) return value
-  report('KN2112', pointer, 'it is no bearer token: one line of printable characters without blanks')
+  report('KN2112', pointer, 'not a bearer token: use one line of printable characters without blanks')
   return undefined
 }
 
@@ -285,7 +289,7 @@ function pemField(value: Fields, field: string, label: string, pointer: string, 
       ? Buffer.from(text, 'base64').toString('latin1')
       : ''
   if (pem.includes(`-----BEGIN `) && pem.includes(`${label}-----`)) return pem
-  report('KN2111', `${pointer}/${field}`, `it is no base64 of a PEM with a ${label}`)
+  report('KN2111', `${pointer}/${field}`, `not base64 of a PEM with a ${label}`)
   return undefined
 }
 

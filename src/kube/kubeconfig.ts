@@ -69,7 +69,7 @@ export async function loadInCluster(): Promise<LoadedKubeconfig> {
 
 /** The parser's words may quote the file, and the file holds credentials. */
 function unreadable(file: string, e: unknown): KubeNodeError {
-  const code = e instanceof Error && 'code' in e ? String(e.code) : 'it is no well-formed kubeconfig'
+  const code = e instanceof Error && 'code' in e ? String(e.code) : 'not a well-formed kubeconfig'
   return new KubeNodeError(kubeErrors.KN2016({ file, code }))
 }
 
@@ -108,7 +108,7 @@ function connectionOf(kc: KubeConfig, tokenFiles: ReadonlyMap<string, string>): 
   const ca = sourceOf(cluster.caData, cluster.caFile)
   const warnings = cluster.skipTLSVerify
     ? [
-        `the certificate of cluster ${cluster.name} is NOT checked (insecure-skip-tls-verify): anybody on the way can read and change everything`,
+        `the certificate of cluster ${cluster.name} is NOT verified (insecure-skip-tls-verify): traffic can be read and changed on the network`,
       ]
     : []
   const config: ConnectionConfig = {

@@ -77,7 +77,7 @@ class Silence extends Error {
   readonly forMs: number
 
   constructor(forMs: number) {
-    super(`nothing heard for ${forMs} ms`)
+    super(`no data for ${forMs} ms`)
     this.forMs = forMs
   }
 }

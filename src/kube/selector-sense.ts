@@ -7,12 +7,12 @@ export function neverMatches(selector: Selector): string | undefined {
     const of = (operator: Requirement['operator']) => requirements.filter((r) => r.operator === operator)
     const ins = of('In')
     const isRequired = ins.length > 0 || of('Exists').length > 0
-    if (isRequired && of('DoesNotExist').length > 0) return `label ${key} cannot be there and not be there`
+    if (isRequired && of('DoesNotExist').length > 0) return `label ${key} cannot both exist and not exist`
     const [first] = ins
     if (first === undefined) continue
     const refused = new Set(of('NotIn').flatMap((r) => r.values))
     const left = first.values.filter((v) => ins.every((r) => r.values.includes(v)) && !refused.has(v))
-    if (left.length === 0) return `no value of label ${key} meets every requirement`
+    if (left.length === 0) return `no value of label ${key} meets all requirements`
   }
   return undefined
 }

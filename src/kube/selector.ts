@@ -89,9 +89,9 @@ function splitOutsideParentheses(text: string): readonly string[] {
       start = i + 1
     }
   }
-  if (depth !== 0) throw bad(text, 'its parentheses do not match')
+  if (depth !== 0) throw bad(text, 'unbalanced parentheses')
   if (text.trim() === '') return []
-  if (parts.includes('')) throw bad(text, 'a part of it is empty')
+  if (parts.includes('')) throw bad(text, 'it has an empty part')
   return parts
 }
 

@@ -107,9 +107,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
   #index(name: string): Index {
     const index = this.#indexes.get(name)
     if (index === undefined)
-      throw new Error(
-        `no index ${JSON.stringify(name)}; declared are ${[...this.#indexes.keys()].join(', ') || 'none'}`,
-      )
+      throw new Error(`no index ${JSON.stringify(name)}; declared: ${[...this.#indexes.keys()].join(', ') || 'none'}`)
     return index
   }
 

@@ -23,7 +23,7 @@ const LONGEST = 0xff_ff
 export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
-  if (length > LONGEST) throw new RangeError(`a value of ${length} bytes is too long to be written as DER`)
+  if (length > LONGEST) throw new RangeError(`a value of ${length} bytes is too long for DER`)
   // Up to 127 the length is itself; beyond, the count of its bytes comes first.
   const bytes = length < 0x80 ? [length] : length < 0x1_00 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...bytes]), content])
@@ -63,21 +63,21 @@ const broken = (what: string): SyntaxError => new SyntaxError(`not DER: ${what}`
 
 function valueAt(bytes: Buffer, at: number): DerValue {
   const [tag = 0, first] = bytes.subarray(at, at + 2)
-  if (first === undefined) throw broken('it ends within a value')
-  if ((tag & 0x1f) === 0x1f) throw broken('a tag of several bytes')
+  if (first === undefined) throw broken('truncated inside a value')
+  if ((tag & 0x1f) === 0x1f) throw broken('a tag of more than one byte')
   const more = first < 0x80 ? 0 : first & 0x7f
   if (first === 0x80 || more > 2) throw broken('a length of an unknown or too large size')
   const start = at + 2 + more
-  if (start > bytes.length) throw broken('it ends within a length')
+  if (start > bytes.length) throw broken('truncated inside a length')
   const length = more === 0 ? first : bytes.readUIntBE(at + 2, more)
-  if (more > 0 && length < (more === 1 ? 0x80 : 0x1_00)) throw broken('a length in more bytes than it needs')
-  if (start + length > bytes.length) throw broken('a value longer than what holds it')
+  if (more > 0 && length < (more === 1 ? 0x80 : 0x1_00)) throw broken('a length encoded in more bytes than needed')
+  if (start + length > bytes.length) throw broken('a value longer than its container')
   return { tag, whole: bytes.subarray(at, start + length), content: bytes.subarray(start, start + length) }
 }
 
 /** The values inside a constructed one, which must have this tag. */
 export function inside(value: DerValue | undefined, tag: number = TAG.sequence): readonly DerValue[] {
-  if (value?.tag !== tag) throw broken(`tag ${value?.tag ?? 'none'} where ${tag} is wanted`)
+  if (value?.tag !== tag) throw broken(`tag ${value?.tag ?? 'none'} where ${tag} is expected`)
   return readDer(value.content)
 }
 

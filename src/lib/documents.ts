@@ -39,7 +39,7 @@ const onlyProblem = (message: string): ParsedText => ({ documents: [], problems:
 
 export function parseDocuments(text: string): ParsedText {
   if (text.length > MAX_TEXT_BYTES) return onlyProblem(`larger than ${MAX_TEXT_BYTES / 1024 / 1024} MiB; split it`)
-  if (text.includes('\0')) return onlyProblem('holds a NUL byte: this is no text')
+  if (text.includes('\0')) return onlyProblem('contains a NUL byte, so it is not a text file')
   const lines = new LineCounter()
   let parsed: readonly Document[]
   try {
@@ -86,7 +86,7 @@ function readDocument(doc: Document): { value: unknown; problems: readonly Found
   try {
     value = doc.toJS({ maxAliasCount: MAX_ALIASES })
   } catch {
-    return refused(0, 'aliases multiply beyond reason')
+    return refused(0, 'aliases expand to too many values')
   }
   return isDeeperThan(value, MAX_DEPTH) ? refused(0, TOO_DEEP) : { value, problems: [] }
 }
@@ -128,9 +128,9 @@ function keyProblems(map: YAMLMap): readonly Found[] {
   const out: Found[] = []
   for (const { key } of map.items) {
     const at = isCollection(key) || isScalar(key) || isAlias(key) ? (key.range?.[0] ?? 0) : 0
-    if (isCollection(key) || isAlias(key)) out.push({ at, message: 'a key is a plain text; this is none' })
+    if (isCollection(key) || isAlias(key)) out.push({ at, message: 'a key must be plain text' })
     else if (seen.has(keyText(key)))
-      out.push({ at, message: `the key ${JSON.stringify(keyText(key).slice(0, 100))} stands here twice; keep one` })
+      out.push({ at, message: `the key ${JSON.stringify(keyText(key).slice(0, 100))} is used twice; keep one` })
     else seen.add(keyText(key))
   }
   return out

@@ -13,7 +13,7 @@ export interface PinoOptions {
 const toStandardError = (): DestinationStream =>
   lineWriter(2, (lines) => {
     const time = new Date().toISOString()
-    return `${JSON.stringify({ level: 'warn', time, message: 'log lines were lost', lines })}\n`
+    return `${JSON.stringify({ level: 'warn', time, message: 'log lines were dropped', lines })}\n`
   })
 
 export function pinoLogger({ level = 'info', destination = toStandardError() }: PinoOptions = {}): Logger {

@@ -62,7 +62,7 @@ async function signed(admin: KubeClient, name: string, request: string, clock: C
       expirationSeconds: LIFE_SECONDS,
     },
   })
-  const approval = { type: 'Approved', status: 'True', reason: 'LocalFleet', message: 'made by kubenode local up' }
+  const approval = { type: 'Approved', status: 'True', reason: 'LocalFleet', message: 'created by kubenode local up' }
   await admin.update(requests, { ...created, status: { conditions: [approval] } }, { subresource: 'approval' })
   const until = clock.monotonic() + SIGN_WITHIN_MS
   while (clock.monotonic() < until) {

@@ -3,44 +3,44 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const localErrors = errorTable({
   KN1201: {
-    text: 'a local fleet runs in {path} already (pid {pid})',
+    text: 'a local fleet is already running in {path} (pid {pid})',
     next: 'stop it first, or choose another folder with --data',
   },
   KN1202: {
-    text: 'cannot use {root}: it has format {format}, this program writes {dataFormat}',
-    next: 'start anew with --reset, or choose another folder with --data',
+    text: 'cannot use {root}: its format is {format}, this version uses {dataFormat}',
+    next: 'start over with --reset, or choose another folder with --data',
   },
   KN1203: {
-    text: 'cannot use {root}: it holds {stranger}, and no fleet.json says that it is ours',
+    text: 'cannot use {root}: it contains {stranger} and no fleet.json, so it is not a KubeNode data folder',
     next: 'choose another folder with --data',
   },
   KN1204: {
     text: 'cannot read {state}: {why}',
-    next: 'start anew with --reset',
+    next: 'start over with --reset',
   },
   KN1205: {
-    text: 'cannot write below {folder}: {why}',
-    next: 'choose a folder that you may write to with --data',
+    text: 'cannot write to {folder}: {why}',
+    next: 'choose a writable folder with --data',
   },
   KN1206: {
     text: 'cannot start the API server of {cluster}: port {port} is in use by another program',
     next: 'stop that program, or start over with --reset',
   },
   KN1207: {
-    text: 'cannot provide {component} {version}: {source} packs to {sha256}…, {file} was signed for {sha2562}…',
-    next: 'pack and sign it again with kubenode artifact',
+    text: 'cannot provide {component} {version}: {source} packs to digest {sha256}…, but {file} is signed for {sha2562}…',
+    next: 'run kubenode artifact pack, then kubenode artifact sign',
   },
   KN1208: {
     text: 'cannot run git: it is not installed',
-    next: 'install it, the fleet is changed by commits',
+    next: 'install git; the fleet is changed by commits',
   },
   KN1209: {
     text: 'cannot read the fleet from {source}: it has no git commit',
-    next: 'clone the repository with git, or run git init && git add -A && git commit there',
+    next: 'clone the repository with git, or run git init && git add -A && git commit in it',
   },
   KN1211: {
-    text: 'cannot make the identity {name}: its certificate was not signed within {signWithinMs} s',
-    next: 'look at the log of the API server',
+    text: 'cannot create the identity {name}: its certificate was not signed within {signWithinMs} s',
+    next: 'check the log of the API server',
   },
   KN1212: {
     text: 'cannot install {name}: the API server did not establish it within {establishWithinMs} s',
@@ -48,19 +48,19 @@ export const localErrors = errorTable({
   },
   KN1213: {
     text: 'cannot reach the API server of {kubeconfig}: {why}',
-    next: 'look at its log',
+    next: 'check the log of the API server',
   },
   KN1215: {
-    text: 'there is no local fleet in {data}',
-    next: 'start one with npm start, or name its folder with --data',
+    text: 'no local fleet in {data}',
+    next: 'start one with npm start, or give its folder with --data',
   },
   KN1216: {
     text: 'cannot start the API server of {cluster}: no free port on {host}',
-    next: 'stop programs that listen on this machine',
+    next: 'free a port: stop a program that listens on this host',
   },
   KN1220: {
     text: 'cannot clone {source} to {target}: {why}',
-    next: 'make room or fix the permissions there, or choose another folder with --data',
+    next: 'free space or fix the permissions there, or choose another folder with --data',
   },
   KN1221: {
     text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',

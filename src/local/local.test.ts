@@ -42,7 +42,7 @@ describe('the data folder', () => {
     [
       'one of another version',
       (at) => writeFileSync(join(at, 'fleet.json'), '{"format":99,"ports":{}}'),
-      /^KN1202: .*format 99.*--reset/,
+      /^KN1202: .*format is 99.*--reset/,
     ],
     ['a broken one', (at) => writeFileSync(join(at, 'fleet.json'), '{'), /^KN1204: cannot read/],
   ])('%s is refused and left as it is', (_name, prepare, message) => {
@@ -68,7 +68,7 @@ test('the newest commit is the same however git keeps the branch', async () => {
 })
 
 test('a folder below /proc is refused, not tried for ever', () => {
-  expect(() => takeLock('/proc/kubenode/lock')).toThrow(/^KN1205: cannot write below/)
+  expect(() => takeLock('/proc/kubenode/lock')).toThrow(/^KN1205: cannot write to/)
 })
 
 describe('the lock', () => {
@@ -94,7 +94,7 @@ describe('the lock', () => {
 
   test('a folder that cannot be written is a numbered error', () => {
     writeFileSync(join(dir, 'file'), '')
-    expect(() => takeLock(join(dir, 'file', 'lock'))).toThrow(/^KN1205: cannot write below/)
+    expect(() => takeLock(join(dir, 'file', 'lock'))).toThrow(/^KN1205: cannot write to/)
   })
 })
 
@@ -186,11 +186,11 @@ describe('the summary', () => {
     ],
     ['an open repair', fleet(cluster({ jobs: [{ status: { phase: 'Running' } }] })), 'test: 1 repair is open'],
     ['a cluster that is away', fleet(cluster({ isReachable: false })), 'test does not answer'],
-    ['a hub that is away', fleet(cluster(), { isReachable: false }), 'the hub does not answer'],
+    ['a hub that is away', fleet(cluster(), { isReachable: false }), 'the hub is not responding'],
     [
       'a commit that was not seen',
       fleet(cluster(), { sources: [{ status: { commit: 'b'.repeat(40) } }] }),
-      'commit aaaaaaaa was not seen yet',
+      'commit aaaaaaaa has not been read yet',
     ],
     [
       'a release on its way',
@@ -210,7 +210,7 @@ describe('the summary', () => {
           },
         ],
       }),
-      'release r is Progressing, waits for ApplyFailed: test: KN4009',
+      'release r is Progressing, waiting for ApplyFailed: test: KN4009',
     ],
     [
       'a commit that does not render',

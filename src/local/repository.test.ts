@@ -60,7 +60,7 @@ test('a clone that fails is a numbered error and leaves nothing', async () => {
   const target = join(folderIn(tmpdir()), 'fleet')
   mkdirSync(target)
   writeFileSync(join(target, 'mine'), '')
-  await expect(provideRepository(dir, target)).rejects.toThrow(/^KN1220: cannot clone .* to .*; make room/)
+  await expect(provideRepository(dir, target)).rejects.toThrow(/^KN1220: cannot clone .* to .*; free space/)
   expect(existsSync(`${target}.partial`)).toBe(false)
   expect(existsSync(join(target, 'mine'))).toBe(true)
 })

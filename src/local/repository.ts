@@ -78,7 +78,7 @@ export async function provideRepository(source: string, target: string): Promise
   const notice =
     dirty.length === 0
       ? undefined
-      : `not committed, so not used: ${dirty.slice(0, 3).join(', ')}${dirty.length > 3 ? ` and ${dirty.length - 3} more` : ''}`
+      : `uncommitted changes are ignored: ${dirty.slice(0, 3).join(', ')}${dirty.length > 3 ? ` and ${dirty.length - 3} more` : ''}`
   return { commit: await head(target), ...(notice === undefined ? {} : { notice }) }
 }
 

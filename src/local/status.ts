@@ -66,7 +66,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
           lines: summaryLines(seen, startedAt(layout)),
-          missing: isDown ? ['nothing of it answers; where it does not run, npm start goes on from here'] : missing,
+          missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
         }
       }
       await waitFor(missing.join('; '))

@@ -75,7 +75,7 @@ function rolloutLine(set: MachineComponentSet): string | undefined {
   if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
   return set.status?.waitingFor === undefined
     ? undefined
-    : `waits for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
+    : `waiting for ${set.status.waitingFor.predicate}${rateOf(set.status.waitingFor)}`
 }
 
 /** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
@@ -109,11 +109,11 @@ const newest = (releases: readonly Release[]): Release | undefined =>
   releases.toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))[0]
 
 function releaseLine(hub: HubSeen): string {
-  if (!hub.isReachable) return 'hub    does not answer'
+  if (!hub.isReachable) return 'hub    not responding'
   const release = newest(hub.releases)
   if (release === undefined) return 'hub    no release yet'
   const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
-  const waits = release.status?.waitingFor === undefined ? '' : `   waits for ${release.status.waitingFor.predicate}`
+  const waits = release.status?.waitingFor === undefined ? '' : `   waiting for ${release.status.waitingFor.predicate}`
   return `hub    commit ${release.spec.commit.slice(0, 8)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
@@ -140,17 +140,17 @@ function refusal(source: FleetSource | undefined): string | undefined {
 }
 
 function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string): readonly string[] {
-  if (!isReachable) return ['the hub does not answer']
+  if (!isReachable) return ['the hub is not responding']
   const [source] = sources
-  if (source === undefined) return ['the hub follows no repository yet']
+  if (source === undefined) return ['the hub does not follow a repository yet']
   const refused = refusal(source)
   if (refused !== undefined) return [`refused: ${refused}`]
-  if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} was not seen yet`]
+  if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} has not been read yet`]
   const release = newest(releases)
-  if (release === undefined) return ['no release was made yet']
+  if (release === undefined) return ['no release created yet']
   if (release.status?.phase === 'Succeeded') return []
   const waits = release.status?.waitingFor
-  const why = waits === undefined ? '' : `, waits for ${[waits.predicate, waits.seen ?? []].flat().join(': ')}`
+  const why = waits === undefined ? '' : `, waiting for ${[waits.predicate, waits.seen ?? []].flat().join(': ')}`
   return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
 

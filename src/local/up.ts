@@ -90,7 +90,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     return await run({ layout, keeper, entries, options, opened: clients, began, beganAt })
   } finally {
     options.screen.end()
-    if (keeper.pids().size > 0) options.screen.say('stopping every process')
+    if (keeper.pids().size > 0) options.screen.say('stopping all processes')
     for (const client of clients) client.close()
     // Programs and nodes first, so that nobody starts an agent again; API servers last, so that programs can say goodbye.
     const names = [...keeper.pids().keys()]
@@ -193,7 +193,7 @@ async function builtEntries({ root, node, compileCache, screen }: UpOptions): Pr
   const where = { root, cache: compileCache }
   const built = builtOf(where)
   if (built !== undefined) return built
-  screen.say('first start of this checkout: its programs are built once')
+  screen.say('first start of this checkout: building its programs once')
   return await build({ ...where, node, env: programEnv(compileCache) })
 }
 
@@ -255,7 +255,7 @@ interface Watching {
 async function watch({ hub, business, layout, files, options, began, beganAt, signal }: Watching): Promise<UpResult> {
   const { screen, check } = options
   let readyMs: number | undefined
-  let missing: readonly string[] = ['nothing was seen yet']
+  let missing: readonly string[] = ['no status read yet']
   while (!signal.aborted) {
     const seen = await observeFleet(hub, business)
     const commit = await newestCommit(layout.repository)
@@ -284,7 +284,7 @@ function thingsToTry(layout: Layout): readonly string[] {
     `  kubectl --kubeconfig ${test} get machines.kubenode.io,nodes`,
     `  bin/kubenode why machinecomponentset/base --kubeconfig ${test}`,
     `  edit ${join(layout.repository, 'fleet/clusters/versions.json')}, then git -C ${layout.repository} commit -am 'beacon 1.1.0', and watch`,
-    'Ctrl-C stops every process; the next start goes on from here.',
+    'Ctrl-C stops all processes; the next start continues with the same fleet.',
     '',
   ]
 }

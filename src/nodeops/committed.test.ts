@@ -190,8 +190,8 @@ test('the status says what was found and names both commands, and forgets it whe
   expect(status).toMatchObject({
     waitingFor: {
       predicate: 'UncommittedChange',
-      seen: `edited: content ${edit.digest} is not what git declares (${edit.committed}); the edit has no effect`,
-      unblock: `kubenode put-back machineset/workers; or to let it act: kubenode allow-edit machineset/workers --digest ${edit.digest} --for 8h --reason WHY`,
+      seen: `edited: content ${edit.digest} differs from git (${edit.committed}); the edit has no effect`,
+      unblock: `kubenode put-back machineset/workers; or to allow the edit: kubenode allow-edit machineset/workers --digest ${edit.digest} --for 8h --reason WHY`,
       since: '2026-01-31T12:00:00Z',
     },
   })

@@ -15,27 +15,27 @@ describe('a component on a machine', () => {
   const to = (name: string, version: string) => compatibilityOf({ component: name, version }, specOf, mixesOf(specOf))
   test.each([
     ['goes where what it needs runs', 'kubelet', '1.35.0', 'containerd 2.1.0\nkubelet 1.34.0', undefined],
-    ['waits for what it needs', 'kubelet', '1.35.0', 'containerd 2.0.0', 'it needs containerd >=2.1, and 2.0.0 runs'],
+    ['waits for what it needs', 'kubelet', '1.35.0', 'containerd 2.0.0', 'requires containerd >=2.1, running: 2.0.0'],
     [
       'waits for what is not there at all',
       'kubelet',
       '1.35.0',
       'scribe 1.0.0',
-      'it needs containerd >=2.1, and none runs',
+      'requires containerd >=2.1, running: none',
     ],
     [
       'is not taken back while another needs it',
       'containerd',
       '2.0.0',
       'containerd 2.1.0\nkubelet 1.35.0',
-      'kubelet 1.35.0, which runs, needs containerd >=2.1',
+      'kubelet 1.35.0, which is running, requires containerd >=2.1',
     ],
     [
       'does not leave while another needs it',
       'containerd',
       '',
       'containerd 2.1.0\nkubelet 1.35.0',
-      'kubelet 1.35.0, which runs, needs containerd >=2.1',
+      'kubelet 1.35.0, which is running, requires containerd >=2.1',
     ],
     ['may mend what is broken already', 'containerd', '2.1.0', 'containerd 2.2.0\nkubelet 1.34.0', undefined],
     ['may go where nobody cares', 'containerd', '2.2.0', 'containerd 2.0.0', undefined],

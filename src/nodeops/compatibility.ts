@@ -58,7 +58,7 @@ function lacks(needs: Needs, { versions }: Mix): string | undefined {
   for (const { component, range } of needs) {
     const running = versions.get(component)
     if (running === undefined || !isInRange(running, range))
-      return `it needs ${component} ${range}, and ${running ?? 'none'} runs`
+      return `requires ${component} ${range}, running: ${running ?? 'none'}`
   }
   return undefined
 }
@@ -70,7 +70,7 @@ function breaks(goal: Goal, { versions, needy }: Mix): string | undefined {
     const need = name === goal.component ? undefined : needs.find((r) => r.component === goal.component)
     if (need === undefined || before === undefined || !isInRange(before, need.range)) continue
     if (goal.version === '' || !isInRange(goal.version, need.range))
-      return `${name} ${version}, which runs, needs ${goal.component} ${need.range}`
+      return `${name} ${version}, which is running, requires ${goal.component} ${need.range}`
   }
   return undefined
 }

@@ -23,7 +23,7 @@ export function specsNamed(
     if (component === undefined)
       return problem(
         'ComponentMissing',
-        `there is no MachineComponent ${name} ${version}; commit it or correct the version`,
+        `MachineComponent ${name} ${version} not found; commit it or correct the version`,
       )
     if (component.spec.type === 'Script')
       return problem('InvalidSpec', `${name} ${version} is of type Script, which only repairs run; take it out`)
@@ -37,7 +37,7 @@ export function circleProblem(specs: readonly MachineComponentSpec[]): Problem |
   return (
     names && {
       reason: 'RequirementUnmet',
-      message: `the components require each other in a circle: ${names.join(' → ')}; declare a version of one that requires none of the others`,
+      message: `the components require each other in a cycle: ${names.join(' → ')}; declare a version of one that requires none of the others`,
     }
   )
 }
@@ -53,8 +53,8 @@ export function skewProblem(
     if (server === undefined)
       return {
         reason: 'SafetyReadingUnknown',
-        message: `how far ${component} ${version} is from the API server is not known: the server does not tell its version`,
-        unblock: 'the server answers /version',
+        message: `the version skew of ${component} ${version} to the API server is unknown: the server does not report its version`,
+        unblock: 'the API server responds to /version',
       }
     const own = parseVersion(version, { suffix: 'vendor' })
     const ahead = own && own.numbers[1] - server.numbers[1]

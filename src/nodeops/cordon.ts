@@ -68,7 +68,7 @@ export function withoutCordon(node: Node, owner: string, nowMs: number): Mutatio
   if (read.kind === 'Unreadable')
     return {
       kind: 'Refuse',
-      reason: `the annotation ${ANNOTATIONS.cordon} of node ${node.metadata.name} cannot be read`,
+      reason: `cannot parse annotation ${ANNOTATIONS.cordon} of node ${node.metadata.name}`,
     }
   const { [owner]: _, ...rest } = read.owners
   return changed(node, alive(rest, nowMs))
@@ -81,7 +81,7 @@ const alive = (owners: CordonOwners, nowMs: number): CordonOwners =>
 
 function changed(node: Node, owners: CordonOwners): Mutation<Node> {
   const names = Object.keys(owners).sort()
-  if (names.length > MOST_OWNERS) return { kind: 'Refuse', reason: `more than ${MOST_OWNERS} owners want the cordon` }
+  if (names.length > MOST_OWNERS) return { kind: 'Refuse', reason: `more than ${MOST_OWNERS} owners of the cordon` }
   const text = names.length === 0 ? undefined : JSON.stringify(Object.fromEntries(names.map((n) => [n, owners[n]])))
   const { [ANNOTATIONS.cordon]: old, ...annotations } = node.metadata.annotations ?? {}
   const wantsTaint = text !== undefined
@@ -132,9 +132,9 @@ function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Muta
     nodeType,
     { name: node.name },
     (current) => {
-      if (current === undefined) return { kind: 'Refuse', reason: `node ${node.name} is gone` }
+      if (current === undefined) return { kind: 'Refuse', reason: `node ${node.name} not found` }
       if (current.metadata.uid !== node.uid)
-        return { kind: 'Refuse', reason: `node ${node.name} was deleted and made again` }
+        return { kind: 'Refuse', reason: `node ${node.name} was deleted and recreated` }
       return mutate(current)
     },
     options,

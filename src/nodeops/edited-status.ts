@@ -21,13 +21,13 @@ export const allowCommand = ({ kind, name, digest }: Edit): string =>
   `kubenode allow-edit ${NOUNS[kind] ?? kind}/${name} --digest ${digest} --for 8h --reason WHY`
 
 export function editSeen({ digest, committed, allowed }: Edit): string {
-  const what = `edited: content ${digest} is not what git declares (${committed})`
+  const what = `edited: content ${digest} differs from git (${committed})`
   return allowed === undefined
     ? `${what}; the edit has no effect`
-    : `${what}; it acts until ${allowed.until} (hold ${allowed.hold})`
+    : `${what}; the edit is in effect until ${allowed.until} (hold ${allowed.hold})`
 }
 
-export const editAdvice = (edit: Edit): string => `${putBackCommand(edit)}; or to let it act: ${allowCommand(edit)}`
+export const editAdvice = (edit: Edit): string => `${putBackCommand(edit)}; or to allow the edit: ${allowCommand(edit)}`
 
 type Conditions = readonly Condition[]
 

@@ -50,7 +50,7 @@ function swap(tools: CordonTools, node: NodeRef, mutate: (current: Node) => Muta
     { name: node.name },
     (current) =>
       current === undefined || current.metadata.uid !== node.uid
-        ? { kind: 'Refuse', reason: `node ${node.name} is gone or another one` }
+        ? { kind: 'Refuse', reason: `node ${node.name} was deleted or recreated` }
         : mutate(current),
     options,
   )

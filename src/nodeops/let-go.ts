@@ -26,10 +26,10 @@ export async function reportConfirmed<P extends Part>(
 ): Promise<Reported> {
   const are = await Promise.all(parts.map((part) => mayBeFreed(tools, permit, part, confirm)))
   const free = parts.filter((_, i) => are[i])
-  if (free.length === 0) return { kind: 'Outdated', reason: 'no machine is as it looked' }
+  if (free.length === 0) return { kind: 'Outdated', reason: 'all machines changed since the decision' }
   const outcome = await reportResults(tools, permit, Object.fromEntries(free.map((p) => [p.uid, p.result])))
   if (outcome.kind !== 'Applied' || free.length === parts.length) return outcome
-  return { kind: 'Outdated', reason: 'some machines are not as they looked' }
+  return { kind: 'Outdated', reason: 'some machines changed since the decision' }
 }
 
 async function mayBeFreed<P extends Part>(

@@ -4,7 +4,7 @@ import { errorTable } from '#lib/error-table.ts'
 export const nodeopsErrors = errorTable({
   KN3061: {
     text: 'cannot name secret values: Secret {systemNamespace}/{hashKeySecret} has no key of {hashKeyBytes} bytes',
-    next: 'delete it, and another is made',
+    next: 'delete the Secret; a new one is created automatically',
   },
   KN3062: {
     text: 'component {component} is not declared{hint}',
@@ -15,16 +15,16 @@ export const nodeopsErrors = errorTable({
     next: 'declare the MachineComponent, or use a declared version',
   },
   KN3064: {
-    text: 'component {component} {version} has type {type}, and runScript runs type Script only',
-    next: 'name a component of type Script',
+    text: 'component {component} {version} has type {type}, but runScript runs only type Script',
+    next: 'use a component of type Script',
   },
   KN3065: {
-    text: 'component {component} {version} has type Script, which only a repair runs',
-    next: 'take it out of the components',
+    text: 'component {component} {version} has type Script, which only repairs run',
+    next: 'remove it from the components',
   },
   KN3066: {
-    text: 'condition {type} is reported by no detector known here{hint}',
-    next: 'ignore this when a detector of yours reports it',
+    text: 'no known detector reports condition {type}{hint}',
+    next: 'ignore this if your own detector reports it',
   },
   KN3067: {
     text: 'the selector can never match: {why}',
@@ -32,7 +32,7 @@ export const nodeopsErrors = errorTable({
   },
   KN3068: {
     text: 'no MachineSet or Machine declared here has the labels of the selector ({wanted})',
-    next: 'ignore this when such machines are imported or labeled by hand',
+    next: 'ignore this if such machines are imported or labeled manually',
   },
   KN3069: {
     text: 'component {component} {version} has a placeholder for a digest ({digest})',
@@ -43,7 +43,7 @@ export const nodeopsErrors = errorTable({
     next: 'run kubenode artifact sign with a trusted key',
   },
   KN3071: {
-    text: 'these versions require each other in a circle: {circle}',
+    text: 'these versions require each other in a cycle: {circle}',
     next: 'declare a version of one of them that requires none of the others',
   },
 })

@@ -48,7 +48,7 @@ describe('what is waited for whose permit is not granted', () => {
     expect(permitWait(permit(status))).toEqual({
       predicate: 'BreakerOpen',
       seen: 'gate Breaker: open since 10:00 (tries again after 10m)',
-      unblock: 'gate Breaker lets it pass; kubenode why operationpermit/p says more',
+      unblock: 'gate Breaker grants the permit; for details run kubenode why operationpermit/p',
     })
   })
 

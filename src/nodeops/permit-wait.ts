@@ -19,7 +19,7 @@ export interface PermitWait {
 const UNDECIDED: PermitWait = {
   predicate: 'PermitRequested',
   seen: 'the Defender has not decided yet',
-  unblock: 'the Defender grants it; its role must be running',
+  unblock: 'the Defender grants the permit; its role must be running',
 }
 
 /** Of gates that give one reason only; what the others mean is said in the condition of the permit. */
@@ -41,7 +41,7 @@ export function permitWait({ spec, status, metadata }: OperationPermit): PermitW
   return {
     predicate: saidOf(gate, status?.conditions) ?? OF_GATES[gate] ?? 'PermitRequested',
     seen: verdictText(binding),
-    unblock: `gate ${gate} lets it pass; kubenode why operationpermit/${metadata.name ?? ''} says more`,
+    unblock: `gate ${gate} grants the permit; for details run kubenode why operationpermit/${metadata.name ?? ''}`,
   }
 }
 

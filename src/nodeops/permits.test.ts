@@ -54,7 +54,7 @@ describe('what a permit says about a target', () => {
     [
       'no, when the target is denied',
       permit({ phase: 'Granted', verdicts: [verdict('u', 'Denied')] }),
-      { kind: 'Ended', seen: 'gate BudgetExhausted refused it' },
+      { kind: 'Ended', seen: 'gate BudgetExhausted denied the permit' },
     ],
     [
       'no, when its time ran out',
@@ -64,7 +64,7 @@ describe('what a permit says about a target', () => {
     [
       'no, when the target has its result',
       permit({ phase: 'Granted', verdicts: [verdict('u', 'Granted')] }, { results: { u: 'Succeeded' } }),
-      { kind: 'Ended', seen: 'the target has the result Succeeded' },
+      { kind: 'Ended', seen: 'the target already has result Succeeded' },
     ],
     [
       'no, when it is for others',

@@ -25,11 +25,11 @@ export function permitAnswer(permit: OperationPermit | undefined, targetUid: str
   const { phase = 'Requested', verdicts = [] } = permit.status ?? {}
   if (!targets.some((t) => t.uid === targetUid)) return { kind: 'Ended', seen: 'the permit is not for this target' }
   if (Object.hasOwn(results, targetUid))
-    return { kind: 'Ended', seen: `the target has the result ${results[targetUid]}` }
+    return { kind: 'Ended', seen: `the target already has result ${results[targetUid]}` }
   const verdict = verdicts.find((v) => v.target === targetUid)
   if (phase !== 'Requested' && phase !== 'Granted') return { kind: 'Ended', seen: `the permit is ${phase}` }
   if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
-  if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} refused it` }
+  if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} denied the permit` }
   if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }
   return { kind: 'Waiting', seen: verdictText(verdict) }
 }

@@ -46,7 +46,7 @@ describe('secret values', () => {
     const second = await sealedIn(a)
     expect(second).not.toBe(first)
     expect(await a.valuesAt('beacon', [{ path: 'a.b', sealedIn: first ?? '', secret: { name: 's', key: 'k' } }])).toBe(
-      'the values in s are others now',
+      'the values in s have changed',
     )
     fake.poke(secretType, { namespace: SYSTEM_NAMESPACE, name: 's' }, { data: { k: base64('one') } })
     await clock.advance(SECRET_AGE_MS)
@@ -65,7 +65,7 @@ describe('secret values', () => {
   })
 
   test.each([
-    ['there is none', 'none', /^there is no Secret kubenode-system\/none$/],
+    ['there is none', 'none', /^Secret kubenode-system\/none not found$/],
     ['it lacks the key', 'empty', /has no key k$/],
     ['it is of another type', 'typed', /only Opaque/],
     ['it is our own', 'kubenode-sealing', /KubeNode's own/],

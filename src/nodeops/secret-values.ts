@@ -117,13 +117,13 @@ export class SecretValues {
     const values = new Map<string, string>()
     for (const { path, secret } of places) {
       const found: FoundValue =
-        secret === undefined ? { kind: 'Missing', why: 'it names no Secret' } : await this.value(secret, signal)
+        secret === undefined ? { kind: 'Missing', why: 'no Secret is named' } : await this.value(secret, signal)
       if (found.kind === 'Missing') return found.why
       values.set(path, found.value)
     }
     const sealedIn = `${component}-${await this.#nameOf([...values], signal)}`
     if (places.every((p) => p.sealedIn === sealedIn)) return values
-    return `the values in ${[...new Set(places.map((p) => p.secret?.name))].join(', ')} are others now`
+    return `the values in ${[...new Set(places.map((p) => p.secret?.name))].join(', ')} have changed`
   }
 
   async value({ name, key = DEFAULT_KEY }: SecretReference['secret'], signal?: AbortSignal): Promise<FoundValue> {
@@ -131,7 +131,7 @@ export class SecretValues {
     const missing = (why: string): FoundValue => ({ kind: 'Missing', why })
     if (name.startsWith(OWN_PREFIX)) return missing(`${full} is KubeNode's own; no component may have it`)
     const secret = await this.#secret(name, signal)
-    if (secret === undefined) return missing(`there is no ${full}`)
+    if (secret === undefined) return missing(`${full} not found`)
     if (secret.type !== undefined && secret.type !== 'Opaque')
       return missing(`${full} is of type ${secret.type}; only Opaque ones are given to components`)
     // Whoever may commit a set is not for that allowed to read every Secret here: who owns one says that it may be had.

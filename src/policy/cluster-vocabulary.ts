@@ -8,11 +8,11 @@ export const clusterVocabulary: Vocabulary = {
     cluster: {
       type: 'object',
       fields: {
-        machines: number('All machines that serve or served before, and Nodes without a machine.'),
-        unavailable: number('Those that do not work, or of which nobody knows.'),
-        unavailableShare: number('The same as a share, from 0 to 1.'),
-        silent: number('Those whose agent or kubelet is not heard of.'),
-        inFlight: number('Grants in flight.'),
+        machines: number('All machines that serve or have served, and Nodes without a Machine.'),
+        unavailable: number('Machines that are unavailable or of unknown state.'),
+        unavailableShare: number('Unavailable machines as a share of all, from 0 to 1.'),
+        silent: number('Machines whose agent or kubelet is silent.'),
+        inFlight: number('Granted operations that are still running.'),
       },
     },
   },

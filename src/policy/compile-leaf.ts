@@ -29,7 +29,7 @@ export function reportUnknownFields(written: Written, known: readonly string[], 
     report({
       code: RULE_CODES.unknownField,
       pointer: `${pointer}${pointerTo([key])}`,
-      message: `there is no field ${show(key)} here`,
+      message: `unknown field ${show(key)}`,
       ...(near === undefined ? {} : { didYouMean: near }),
       known,
     })
@@ -91,7 +91,7 @@ function resolvePlace(
     report({
       code: RULE_CODES.unknownFact,
       pointer: `${pointer}/fact`,
-      message: `there is no fact ${show(fact)}`,
+      message: `unknown fact ${show(fact)}`,
       ...(near === undefined ? {} : { didYouMean: near }),
       known,
     })
@@ -106,7 +106,7 @@ function resolvePlace(
   const near = didYouMean(token, walk.known)
   const nearPath = near === undefined ? {} : { didYouMean: pointerTo(tokens.with(walk.n, near)) }
   const under = `${fact}${pointerTo(tokens.slice(0, walk.n))}`
-  const rest = walk.known.length > 0 ? '' : `; it is a ${walk.type} and has nothing beneath`
+  const rest = walk.known.length > 0 ? '' : `; it is a ${walk.type} and has no fields`
   report({
     code: RULE_CODES.unknownPath,
     pointer: `${pointer}/path`,
@@ -187,7 +187,7 @@ function withDuration(leaf: Leaf, shape: Shape, duration: unknown, report: Repor
   const since = shape.type === 'string' ? shape.since : undefined
   const tokens = pointerTokens(leaf.place.path) ?? []
   if (since === undefined || tokens.length === 0) {
-    const message = `nothing says since when ${leaf.place.fact}${leaf.place.path} has been so; use for with a condition's status`
+    const message = `${leaf.place.fact}${leaf.place.path} has no time of its last change; use for only with the status of a condition`
     report({ code: RULE_CODES.noDuration, pointer, message })
     return undefined
   }

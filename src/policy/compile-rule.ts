@@ -21,7 +21,7 @@ const GROUP_FIELDS = [...GROUPS, 'name']
 
 export function compileRule(name: string, definition: unknown, vocabulary: Vocabulary): RuleCompilation {
   if (name === '' || name.length > MAX_VALUE_CHARS)
-    return refused([{ code: RULE_CODES.badName, pointer: '', message: 'a rule needs a name of a readable length' }])
+    return refused([{ code: RULE_CODES.badName, pointer: '', message: 'a rule needs a name that is not too long' }])
   const tooMuch = measureRule(definition)
   if (tooMuch !== undefined) return refused([tooMuch])
   const own = cloneJson(definition) as Json
@@ -42,7 +42,7 @@ export function compileRule(name: string, definition: unknown, vocabulary: Vocab
     report({ code: RULE_CODES.tooManyLeaves, pointer: '', message })
   }
   if (root !== undefined && regexCost(root) > MAX_RULE_REGEX_PROGRAM) {
-    const message = 'the regexes of the rule expand to too much; use fewer or shorter ones'
+    const message = 'the regexes of the rule are too large when expanded; use fewer or shorter ones'
     report({ code: RULE_CODES.badValue, pointer: '', message })
   }
   if (problems.length > 0 || root === undefined) return refused(problems)
@@ -104,7 +104,7 @@ function compileGroup(
     c.report({
       code: RULE_CODES.shape,
       pointer,
-      message: `only one of ${kinds.join(' and ')} can stand here; nest them`,
+      message: `only one of ${kinds.join(' and ')} is allowed here; nest them`,
     })
     return undefined
   }

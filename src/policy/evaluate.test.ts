@@ -334,7 +334,7 @@ describe('an evaluation', () => {
         'unknown all',
         'unknown   all',
         'true        conditions/KernelDeadlock/status equal "True", seen "True"',
-        'unknown     conditions/KernelDeadlock/lastTransitionTime heldFor "5m", seen "2026-05-01T12:00:05.000Z" (no time, or one in the future)',
+        'unknown     conditions/KernelDeadlock/lastTransitionTime heldFor "5m", seen "2026-05-01T12:00:05.000Z" (not a time, or in the future)',
         'true      not',
         'false       name equal "n\\u001b[1m", seen "n\\u001b[2m"',
       ].join('\n'),

@@ -70,11 +70,11 @@ function explainLeaf({ place, operator, wanted, against, pointer }: Leaf, facts:
 
 function whyUnknown(place: Place, read: unknown, facts: Facts, seen: unknown, comparesFacts: boolean): string {
   if (!isObserved(facts, place.fact)) return 'not observed'
-  if (seen === undefined) return place.readAs === 'presence' ? 'what holds it has another form' : 'not there'
+  if (seen === undefined) return place.readAs === 'presence' ? 'its parent has another type' : 'not there'
   if (place.unknownAs !== undefined && seen === place.unknownAs) return `reported as ${place.unknownAs}`
-  if (place.readAs === 'age' && read === undefined) return 'no time, or one in the future'
-  if (place.readAs === 'instant' && read === undefined) return 'no time'
-  return comparesFacts ? 'one of the two cannot be compared' : 'what was seen cannot be judged'
+  if (place.readAs === 'age' && read === undefined) return 'not a time, or in the future'
+  if (place.readAs === 'instant' && read === undefined) return 'not a time'
+  return comparesFacts ? 'one of the two cannot be compared' : 'the observed value cannot be compared'
 }
 
 /** The tree as indented lines, one a leaf or group. */

@@ -16,14 +16,18 @@ const condition: Shape = {
   type: 'object',
   fields: {
     status: { type: 'string', values: ['True', 'False', 'Unknown'], since: 'lastTransitionTime', unknownAs: 'Unknown' },
-    reason: text('One word, for machines.'),
-    message: text('A sentence, for people.'),
-    lastTransitionTime: time('Since when the status is what it is.'),
-    lastHeartbeatTime: time('When it was last reported.'),
+    reason: text('The reason, one word for programs.'),
+    message: text('The message, a sentence for people.'),
+    lastTransitionTime: time('When the status last changed.'),
+    lastHeartbeatTime: time('When the condition was last reported.'),
   },
 }
 
-const peerGroup: Shape = { type: 'map', of: { type: 'tally' }, doc: 'By condition type: how many peers have it.' }
+const peerGroup: Shape = {
+  type: 'map',
+  of: { type: 'tally' },
+  doc: 'By condition type: how many peers have the condition.',
+}
 
 export interface NodeVocabularyOptions {
   /** All condition types that detectors of this cluster report; with them a mistyped one is refused. */
@@ -36,15 +40,15 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
     labels: { type: 'map', of: text('A label.') },
     annotations: { type: 'map', of: text('An annotation.') },
     taints: { type: 'list', items: text('The key of a taint.') },
-    unschedulable: { type: 'boolean', doc: 'Cordoned by a person.' },
+    unschedulable: { type: 'boolean', doc: 'Whether a user cordoned the node.' },
     createdAt: time('When the node was registered.'),
     conditions: { type: 'map', of: condition, ...(conditionTypes === undefined ? {} : { keys: conditionTypes }) },
     versions: {
       type: 'object',
       fields: {
-        kubelet: version('Of the kubelet.'),
-        kernel: version('Of the kernel.'),
-        runtime: version('Of the container runtime, without its name.'),
+        kubelet: version('The kubelet version.'),
+        kernel: version('The kernel version.'),
+        runtime: version('The version of the container runtime, without its name.'),
       },
     },
     system: {
@@ -52,27 +56,27 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
       fields: {
         arch: text('amd64, arm64.'),
         os: text('linux.'),
-        osImage: text('The distribution.'),
-        runtime: text('containerd, cri-o.'),
-        bootID: text('Changes at each boot.'),
+        osImage: text('The Linux distribution.'),
+        runtime: text('The container runtime: containerd or cri-o.'),
+        bootID: text('The boot ID, which changes at each boot.'),
       },
     },
     machine: {
       type: 'object',
       fields: {
-        phase: text('Of the Machine.'),
-        pool: text('Its pool.'),
-        zone: text('Its zone.'),
-        rack: text('Its rack.'),
-        class: text('Its hardware class.'),
+        phase: text('The phase of the Machine.'),
+        pool: text('The pool of the machine.'),
+        zone: text('The zone of the machine.'),
+        rack: text('The rack of the machine.'),
+        class: text('The hardware class of the machine.'),
         agentReachable: {
           type: 'string',
           values: ['True', 'False', 'Unknown'],
           since: 'agentReachableSince',
           unknownAs: 'Unknown',
-          doc: 'Whether its agent renews its lease.',
+          doc: 'Whether the agent renews its lease.',
         },
-        agentReachableSince: time('Since when.'),
+        agentReachableSince: time('When that last changed.'),
       },
     },
     components: {
@@ -80,31 +84,31 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
       of: {
         type: 'object',
         fields: {
-          version: version('The one that runs.'),
+          version: version('The running version.'),
           state: { type: 'string', since: 'since' },
-          since: time('Since when the state is what it is.'),
+          since: time('When the state last changed.'),
         },
       },
     },
     repairs: {
       type: 'object',
-      doc: 'What was done to this node before, by any rule; dry runs do not count.',
+      doc: 'Earlier repairs of this node, by any rule; dry runs do not count.',
       fields: {
         lastDay: number('Repairs that began in the last 24 hours.'),
-        lastRule: text('The rule of the last one that ended.'),
-        lastOutcome: { type: 'string', values: JOB_OUTCOMES, doc: 'How it ended.' },
-        lastEndedAt: time('When it ended.'),
+        lastRule: text('The rule of the last finished repair.'),
+        lastOutcome: { type: 'string', values: JOB_OUTCOMES, doc: 'The outcome of the last finished repair.' },
+        lastEndedAt: time('When the last repair ended.'),
       },
     },
     cluster: {
       type: 'object',
-      doc: 'How well the whole cluster is.',
+      doc: 'The health of the whole cluster.',
       fields: {
         nodes: number('All nodes.'),
         ready: number('Nodes that are Ready.'),
-        notReady: number('Nodes that say that they are not Ready.'),
-        silent: number('Nodes of which nobody has heard lately.'),
-        readyPercent: number('Nodes that are Ready, of all, rounded down.'),
+        notReady: number('Nodes that report NotReady.'),
+        silent: number('Nodes without a recent heartbeat.'),
+        readyPercent: number('Share of Nodes that are Ready, in percent, rounded down.'),
       },
     },
     peers: {

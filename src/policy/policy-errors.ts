@@ -48,7 +48,7 @@ export const policyErrors = errorTable({
   },
   KN4012: {
     text: 'at {pointer}: the operator does not accept this value',
-    next: 'correct the value as the message says',
+    next: 'correct the value as described',
   },
   KN4013: {
     text: 'at {pointer}: not a duration',
@@ -59,16 +59,16 @@ export const policyErrors = errorTable({
     next: 'add one, or remove the group',
   },
   KN4015: {
-    text: 'cannot make a set of {count} rules (limit {maxRules})',
+    text: 'cannot create a set of {count} rules (limit {maxRules})',
     next: 'merge rules or remove some',
   },
   KN4016: {
-    text: 'cannot make a set with two rules named {name}',
+    text: 'cannot create a set with two rules named {name}',
     next: 'rename one',
   },
   KN4017: {
-    text: 'the rule has no name of a readable length',
-    next: 'give it one',
+    text: 'the rule has no name, or the name is too long',
+    next: 'give the rule a short name',
   },
   KN4018: {
     text: 'cannot evaluate rules at {now}: it is not a time',

@@ -69,7 +69,7 @@ export function caseProblems(rule: CompiledRule, cases: readonly RuleCase[]): re
     return verdict === wanted ? [] : [`case ${JSON.stringify(c.name)}: the rule is ${verdict}, not ${wanted}`]
   })
   const missing = (['fires', 'does not fire'] as const).flatMap((verdict) =>
-    cases.some((c) => c.verdict === verdict) ? [] : [`no case in which it ${verdict}`],
+    cases.some((c) => c.verdict === verdict) ? [] : [`no case in which the rule ${verdict}`],
   )
   const uncovered = coverageOf(rule, cases).flatMap((leaf) => {
     if (isCovered(leaf)) return []

@@ -28,7 +28,7 @@ export interface Vocabulary {
 
 /** The one fact that every vocabulary has: the time of the evaluation, handed in. */
 export const NOW = 'now'
-const NOW_SHAPE: Shape = { type: 'time', doc: 'When the rules are asked.' }
+const NOW_SHAPE: Shape = { type: 'time', doc: 'When the rules are evaluated.' }
 
 export const factShape = (vocabulary: Vocabulary, fact: string): Shape | undefined =>
   fact === NOW ? NOW_SHAPE : Object.hasOwn(vocabulary.facts, fact) ? vocabulary.facts[fact] : undefined

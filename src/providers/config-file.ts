@@ -25,7 +25,7 @@ export async function configTextOf(path: string, log: Pick<Logger, 'warn'>): Pro
     } catch (cause) {
       const message = messageOf(cause)
       if (message !== problem)
-        log.warn('agent configuration cannot be read; agents keep theirs', { path, error: message })
+        log.warn('cannot read the agent configuration; agents keep their current one', { path, error: message })
       problem = message
     }
     return text

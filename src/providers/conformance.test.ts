@@ -109,7 +109,7 @@ const once: ConformanceTools['until'] = async (holds) => {
 /** A provider with one planted fault each; the kit must fail it, in the case that is about it. */
 const faulty: Readonly<Record<string, { readonly fails: string; readonly make: () => ConformanceTools }>> = {
   'makes a new host for a repeated create': {
-    fails: 'a create that is repeated after a lost reply is the same host',
+    fails: 'a create repeated after a lost reply returns the same host',
     make: () => {
       let n = 0
       return changed((p) => ({
@@ -125,7 +125,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'gives the host of one machine to another': {
-    fails: 'another token never gets the host of a machine',
+    fails: 'a different token never gets the host of a machine',
     make: () => {
       const { hosts, ...tools } = memory()
       return {
@@ -140,7 +140,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'says Deleted and keeps the host': {
-    fails: 'what was deleted is gone from everywhere, and deleting it again says so',
+    fails: 'a deleted host disappears from get and list, and a second delete returns Gone',
     make: () => {
       const asked = new Set<string>()
       return changed((p) => ({
@@ -150,7 +150,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'forgets its hosts when it is started again': {
-    fails: 'a host whose machine nobody remembers is still in the list, with its token',
+    fails: 'a host without a machine is still listed, with its token',
     make: () => ({ ...memory(), restarted: async () => new MemoryProvider({ clock: systemClock }) }),
   },
   'keeps the boot id over a reboot': {
@@ -161,7 +161,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     }),
   },
   'goes on with a create that was given up, beside the next one': {
-    fails: 'a create that was given up while it was slow ends in the same one host when it is repeated',
+    fails: 'a slow create that timed out returns the same host when repeated',
     make: () => {
       const extra: Host[] = []
       return changed((p) => ({
@@ -175,14 +175,14 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'never says Gone': {
-    fails: 'a delete that is repeated while the first is under way ends in Gone',
+    fails: 'a delete repeated while the first is running ends in Gone',
     make: () => ({
       ...changed((p) => ({ delete: async (id) => (await p.delete(id), 'Deleting' as const) })),
       until: once,
     }),
   },
   'calls a host running that is on its way out': {
-    fails: 'a host that was told to go is never called running',
+    fails: 'a host being deleted is never reported as running',
     make: () => {
       const last = new Map<string, Host>()
       return changed((p) => ({
@@ -200,7 +200,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'asks to slow down and never says for how long': {
-    fails: 'asked for many at once, it makes each once or says when to ask again',
+    fails: 'many concurrent requests each create one host or return a retry time',
     make: () => {
       let n = 0
       return changed((p) => ({
@@ -209,7 +209,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'makes a host for a request that it put off': {
-    fails: 'asked for many at once, it makes each once or says when to ask again',
+    fails: 'many concurrent requests each create one host or return a retry time',
     make: () => {
       let n = 0
       const broken = changed((p) => ({
@@ -223,11 +223,11 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
     },
   },
   'names hosts like another provider': {
-    fails: 'every id begins with the name of the provider, and none is in the list twice',
+    fails: 'every id begins with the provider name and is listed once',
     make: () => changed((p) => ({ list: async () => [...(await p.list()), ...(await p.list())] })),
   },
   'invents hosts that never were': {
-    fails: 'an id that never was is absent, and nothing can be done to it',
+    fails: 'an unknown id is absent, and operations on it have no effect',
     make: () =>
       changed((p) => ({
         get: async (id) =>

@@ -50,7 +50,7 @@ function must(holds: boolean, what: string): asserts holds {
 
 async function made(tools: ConformanceTools, machine: string, provider = tools.provider): Promise<Host> {
   const result = await provider.create(requestFor(machine, tools))
-  must(result.kind === 'Host', `create of ${machine} answered ${result.kind}`)
+  must(result.kind === 'Host', `create of ${machine} returned ${result.kind}`)
   return result.host
 }
 
@@ -67,70 +67,70 @@ const BURST = 5
 
 export const CONFORMANCE: readonly ConformanceCase[] = [
   {
-    name: 'a host is found by its id and in the list, as it was asked for',
+    name: 'get and list return the created host',
     run: async (tools) => {
       const host = await made(tools, 'found')
       const got = await tools.provider.get(host.providerID)
-      must(got !== undefined, 'get does not know a host that create answered')
-      must(got.clientToken === 'token-found' && got.machine === 'found', 'get answers another host')
-      must((await hostsOf(tools.provider, 'found')).length === 1, 'list does not hold the host exactly once')
+      must(got !== undefined, 'get does not find a host that create returned')
+      must(got.clientToken === 'token-found' && got.machine === 'found', 'get returns a different host')
+      must((await hostsOf(tools.provider, 'found')).length === 1, 'list does not contain the host exactly once')
       await gone(tools, host.providerID)
     },
   },
   {
-    name: 'a create that is repeated after a lost reply is the same host',
+    name: 'a create repeated after a lost reply returns the same host',
     run: async (tools) => {
       const first = await made(tools, 'again')
       const second = await made(tools, 'again')
-      must(first.providerID === second.providerID, 'the same token made two hosts')
-      must(first.createdAt === second.createdAt, 'the host was made anew')
+      must(first.providerID === second.providerID, 'the same token created two hosts')
+      must(first.createdAt === second.createdAt, 'the host was created again')
       must((await hostsOf(tools.provider, 'again')).length === 1, 'a repeated create left a second host')
       await gone(tools, first.providerID)
     },
   },
   {
-    name: 'two creates at the same time are one host',
+    name: 'two concurrent creates return one host',
     run: async (tools) => {
       const [a, b] = await Promise.all([made(tools, 'twice'), made(tools, 'twice')])
-      must(a.providerID === b.providerID, 'the same token made two hosts')
+      must(a.providerID === b.providerID, 'the same token created two hosts')
       must((await hostsOf(tools.provider, 'twice')).length === 1, 'two creates left two hosts')
       await gone(tools, a.providerID)
     },
   },
   {
-    name: 'a create that is repeated after our own restart is the same host',
+    name: 'a create repeated after a provider restart returns the same host',
     run: async (tools) => {
       const first = await made(tools, 'restart')
       const later = await tools.restarted?.()
       const second = await made(tools, 'restart', later ?? tools.provider)
-      must(first.providerID === second.providerID, 'a restart made a second host')
+      must(first.providerID === second.providerID, 'a restart created a second host')
       await gone(tools, first.providerID)
     },
   },
   {
-    name: 'another token never gets the host of a machine',
+    name: 'a different token never gets the host of a machine',
     run: async (tools) => {
       const host = await made(tools, 'taken')
       const other = await tools.provider.create(requestFor('taken', tools, 'another-token'))
       const isSeparate = other.kind !== 'Host' || other.host.providerID !== host.providerID
-      must(isSeparate, 'a second machine of the name was given the host of the first')
+      must(isSeparate, 'a second machine with the same name got the host of the first')
       if (other.kind === 'Host') await gone(tools, other.host.providerID)
       must((await tools.provider.get(host.providerID))?.clientToken === 'token-taken', 'the host changed its owner')
       await gone(tools, host.providerID)
     },
   },
   {
-    name: 'what was deleted is gone from everywhere, and deleting it again says so',
+    name: 'a deleted host disappears from get and list, and a second delete returns Gone',
     run: async (tools) => {
       const host = await made(tools, 'ended')
-      must((await tools.provider.delete(host.providerID)) !== 'Gone', 'delete says Gone of a host that was there')
+      must((await tools.provider.delete(host.providerID)) !== 'Gone', 'delete returns Gone for an existing host')
       await tools.until(async () => (await tools.provider.get(host.providerID)) === undefined)
-      must((await hostsOf(tools.provider, 'ended')).length === 0, 'list still holds a host that get does not know')
-      must((await tools.provider.delete(host.providerID)) === 'Gone', 'a second delete does not say Gone')
+      must((await hostsOf(tools.provider, 'ended')).length === 0, 'list still contains a host that get does not find')
+      must((await tools.provider.delete(host.providerID)) === 'Gone', 'a second delete does not return Gone')
     },
   },
   {
-    name: 'a name may be used again by another machine once its host is gone',
+    name: 'another machine can reuse a name after its host was deleted',
     run: async (tools) => {
       const first = await made(tools, 'reused')
       await gone(tools, first.providerID)
@@ -140,38 +140,38 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'a create that was given up while it was slow ends in the same one host when it is repeated',
+    name: 'a slow create that timed out returns the same host when repeated',
     run: async (tools) => {
       const { provider } = tools
       const stop = new AbortController()
       const slow = provider.create(requestFor('slow', tools), stop.signal).catch(() => undefined)
       stop.abort()
       const [, host] = await Promise.all([slow, made(tools, 'slow')])
-      must((await hostsOf(provider, 'slow')).length === 1, 'a create that was given up left a second host')
+      must((await hostsOf(provider, 'slow')).length === 1, 'a create that timed out left a second host')
       await gone(tools, host.providerID)
     },
   },
   {
-    name: 'a delete that is repeated while the first is under way ends in Gone',
+    name: 'a delete repeated while the first is running ends in Gone',
     run: async (tools) => {
       const host = await made(tools, 'going')
       await Promise.all([tools.provider.delete(host.providerID), tools.provider.delete(host.providerID)])
       await tools.until(async () => (await tools.provider.delete(host.providerID)) === 'Gone')
-      must((await tools.provider.get(host.providerID)) === undefined, 'get knows a host that is gone')
+      must((await tools.provider.get(host.providerID)) === undefined, 'get finds a deleted host')
     },
   },
   {
-    name: 'a host that was told to go is never called running',
+    name: 'a host being deleted is never reported as running',
     run: async (tools) => {
       const host = await made(tools, 'leaving')
       await tools.provider.delete(host.providerID)
       const state = (await tools.provider.get(host.providerID))?.state ?? 'Deleting'
-      must(state === 'Deleting', `a host that was deleted is ${state}`)
+      must(state === 'Deleting', `a deleted host is reported as ${state}`)
       await gone(tools, host.providerID)
     },
   },
   {
-    name: 'asked for many at once, it makes each once or says when to ask again',
+    name: 'many concurrent requests each create one host or return a retry time',
     run: async (tools) => {
       const { provider, until } = tools
       const names = Array.from({ length: BURST }, (_, i) => `burst-${i}`)
@@ -179,27 +179,27 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       for (const answer of first)
         must(
           answer.kind !== 'Throttled' || (Number.isFinite(answer.retryAfterMs) && answer.retryAfterMs > 0),
-          'it asks to slow down and does not say for how long',
+          'a throttled request has no retry time',
         )
       const hosts: Host[] = []
       for (const n of names) {
         await until(async () => (await provider.create(requestFor(n, tools))).kind === 'Host')
         hosts.push(await made(tools, n))
-        must((await hostsOf(provider, n)).length === 1, 'a request that was put off left a second host')
+        must((await hostsOf(provider, n)).length === 1, 'a throttled request left a second host')
       }
       await Promise.all(hosts.map((h) => gone(tools, h.providerID)))
     },
   },
   {
-    name: 'every id begins with the name of the provider, and none is in the list twice',
+    name: 'every id begins with the provider name and is listed once',
     run: async (tools) => {
       const host = await made(tools, 'named')
       const ids = (await tools.provider.list()).map((h) => h.providerID)
       must(
         ids.every((id) => id.startsWith(`${tools.provider.name}://`)),
-        'an id does not tell its provider',
+        'an id does not begin with the provider name',
       )
-      must(new Set(ids).size === ids.length, 'an id is in the list twice')
+      must(new Set(ids).size === ids.length, 'an id is listed twice')
       await gone(tools, host.providerID)
     },
   },
@@ -209,29 +209,29 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     run: async (tools) => {
       const host = await made(tools, 'rebooted')
       must(host.bootID !== undefined, 'a host has no boot id')
-      must((await tools.provider.reboot(host.providerID)) === 'Ordered', 'reboot does not know the host')
+      must((await tools.provider.reboot(host.providerID)) === 'Ordered', 'reboot does not find the host')
       await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
       const after = await tools.provider.get(host.providerID)
-      must(after?.clientToken === host.clientToken, 'after a reboot it is another host')
+      must(after?.clientToken === host.clientToken, 'the host changed its token after a reboot')
       await gone(tools, host.providerID)
     },
   },
   {
-    name: 'an id that never was is absent, and nothing can be done to it',
+    name: 'an unknown id is absent, and operations on it have no effect',
     run: async ({ provider }) => {
       const id = `${provider.name}://never-made`
-      must((await provider.get(id)) === undefined, 'get knows a host that never was')
-      must((await provider.delete(id)) === 'Gone', 'delete does not say Gone of a host that never was')
-      must((await provider.reboot(id)) === 'Gone', 'reboot does not say Gone of a host that never was')
+      must((await provider.get(id)) === undefined, 'get finds a host that never existed')
+      must((await provider.delete(id)) === 'Gone', 'delete does not return Gone for a host that never existed')
+      must((await provider.reboot(id)) === 'Gone', 'reboot does not return Gone for a host that never existed')
     },
   },
   {
-    name: 'a host whose machine nobody remembers is still in the list, with its token',
+    name: 'a host without a machine is still listed, with its token',
     run: async (tools) => {
       const host = await made(tools, 'orphan')
       const later = (await tools.restarted?.()) ?? tools.provider
       const [orphan] = await hostsOf(later, 'orphan')
-      must(orphan?.clientToken === 'token-orphan', 'an orphan cannot be found again')
+      must(orphan?.clientToken === 'token-orphan', 'an orphaned host is not listed')
       await gone({ ...tools, provider: later }, host.providerID)
     },
   },

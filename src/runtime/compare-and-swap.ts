@@ -67,8 +67,8 @@ export async function compareAndSwap<T extends KubeObject>(
     const mutation = mutate(current)
     if (mutation.kind === 'Refuse') return refused(mutation.reason)
     if (mutation.kind === 'Keep' && current !== undefined) return { kind: 'Swapped', object: current, wrote: false }
-    if (mutation.kind === 'Keep') return refused('there is no object to keep')
-    if (!mayWrite()) return refused('this process is no longer leader')
+    if (mutation.kind === 'Keep') return refused('the object does not exist')
+    if (!mayWrite()) return refused('this process is no longer the leader')
     const outcome = await writeOver(client, type, current, mutation.object, write)
     if (outcome.kind === 'Applied') return { kind: 'Swapped', object: outcome.object, wrote: true }
     if (isFinal(outcome)) return refused(outcome.error.message)

@@ -158,7 +158,7 @@ export class Controller {
     const second = await raceWith(clock, ABORT_GRACE_MS, running)
     if (second.settled) return this.#finish(key, this.#afterAbort(key, timeoutMs, second.value), startedAt)
 
-    this.#log.error('reconcile ignores its signal and is left behind', { key, timeoutMs })
+    this.#log.error('abandoned a reconcile that ignores its abort signal', { key, timeoutMs })
     const left = running.then((outcome) => {
       this.#hung.delete(key)
       this.#metrics.hung(this.#hung.size)

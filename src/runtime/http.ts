@@ -36,7 +36,7 @@ export async function answer(
   if (path === '/healthz') return healthAnswer(health.live())
   if (path === '/readyz') return healthAnswer(health.ready())
   if (path === '/metrics') return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() }
-  return { status: 404, contentType: TEXT, body: 'not found; there are /metrics, /healthz and /readyz\n' }
+  return { status: 404, contentType: TEXT, body: 'not found; available: /metrics, /healthz and /readyz\n' }
 }
 
 const healthAnswer = (report: HealthReport): Answer => ({

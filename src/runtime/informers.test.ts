@@ -101,7 +101,7 @@ describe('shared informers', () => {
     fake.faults = { call: () => ({ kind: 'lose', when: 'before' }) }
     fake.closeWatches()
     await clock.advance(200_000)
-    expect(() => requireFresh([nodes])).toThrow(/KN3051.*nothing was heard about nodes/)
+    expect(() => requireFresh([nodes])).toThrow(/KN3051.*no updates of nodes/)
     await informers.stop()
   })
 })

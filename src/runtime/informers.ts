@@ -183,7 +183,7 @@ const TROUBLES: ReadonlySet<InformerNotice['kind']> = new Set(['Failed', 'WentBa
 
 function tell(log: Logger, notice: InformerNotice): void {
   const isTrouble = TROUBLES.has(notice.kind)
-  log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache troubled' : 'cache', { reason: notice.kind, ...notice })
+  log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache degraded' : 'cache', { reason: notice.kind, ...notice })
 }
 
 /** A server sends a bookmark each minute; a reflector gives a silent watch up after at most 2.5 of them and needs time to come back. */

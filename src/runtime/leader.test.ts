@@ -111,7 +111,7 @@ describe('losing', () => {
     }
     expect(endedAt - from.at).toBeLessThanOrEqual(renewDeadlineMs + 50)
     expect(startedAt - endedAt).toBeGreaterThanOrEqual((leaseMs - renewDeadlineMs) / 2)
-    expect(a.lost).toEqual(['renew deadline passed'])
+    expect(a.lost).toEqual(['renew deadline exceeded'])
   })
 
   test('a renewal whose reply is lost does not lengthen the term, and does not end it either', async () => {

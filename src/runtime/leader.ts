@@ -107,7 +107,7 @@ export class LeaderElection {
     this.#stop.abort(new KubeNodeError(runtimeErrors.KN3011(), { retry: 'later' }))
     await this.#running
     const wasLeader = this.isLeader()
-    this.#end('given back')
+    this.#end('released')
     if (wasLeader && this.#lease !== undefined) await this.#write(givenBack(this.#lease, this.#options.clock.now()))
   }
 
@@ -119,7 +119,7 @@ export class LeaderElection {
         await this.#tick()
       } catch (error) {
         if (isRefusal(error)) this.#refused(error)
-        else log.warn('cannot reach the lease', { lease: this.#options.lease.name, error: messageOf(error) })
+        else log.warn('cannot read or renew the lease', { lease: this.#options.lease.name, error: messageOf(error) })
         this.#lease = undefined
       }
       const isWaiting = this.#isRefused && !this.isLeader()
@@ -139,11 +139,11 @@ export class LeaderElection {
   async #tick(): Promise<void> {
     const { clock, identity } = this.#options
     const startedAt = clock.monotonic()
-    if (this.#term !== undefined && !this.#term.isLeader()) this.#end('renew deadline passed')
+    if (this.#term !== undefined && !this.#term.isLeader()) this.#end('renew deadline exceeded')
     // A leader renews what it wrote itself and reads again only after a refusal: one request a renewal.
     const lease = (this.isLeader() && this.#lease) || (await this.#read())
     const isOurs = this.isLeader() && holderOf(lease) === identity
-    if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'nobody'}`)
+    if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'no holder'}`)
 
     this.#sighting = sighted(lease, this.#sighting, startedAt)
     if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) return
@@ -192,7 +192,7 @@ export class LeaderElection {
   #extend(deadline: number, transitions: number): void {
     const { clock, log, identity, onElected } = this.#options
     if (clock.monotonic() >= deadline) return
-    const arm = () => clock.after(deadline - clock.monotonic(), () => this.#end('renew deadline passed'))
+    const arm = () => clock.after(deadline - clock.monotonic(), () => this.#end('renew deadline exceeded'))
     if (this.#term !== undefined) {
       this.#term.timer.cancel()
       this.#term.deadline = deadline

@@ -120,7 +120,7 @@ export class Manager {
     const left = await this.#stopAll(controllers, this.#drainMs(reason))
     if (left.length === 0) await term.election?.stop()
     // What still runs might still write: the lease then runs out by itself instead of being handed on.
-    else this.#options.log.warn('the lease is not given back: something still runs', { left })
+    else this.#options.log.warn('the lease is not released: some work is still running', { left })
     return { reason, left, ...failure }
   }
 

@@ -41,33 +41,33 @@ export function createMetrics({ process = false }: { readonly process?: boolean 
   })
   const seconds = new Histogram({
     name: 'kubenode_reconcile_seconds',
-    help: 'Time of one reconcile.',
+    help: 'Duration of one reconcile.',
     labelNames: ['controller'],
     buckets: RECONCILE_BUCKETS_S,
     registers,
   })
   const depth = new Gauge({
     name: 'kubenode_queue_depth',
-    help: 'Keys ready to be reconciled.',
+    help: 'Keys waiting to be reconciled.',
     labelNames: ['controller'],
     registers,
   })
   const refused = new Counter({
     name: 'kubenode_queue_refused_total',
-    help: 'Keys a full queue refused; they come back by a refill.',
+    help: 'Keys refused because the queue was full; a resync adds them again.',
     labelNames: ['controller'],
     registers,
   })
   const hung = new Gauge({
     name: 'kubenode_reconcile_hung',
-    help: 'Reconciles left behind because they ignore their signal.',
+    help: 'Reconciles abandoned because they ignore their abort signal.',
     labelNames: ['controller'],
     registers,
   })
-  const leader = new Gauge({ name: 'kubenode_leader', help: '1 while this process is leader.', registers })
+  const leader = new Gauge({ name: 'kubenode_leader', help: '1 while this process is the leader.', registers })
   const stalled = new Gauge({
     name: 'kubenode_stalled',
-    help: '1 while a watch or loop is silent for longer than its bound.',
+    help: '1 while a watch or loop has been silent for longer than its limit.',
     labelNames: ['part'],
     registers,
   })

@@ -7,23 +7,23 @@ export const runtimeErrors = errorTable({
     next: 'retried automatically with backoff',
   },
   KN3002: {
-    text: 'controller {name} stops',
+    text: 'controller {name} is stopping',
     next: 'expected at shutdown',
   },
   KN3003: {
-    text: 'the reconcile was told to end before all was done',
+    text: 'the reconcile was aborted before it finished',
     next: 'retried automatically',
   },
   KN3004: {
     text: 'the decision was outdated: {why}',
-    next: 'it is made anew',
+    next: 'retried automatically with current state',
   },
   KN3010: {
     text: 'cannot elect a leader with {seen}',
-    next: 'choose lease > renew deadline > 1.5 × retry',
+    next: 'set lease > renew deadline > 1.5 × retry',
   },
   KN3011: {
-    text: 'leader election stops',
+    text: 'leader election is stopping',
     next: 'expected at shutdown',
   },
   KN3012: {
@@ -31,15 +31,15 @@ export const runtimeErrors = errorTable({
     next: 'the process starts again as a follower',
   },
   KN3013: {
-    text: 'cannot {what}: this process is no longer leader',
+    text: 'cannot {what}: this process is no longer the leader',
     next: 'the new leader does it',
   },
   KN3014: {
     text: "cannot {what}: a leader's write needs {missing}",
-    next: 'take them from the object that was decided about',
+    next: 'take it from the object that the decision is based on',
   },
   KN3020: {
-    text: 'cannot change {kind} {name}: the copy at hand has no {missing}',
+    text: 'cannot change {kind} {name}: this copy has no {missing}',
     next: 'read it from the server first',
   },
   KN3030: {
@@ -47,23 +47,23 @@ export const runtimeErrors = errorTable({
     next: 'choose another port',
   },
   KN3040: {
-    text: 'a manager runs once',
-    next: 'make a new one',
+    text: 'a manager can run only once',
+    next: 'create a new manager',
   },
   KN3050: {
     text: 'cannot decide: the cache of {what} is not complete yet',
-    next: 'it is tried again',
+    next: 'retried automatically',
   },
   KN3051: {
-    text: 'cannot decide: nothing was heard about {what} for {silent}',
+    text: 'cannot decide: no updates of {what} for {silent}',
     next: 'check the API server',
   },
   KN3052: {
-    text: 'the caches stop',
+    text: 'the caches are stopping',
     next: 'expected at shutdown',
   },
   KN3080: {
     text: 'cannot allow calls to {text}',
-    next: 'write an origin and perhaps a path, such as https://hooks.example.org/repairs',
+    next: 'give an origin and optionally a path, such as https://hooks.example.org/repairs',
   },
 })

@@ -1,4 +1,4 @@
-// A real agent on a node that somebody freezes by a file while the API server is away: nothing is begun, what crashes runs again, and when the file is
+// A real agent on a node that somebody freezes by a file while the API server is unavailable: nothing is begun, what crashes runs again, and when the file is
 // gone everything goes on by itself.
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'

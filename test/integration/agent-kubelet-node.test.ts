@@ -106,7 +106,7 @@ test('a kubelet whose Node was deleted is reported to need a restart, and restar
   expect(await drift()).toBe('')
   await report('NodeMissing')
   await eventually('its drift', drift, (d) =>
-    d.startsWith(`Node ${MACHINE} was deleted; a kubelet registers it when it starts`),
+    d.startsWith(`Node ${MACHINE} was deleted; the kubelet registers it again at its next start`),
   )
   expect(registrations()).toEqual([])
 

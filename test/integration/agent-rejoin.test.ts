@@ -48,7 +48,7 @@ test('S2 an agent whose certificate ran out takes the next bundle, and what it r
   await eventually(
     'a warning',
     () => bench.logOf(deaf),
-    (log) => log.includes('not joined again') && log.includes('agent started'),
+    (log) => log.includes('cannot join again') && log.includes('agent started'),
   )
   expect([certificate().serialNumber, existsSync(path), deaf.exitCode]).toEqual([old.serialNumber, true, null])
   deaf.kill('SIGKILL')

@@ -215,7 +215,7 @@ test('both join, install and say of which age they are', async () => {
     'linux',
   ])
   expect(JSON.stringify(newer)).not.toMatch(/"(load|hint|tries|channel)"/)
-  expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field unknown to this server is left out')
+  expect(readFileSync(join(folder, 'newer.log'), 'utf8')).toContain('field not known to this API server is omitted')
   expect((await bench.admin.get(machineType, { name: 'older' }))?.spec).toMatchObject({ urgency: 'High' })
 }, 150_000)
 

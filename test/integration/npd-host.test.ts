@@ -66,7 +66,7 @@ test('a frozen service is found by its process and runs again', async (context) 
   await eventually('an answer', check, (s) => s === 'Ok')
   const before = mainPid()
   run('systemctl', 'kill', '--signal=STOP', 'kubelet')
-  expect(check()).toBe('NonOk kubelet:kubelet was found unhealthy: its process is stopped')
+  expect(check()).toBe('NonOk kubelet:kubelet was found unhealthy: the process is stopped')
   await eventually('an answer', check, (s) => s === 'Ok')
   expect(mainPid()).not.toBe(before)
   return undefined

@@ -237,6 +237,6 @@ describe('F14 ten thousand queued writes', () => {
   })
 
   test('would cost a leader its lease that renews through the same queue', async () => {
-    expect((await storm(true)).lost).toEqual(['renew deadline passed'])
+    expect((await storm(true)).lost).toEqual(['renew deadline exceeded'])
   })
 })

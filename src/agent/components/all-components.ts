@@ -57,7 +57,7 @@ export class AllComponents {
     const { clock, log } = this.#deps
     if (clock.monotonic() - this.#sweptAt < SWEEP_EVERY_MS) return
     this.#sweptAt = clock.monotonic()
-    await sweepArtifacts(this.#deps).catch((error: unknown) => log.warn('artifacts not swept', { error }))
+    await sweepArtifacts(this.#deps).catch((error: unknown) => log.warn('cannot clean up old artifacts', { error }))
   }
 
   /** Something that staged versions wait for may be there. */
@@ -123,10 +123,11 @@ export class AllComponents {
     const unmet = (what: string): Missing => ({ because: 'RequirementUnmet', what })
     for (const { component, range } of spec.requires ?? []) {
       const other = this.#workers.get(component)?.record
-      if (other?.current === undefined || other.state !== 'Healthy') return unmet(`${component} to be healthy`)
+      if (other?.current === undefined || other.state !== 'Healthy')
+        return unmet(`waiting for ${component} to be healthy`)
       const [wanted, have] = [parseRange(range), parseVersion(other.current.version)]
       if (wanted === undefined || have === undefined || !wanted(have))
-        return unmet(`${component} ${range}; it is ${other.current.version}`)
+        return unmet(`waiting for ${component} ${range}; ${other.current.version} is running`)
     }
     const { serverVersion } = this.#deps
     if (spec.skew === undefined || serverVersion === undefined) return undefined

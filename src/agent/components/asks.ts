@@ -9,7 +9,7 @@ export interface Ask {
 }
 
 /** A step that was told that it failed must not take effect when the node thaws. */
-export const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on it' }
+export const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on the node' }
 export const failed = (message: string): AskResult => ({ kind: 'Failed', message })
 
 export class Asks {

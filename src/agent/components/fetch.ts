@@ -43,7 +43,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   const root = new URL(base.endsWith('/') ? base : `${base}/`)
   const resolve = (place: string): URL => {
     const url = URL.parse(place, root)
-    if (url === null) throw failed(place, 'it is no URL')
+    if (url === null) throw failed(place, 'not a URL')
     if (isBelow(url, root) || (url.protocol !== 'file:' && allowedOrigins.includes(url.origin))) return url
     throw new KubeNodeError(agentErrors.KN8011({ place, origin: url.origin }))
   }
@@ -62,13 +62,13 @@ export function createFetcher(options: FetcherOptions): Fetcher {
           came += chunk.length
           if (waitedMs >= idleMs) {
             if (came < waitedMs * LEAST_BYTES_PER_MS)
-              throw failed(place, `only ${came} bytes came within ${Math.round(waitedMs)} ms`)
+              throw failed(place, `only ${came} bytes received within ${Math.round(waitedMs)} ms`)
             ;[waitedMs, came] = [0, 0]
           }
           const part = chunk.subarray(toSkip)
           toSkip = Math.max(0, toSkip - chunk.length)
           got += part.length
-          if (got > maxBytes) throw failed(place, `more than ${maxBytes} bytes came`)
+          if (got > maxBytes) throw failed(place, `received more than ${maxBytes} bytes`)
           if (part.length > 0) yield part
           askedAt = clock.monotonic()
         }
@@ -95,10 +95,10 @@ export function createFetcher(options: FetcherOptions): Fetcher {
             continue
           }
           if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined)
-            throw failed(place, `the answer was HTTP ${statusCode}`)
+            throw failed(place, `the server answered HTTP ${statusCode}`)
           next = resolve(new URL(headers.location, next).href)
         }
-        throw failed(place, `it was redirected more than ${MAX_REDIRECTS} times`)
+        throw failed(place, `more than ${MAX_REDIRECTS} redirects`)
       }
     },
   }
@@ -129,7 +129,7 @@ function send(
       { signal, headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) } },
       resolve,
     )
-    request.setTimeout(idleMs, () => request.destroy(new Error(`no byte within ${idleMs} ms`)))
+    request.setTimeout(idleMs, () => request.destroy(new Error(`no data within ${idleMs} ms`)))
     // A head may come byte by byte.
     const head = clock.after(idleMs, () => request.destroy(new Error(`no answer within ${idleMs} ms`)))
     request.on('response', () => head.cancel())

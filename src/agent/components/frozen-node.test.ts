@@ -37,7 +37,7 @@ async function installed() {
   return { clock, node, hooks, freeze, thaw, served: () => serving }
 }
 
-const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on it' }
+const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on the node' }
 
 test.each(['Restart', 'Reinstall'] as const)(
   'a %s that a repair asks for is refused, and does not take effect when the node thaws',

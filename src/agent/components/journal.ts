@@ -57,7 +57,7 @@ export class Journal {
     if (current === undefined) return undefined
     const { version, config } = current
     const target = { version, attempt: 1, ...(config === undefined ? {} : { config }) }
-    const message = 'its record was lost and is made again from what is in use'
+    const message = 'the record was lost and is rebuilt from the installed files'
     return {
       format: 1,
       component: this.#component,

@@ -28,7 +28,7 @@ test('it is degraded with the reason, tried ever more rarely, and another versio
   await clock.advance(300_000)
   expect([node.worker.record?.state, node.worker.record?.message, node.worker.startProblem]).toEqual([
     'Degraded',
-    'it cannot be started: the unit is masked',
+    'cannot be started: the unit is masked',
     'the unit is masked',
   ])
   expect(tries).toBeGreaterThan(4)

@@ -59,22 +59,22 @@ const ordered = { ...newVersion, switch: { attempt: 2, permit: 'p' } }
 const granted = { kind: 'Granted', permit: 'p' } as const
 
 const onFrozen = { isNodeFrozen: true }
-const HELD = 'waits for the node is frozen by a file on it; kubenode thaw --node-folder takes it away'
+const HELD = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
 const said = ({ action, waiting, requeueAfterMs }: ComponentPlan): string => {
   if (action !== undefined) return action.kind
-  return `waits for ${waiting}${requeueAfterMs === undefined ? '' : `, ${requeueAfterMs} ms`}`
+  return `${waiting}${requeueAfterMs === undefined ? '' : `, ${requeueAfterMs} ms`}`
 }
 
 const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string][] = [
-  ['all is as declared', {}, 'waits for nothing: it is as declared'],
+  ['all is as declared', {}, 'up to date'],
   [
-    'the Machine was never read',
+    'waiting to read the Machine',
     { isOrderKnown: false, order: undefined, record: undefined },
-    'waits for the Machine was never read',
+    'waiting to read the Machine',
   ],
   [
-    'the Machine was never read, and what is installed crashed',
+    'waiting to read the Machine, and what is installed crashed',
     { isOrderKnown: false, order: undefined, process: 'Crashed' },
     'Start',
   ],
@@ -82,7 +82,7 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ['a new version', { order: newVersion }, 'Stage'],
   ['a new configuration', { order: { version: '1.0.0', config: 'c', attempt: 1 } }, 'Stage'],
   ['a new attempt', { order: { version: '1.0.0', attempt: 2 } }, 'Stage'],
-  ['a new version that is being fetched', { order: newVersion, staging: newVersion }, 'waits for the artifact'],
+  ['a new version that is being fetched', { order: newVersion, staging: newVersion }, 'waiting for the artifact'],
   [
     'a new version while another one is being fetched',
     { order: newVersion, staging: { version: '9', attempt: 2 } },
@@ -91,14 +91,14 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   [
     'a new version that could not be fetched a moment ago',
     { order: newVersion, stageBackoffMs: 500 },
-    'waits for fetching failed; it is tried again, 500 ms',
+    'fetching the artifact failed; retrying, 500 ms',
   ],
   ['fetching was cut off', { record: record({ state: 'Fetching' }) }, 'Stage'],
-  ['staged without an order', { record: staged, order: newVersion }, 'waits for the order to switch'],
+  ['staged without an order', { record: staged, order: newVersion }, 'waiting for the order to switch'],
   [
     'staged with an order of another attempt',
     { record: staged, order: { ...newVersion, switch: { attempt: 1, permit: 'p' } } },
-    'waits for the order to switch',
+    'waiting for the order to switch',
   ],
   ['staged and ordered', { record: staged, order: ordered }, 'ReadPermit'],
   [
@@ -109,12 +109,12 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   [
     'ordered, not granted',
     { record: staged, order: ordered, permit: { kind: 'NotGranted', permit: 'p', why: 'it is Requested' } },
-    'waits for permit p: it is Requested, 5000 ms',
+    'permit p: it is Requested, 5000 ms',
   ],
   [
     'ordered, the permit cannot be read',
     { record: staged, order: ordered, permit: { kind: 'Unknown', permit: 'p', why: 'away' } },
-    'waits for permit p: away, 5000 ms',
+    'permit p: away, 5000 ms',
   ],
   ['ordered and granted', { record: staged, order: ordered, permit: granted }, 'Switch'],
   [
@@ -125,7 +125,7 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
       permit: granted,
       missingRequirement: { because: 'RequirementUnmet', what: 'runc to be healthy' },
     },
-    'waits for runc to be healthy',
+    'runc to be healthy',
   ],
   ['staged is what is in use', { record: { ...staged, staged: one }, order: newVersion }, 'UseInPlace'],
   ['a first install, the node is not read', { record: firstInstall, process: 'NoService' }, 'ReadNode'],
@@ -137,19 +137,19 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   [
     'a first install on a node that takes pods',
     { record: firstInstall, process: 'NoService', isNodePending: false },
-    'waits for the order to switch: the node takes pods already, 5000 ms',
+    'waiting for the order to switch: the node already takes pods, 5000 ms',
   ],
   ['a switch that was cut off', { record: opened('Switching'), order: ordered }, 'ContinueSwitch'],
   ['going back was cut off', { record: opened('GoingBack'), order: ordered }, 'RollBack'],
   [
     'probing, no answer yet',
     { record: opened('Probing'), order: ordered, probes: { verdict: 'Unknown', isSettled: false } },
-    'waits for the probes',
+    'waiting for the probes',
   ],
   [
     'probing, passing but not for long',
     { record: opened('Probing'), order: ordered, probes: { verdict: 'Passing', isSettled: false } },
-    'waits for the settle time',
+    'waiting for the settle window to end',
   ],
   ['probing, settled', { record: opened('Probing'), order: ordered }, 'Commit'],
   [
@@ -196,12 +196,12 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   [
     'rolled back',
     { record: record({ state: 'RolledBack', target: newVersion }), order: newVersion },
-    'waits for another version, configuration or attempt',
+    'waiting for another version, configuration or attempt',
   ],
   [
     'told again what failed in this attempt',
     { record: record({ pins: [{ digest: two.digest, version: '1.1.0', attempt: 2 }] }), order: newVersion },
-    'waits for 1.1.0 failed here in attempt 2',
+    '1.1.0 failed here in attempt 2',
   ],
   [
     'told what failed as another attempt',
@@ -216,20 +216,20 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   [
     'degraded, still failing',
     { record: record({ state: 'Degraded' }), probes: { verdict: 'Failing', isSettled: false } },
-    'waits for every probe to pass',
+    'waiting for every probe to pass',
   ],
   ['crashed', { process: 'Crashed' }, 'Start'],
   ['crashed a moment ago', { process: 'Crashed', brakeMs: 700 }, 'Degrade'],
   [
     'degraded by a crash a moment ago',
     { record: record({ state: 'Degraded' }), process: 'Crashed', brakeMs: 700 },
-    'waits for every probe to pass, 700 ms',
+    'waiting for every probe to pass, 700 ms',
   ],
   ['cannot be started', { process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } }, 'Degrade'],
   [
-    'degraded since it cannot be started',
+    'degraded since cannot be started',
     { record: record({ state: 'Degraded' }), process: 'Stopped', startFailure: { problem: 'no user', backoffMs: 700 } },
-    'waits for every probe to pass, 700 ms',
+    'waiting for every probe to pass, 700 ms',
   ],
   [
     'could not be started a while ago',
@@ -257,7 +257,7 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ['frozen and left to repairs', { process: 'Frozen', brakeMs: 60_000 }, 'Degrade'],
   ['frozen for too long', { process: 'Frozen' }, 'Restart'],
   ['not running after a boot', { process: 'Stopped' }, 'Start'],
-  ['ended as it may', { process: 'Ended' }, 'waits for nothing: it is as declared'],
+  ['ended as it may', { process: 'Ended' }, 'up to date'],
   ['a repair asks for a restart', { asked: 'Restart' }, 'Restart'],
   ['a repair asks for a reinstall', { asked: 'Reinstall' }, 'Reinstall'],
   ['a repair asks while a switch is open', { asked: 'Restart', record: opened('Probing'), order: ordered }, 'Commit'],
@@ -274,11 +274,7 @@ const CASES: readonly [what: string, seen: Partial<ComponentSeen>, says: string]
   ['frozen node: probing, crashed', { record: opened('Probing'), process: 'Crashed', ...onFrozen }, 'RollBack'],
   ['frozen node: crashed', { process: 'Crashed', ...onFrozen }, 'Start'],
   ['frozen node: a process that somebody stopped', { process: 'Frozen', ...onFrozen }, 'Degrade'],
-  [
-    'frozen node: a repair asks for a restart',
-    { asked: 'Restart', ...onFrozen },
-    'waits for nothing: it is as declared',
-  ],
+  ['frozen node: a repair asks for a restart', { asked: 'Restart', ...onFrozen }, 'up to date'],
   ['frozen node: not named any more', { order: undefined, ...onFrozen }, HELD],
 ]
 

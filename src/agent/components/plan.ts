@@ -95,7 +95,7 @@ export interface ComponentPlan {
 /** Permits are read again this often while an order waits for one that is not Granted. */
 const PERMIT_RETRY_MS = 5_000
 
-const NODE_IS_FROZEN = 'the node is frozen by a file on it; kubenode thaw --node-folder takes it away'
+const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
 const act = (action: ComponentAction): ComponentPlan => ({ action })
 const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
@@ -107,11 +107,11 @@ const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
 export function planComponent(seen: ComponentSeen): ComponentPlan {
   const { record, order } = seen
   if (record?.open !== undefined) return planOpenSwitch(seen)
-  if (!seen.isOrderKnown) return planHealth(seen) ?? wait('the Machine was never read')
+  if (!seen.isOrderKnown) return planHealth(seen) ?? wait('waiting to read the Machine')
   if (order === undefined) {
-    if (record === undefined) return wait('the Machine does not name it')
+    if (record === undefined) return wait('the Machine does not list this component')
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
-    return act({ kind: 'Uninstall', reason: 'the Machine does not name it any more' })
+    return act({ kind: 'Uninstall', reason: 'the Machine no longer lists this component' })
   }
   // What was asked for under a permit, and what has crashed, comes before what is new.
   const now = planAsked(seen) ?? planHealth(seen)
@@ -128,12 +128,12 @@ function soonest(a: ComponentPlan, b: ComponentPlan | undefined): ComponentPlan 
 function planRetarget(seen: ComponentSeen, order: ComponentOrder): ComponentPlan {
   if (seen.record !== undefined && isPinned(seen.record, order) && !isSlotOf(seen.record.current, order))
     return wait(`${order.version} failed here in attempt ${order.attempt}`)
-  return planStaging(seen, targetOf(order), `the Machine names ${order.version}`)
+  return planStaging(seen, targetOf(order), `the Machine desires ${order.version}`)
 }
 
 function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Target, reason: string): ComponentPlan {
-  if (staging !== undefined && isSameTarget(staging, target)) return wait('the artifact')
-  if (stageBackoffMs > 0) return wait('fetching failed; it is tried again', stageBackoffMs)
+  if (staging !== undefined && isSameTarget(staging, target)) return wait('waiting for the artifact')
+  if (stageBackoffMs > 0) return wait('fetching the artifact failed; retrying', stageBackoffMs)
   return act({ kind: 'Stage', target, reason })
 }
 
@@ -146,21 +146,21 @@ const targetOf = ({ version, config, attempt }: ComponentOrder): Target => ({
 function planTarget(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
   switch (record.state) {
     case 'Fetching':
-      return planStaging(seen, record.target, 'staging did not finish')
+      return planStaging(seen, record.target, 'staging was interrupted')
     case 'Staged':
       return planStaged(seen, record, order)
     case 'Healthy':
       if (!isUp(seen.process)) return act({ kind: 'Degrade', ...downBecause(seen) })
       return seen.probes.verdict === 'Failing'
         ? act({ kind: 'Degrade', because: 'ProbeFailed', reason: seen.probes.message ?? 'a probe fails' })
-        : wait('nothing: it is as declared')
+        : wait('up to date')
     case 'Degraded':
       return seen.probes.verdict === 'Passing' && isUp(seen.process)
         ? act({ kind: 'Recover', reason: 'every probe passes' })
-        : wait('every probe to pass')
+        : wait('waiting for every probe to pass')
     case 'RolledBack':
     case 'Failed':
-      return wait('another version, configuration or attempt')
+      return wait('waiting for another version, configuration or attempt')
     case 'Switching':
     case 'Probing':
       // Both are written together with the open switch and end with it; a record that says otherwise is looked at as staged.
@@ -176,7 +176,7 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   const { staged, current } = record
   if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))
-    return act({ kind: 'UseInPlace', reason: 'what is staged is what is in use' })
+    return act({ kind: 'UseInPlace', reason: 'the staged version is already in use' })
   if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
   if (seen.missingRequirement !== undefined) {
     const { what, because } = seen.missingRequirement
@@ -184,13 +184,13 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
   }
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)
-  if (current !== undefined) return wait('the order to switch')
+  if (current !== undefined) return wait('waiting for the order to switch')
   return planFirstInstall(seen, staged)
 }
 
 function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
-  if (reading === undefined) return act({ kind: 'ReadPermit', permit, reason: 'the order names it' })
+  if (reading === undefined) return act({ kind: 'ReadPermit', permit, reason: 'the switch order names this permit' })
   switch (reading.kind) {
     case 'Granted':
       return act({ kind: 'Switch', to: staged, permit, reason: `ordered under permit ${permit}` })
@@ -204,28 +204,28 @@ function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): Compo
 
 function planFirstInstall(seen: ComponentSeen, staged: Slot): ComponentPlan {
   if (seen.isNodePending === undefined)
-    return act({ kind: 'ReadNode', reason: 'a first install needs no permit on a node that waits for its components' })
-  if (!seen.isNodePending) return wait('the order to switch: the node takes pods already', PERMIT_RETRY_MS)
+    return act({ kind: 'ReadNode', reason: 'a first install needs no permit while the node waits for its components' })
+  if (!seen.isNodePending) return wait('waiting for the order to switch: the node already takes pods', PERMIT_RETRY_MS)
   return act({
     kind: 'Switch',
     to: staged,
     permit: undefined,
-    reason: 'first install on a node that takes no pods yet',
+    reason: 'first install, the node does not take pods yet',
   })
 }
 
 function planAsked({ asked, record, isNodeFrozen }: ComponentSeen): ComponentPlan | undefined {
   if (asked === undefined || record?.current === undefined || isNodeFrozen === true) return undefined
-  return act({ kind: asked, reason: 'a repair with a granted permit asked for it' })
+  return act({ kind: asked, reason: 'requested by a repair with a granted permit' })
 }
 
 const notStarted = ({ startFailure }: ComponentSeen): string | undefined =>
-  startFailure === undefined ? undefined : `it cannot be started: ${startFailure.problem}`
+  startFailure === undefined ? undefined : `cannot be started: ${startFailure.problem}`
 
 function downBecause(seen: ComponentSeen): { readonly because: Reason; readonly reason: string } {
   const problem = notStarted(seen)
   if (problem !== undefined) return { because: 'InstallFailed', reason: problem }
-  return { because: 'CrashLooping', reason: seen.end?.how ?? `its process is ${seen.process}` }
+  return { because: 'CrashLooping', reason: seen.end?.how ?? `the process is ${seen.process}` }
 }
 
 /** Keeps what is in use running. */
@@ -240,13 +240,17 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
     case 'Ended':
       return undefined
     case 'Stopped':
-      return act({ kind: 'Start', reason: 'it is not running' })
+      return act({ kind: 'Start', reason: 'the process is not running' })
     case 'Crashed':
-      return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Start', reason: 'it crashed' })
+      return brakeMs > 0
+        ? wait('waiting for the restart backoff', brakeMs)
+        : act({ kind: 'Start', reason: 'the process crashed' })
     case 'Frozen':
       // Whoever stopped it to look at it wrote the file so that it stays as it is.
       if (isNodeFrozen === true) return wait(NODE_IS_FROZEN)
-      return brakeMs > 0 ? wait('the local brake', brakeMs) : act({ kind: 'Restart', reason: 'it is frozen' })
+      return brakeMs > 0
+        ? wait('waiting for the restart backoff', brakeMs)
+        : act({ kind: 'Restart', reason: 'the process is frozen' })
     default:
       return assertNever(process)
   }
@@ -256,29 +260,35 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
 function planOpenSwitch({ record, process, probes, end }: ComponentSeen): ComponentPlan {
   const open = record?.open
   if (open?.phase === 'GoingBack')
-    return act({ kind: 'RollBack', because: 'RolledBackByAgent', reason: record?.message ?? 'going back was cut off' })
-  if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'a switch was cut off' })
+    return act({
+      kind: 'RollBack',
+      because: 'RolledBackByAgent',
+      reason: record?.message ?? 'the rollback was interrupted',
+    })
+  if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'the switch was interrupted' })
   const second = open?.secondStart
   if (second?.isStarted === false) return startAgain(second.how)
   const isOver = process === 'Crashed' || process === 'Frozen' || (process === 'Ended' && probes.verdict === 'Failing')
   if (isOver && second === undefined && end?.isEvidence === false) return startAgain(end.how)
   if (process === 'Crashed' || process === 'Frozen')
     return act({ kind: 'RollBack', because: 'CrashLooping', reason: endReason(process, end, second) })
-  if (process === 'Stopped') return act({ kind: 'ContinueSwitch', reason: 'it is not running' })
+  if (process === 'Stopped') return act({ kind: 'ContinueSwitch', reason: 'the process is not running' })
   switch (probes.verdict) {
     case 'Failing':
       return act({ kind: 'RollBack', because: 'ProbeFailed', reason: probes.message ?? 'a probe fails' })
     case 'Passing':
-      return probes.isSettled ? act({ kind: 'Commit', reason: 'every probe held' }) : wait('the settle time')
+      return probes.isSettled
+        ? act({ kind: 'Commit', reason: 'every probe passed for the whole settle window' })
+        : wait('waiting for the settle window to end')
     case 'Unknown':
-      return wait('the probes')
+      return wait('waiting for the probes')
     default:
       return assertNever(probes.verdict)
   }
 }
 
 const startAgain = (how: string): ComponentPlan =>
-  act({ kind: 'StartAgain', how, reason: `${how} in its settle window, which is no evidence against the version` })
+  act({ kind: 'StartAgain', how, reason: `${how} in its settle window; not counted against the version` })
 
 function endReason(
   process: 'Crashed' | 'Frozen',

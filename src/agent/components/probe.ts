@@ -39,11 +39,11 @@ export async function look(probe: Probe, place: ProbePlace): Promise<ProbeAnswer
   if (probe.file !== undefined) return lookFile(probe.file, place)
   if (probe.exec !== undefined) return lookExec(probe.exec.command, place, timeoutMs)
   if (probe.unit !== undefined) return lookUnit(probe.unit.name, place)
-  return { kind: 'Fail', message: 'the probe says nothing to look at' }
+  return { kind: 'Fail', message: 'the probe has nothing to check' }
 }
 
 async function lookUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeAnswer> {
-  if (systemctl === undefined) return { kind: 'Fail', message: 'there is no systemd on this node' }
+  if (systemctl === undefined) return { kind: 'Fail', message: 'this node does not run systemd' }
   try {
     const [state] = await systemctl.show([name])
     if (state?.active === 'active') return PASS

@@ -94,7 +94,7 @@ test('a version whose probe fails goes back as ProbeFailed, with the probe and i
   await made.worker.close()
 })
 
-test('what runs and fails later says why, and nothing once it is well again', async () => {
+test('what runs and fails later says why, and nothing once healthy again', async () => {
   let answer: ProbeAnswer = { kind: 'Pass' }
   const { made, clock, status } = await node({ probe: () => answer })
   answer = { kind: 'Fail', message: 'HTTP 503 from /healthz' }
@@ -108,7 +108,11 @@ test('what runs and fails later says why, and nothing once it is well again', as
 })
 
 test.each([
-  ['a hook that fails', new KubeNodeError(agentErrors.KN8033({ program: 'p', why: 'w', said: 's' })), 'InstallFailed'],
+  [
+    'a hook that fails',
+    new KubeNodeError(agentErrors.KN8033({ program: 'p', why: 'w', output: 's' })),
+    'InstallFailed',
+  ],
   [
     'a program for another processor',
     new KubeNodeError(agentErrors.KN8018({ component: 'c', version: '1', os: 'linux', arch: 'arm64' })),

@@ -20,7 +20,7 @@ const releases = ['1.0.0', '1.1.0'].map((version) =>
 )
 const killed: ProcessEnd = { how: 'ended by SIGKILL', isEvidence: false }
 const crashed: ProcessEnd = { how: 'exited with code 1', isEvidence: true }
-const unseen: ProcessEnd = { how: 'ended while the agent was away', isEvidence: false }
+const unseen: ProcessEnd = { how: 'ended while the agent was not running', isEvidence: false }
 
 const order = (version: string, attempt: number): ComponentOrder => ({
   version,

@@ -32,8 +32,8 @@ test('a secret value appears where it belongs, in a copy', async () => {
 })
 
 test.each([
-  ['there is no object for this machine', undefined, /none for this machine in kubenode-system\/containerd-1a\./],
-  ['the object lacks the value', {}, /none for this machine/],
+  ['there is no object for this machine', undefined, /kubenode-system\/containerd-1a.* has no value for this machine/],
+  ['the object lacks the value', {}, /has no value for this machine/],
   ['it was sealed for another component', sealed('kubelet'), /belongs to another machine, component or path/],
 ])('S16 when %s it is said where to look, and nothing of the value', async (_what, data, says) => {
   const message = await withSecrets(deps(data), 'containerd', values, secrets).catch(messageOf)

@@ -53,7 +53,7 @@ async function readSecret(
   const data = isObject(found?.['data']) ? found['data'] : {}
   const sealed = data[sealedKey(path)]
   if (typeof sealed !== 'string')
-    throw refused(component, path, `there is none for this machine in ${SYSTEM_NAMESPACE}/${name}`)
+    throw refused(component, path, `${SYSTEM_NAMESPACE}/${name} has no value for this machine`)
   const opened = openSealed(await privateKey(), { machine, component, path }, sealed)
   if (opened.kind === 'Refused') throw refused(component, path, opened.reason)
   return opened.value

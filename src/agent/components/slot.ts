@@ -116,7 +116,7 @@ export async function unpack(files: Files, out: SlotSink, layout: Layout, artifa
   const missing = new Map(layout.binaries.map((b) => [b.source, b]))
   await readTar(files.stream(artifact), LIMITS, sinkOf(out, layout, missing))
   const [lost] = missing.keys()
-  if (lost !== undefined) throw tarRefused(`it has no ${lost}`)
+  if (lost !== undefined) throw tarRefused(`${lost} is missing`)
   return undefined
 }
 

@@ -53,12 +53,12 @@ export class Staging {
 
   async begin(target: Target): Promise<void> {
     if (!(await this.#isToBeFetched(target))) return
-    this.stop('another version is wanted')
+    this.stop('another version is desired')
     const open = { target, stop: new AbortController() }
     this.#open = open
     void this.#fetch(target, open.stop.signal)
       // A disk that takes no journal any more; it is tried again when the backoff is over.
-      .catch((error: unknown) => this.#deps.log.error('staging not recorded', { error }))
+      .catch((error: unknown) => this.#deps.log.error('cannot record the staging result', { error }))
       .finally(() => {
         if (this.#open === open) this.#open = undefined
         this.#deps.onEnd()
@@ -109,7 +109,7 @@ export class Staging {
   /** Nothing was disturbed, and the cause may be mended elsewhere: a key that is trusted now, a mirror, room on the disk. So it is tried again. */
   async #refused(target: Target, error: unknown): Promise<void> {
     const { clock, random, log, journal } = this.#deps
-    log.warn('component not staged', { error })
+    log.warn('cannot stage the component', { error })
     const waitMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.#failures, 20))
     this.#failures++
     this.#failed = target

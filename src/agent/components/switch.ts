@@ -77,7 +77,7 @@ export class Switcher {
     const { open } = record
     if (open === undefined) return
     if (open.phase === 'GoingBack') {
-      await this.goBack({ because: 'RolledBackByAgent', message: record.message ?? 'going back was cut off' })
+      await this.goBack({ because: 'RolledBackByAgent', message: record.message ?? 'the rollback was interrupted' })
       return
     }
     try {
@@ -155,7 +155,12 @@ export class Switcher {
       : given
     const { open } = record
     if (open === undefined) return
-    this.#deps.log.warn('component goes back', { component: this.#component, to: open.from?.version, reason, message })
+    this.#deps.log.warn('rolling the component back', {
+      component: this.#component,
+      to: open.from?.version,
+      reason,
+      message,
+    })
     // Written first: a version that runs again must not be taken for the new one after a crash.
     if (open.phase !== 'GoingBack')
       await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message, reason, output })

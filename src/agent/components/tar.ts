@@ -39,42 +39,42 @@ export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, 
   let bytes = 0
   for (;;) {
     const block = await input.exactly(BLOCK)
-    if (block === undefined) throw tarRefused('it ends without its end mark')
+    if (block === undefined) throw tarRefused('the end-of-archive marker is missing')
     if (isZero(block)) break
     const header = parseHeader(block)
     seen.add(header)
     bytes += header.size
-    if (bytes > limits.bytes) throw tarRefused(`its files hold more than ${limits.bytes} bytes`)
+    if (bytes > limits.bytes) throw tarRefused(`its files exceed ${limits.bytes} bytes`)
     if (header.kind === 'Folder') await sink.folder(header.path)
     else await copyFile(input, header, sink)
   }
   for (let rest = await input.some(); rest !== undefined; rest = await input.some())
-    if (!isZero(rest)) throw tarRefused('something follows its end mark')
+    if (!isZero(rest)) throw tarRefused('data follows the end-of-archive marker')
 }
 
 async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSink): Promise<void> {
   const out = await sink.file(path, mode, size)
   for (let left = size; left > 0;) {
     const chunk = await input.some(left)
-    if (chunk === undefined) throw tarRefused(`it breaks off inside ${path}`)
+    if (chunk === undefined) throw tarRefused(`it is truncated inside ${path}`)
     await out.write(chunk)
     left -= chunk.length
   }
   const padding = (BLOCK - (size % BLOCK)) % BLOCK
   const rest = padding === 0 ? Buffer.alloc(0) : await input.exactly(padding)
-  if (rest === undefined || !isZero(rest)) throw tarRefused(`it breaks off after ${path}`)
+  if (rest === undefined || !isZero(rest)) throw tarRefused(`it is truncated after ${path}`)
   await out.end()
 }
 
 const isZero = (b: Buffer): boolean => b.every((x) => x === 0)
 
 export function parseHeader(block: Buffer): Header {
-  if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed, and only plain tars are taken')
+  if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
   const sum = octal(block, 148, 8, 'checksum')
   // The sum counts its own eight bytes as spaces.
   const real = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0)
   if (sum !== real) throw tarRefused('a header has a wrong checksum')
-  if (block.toString('latin1', 257, 262) !== 'ustar') throw tarRefused('it is no ustar archive')
+  if (block.toString('latin1', 257, 262) !== 'ustar') throw tarRefused('it is not a ustar archive')
   const type = String.fromCharCode(block[156] ?? 0)
   const prefix = text(block, 345, 155)
   const name = text(block, 0, 100)
@@ -83,7 +83,7 @@ export function parseHeader(block: Buffer): Header {
     throw tarRefused(`${shown(path)} is no regular file and no folder (type ${JSON.stringify(type)})`)
   const kind = type === '5' ? 'Folder' : 'File'
   const size = octal(block, 124, 12, 'size')
-  if (kind === 'Folder' && size !== 0) throw tarRefused(`the folder ${shown(path)} has a size`)
+  if (kind === 'Folder' && size !== 0) throw tarRefused(`the folder ${shown(path)} has a non-zero size`)
   if (text(block, 157, 100) !== '') throw tarRefused(`${shown(path)} has a link target`)
   const mode = octal(block, 100, 8, 'mode')
   if ((mode & 0o7000) !== 0) throw tarRefused(`${shown(path)} has a set-id or sticky bit`)
@@ -94,14 +94,14 @@ export function parseHeader(block: Buffer): Header {
 function octal(block: Buffer, at: number, length: number, what: string): number {
   const raw = block.toString('latin1', at, at + length)
   const m = /^ *([0-7]+)[ \0]*$/.exec(raw)
-  if (m === null) throw tarRefused(`a header has a ${what} that is no octal number`)
+  if (m === null) throw tarRefused(`a header has a ${what} that is not an octal number`)
   return Number.parseInt(m[1] ?? '', 8)
 }
 
 function text(block: Buffer, at: number, length: number): string {
   const field = block.subarray(at, at + length)
   const end = field.indexOf(0)
-  if (end !== -1 && !isZero(field.subarray(end))) throw tarRefused('a header has bytes behind the end of a name')
+  if (end !== -1 && !isZero(field.subarray(end))) throw tarRefused('a header has data after the end of a name')
   const bytes = end === -1 ? field : field.subarray(0, end)
   const out = bytes.toString('utf8')
   if (!Buffer.from(out).equals(bytes)) throw tarRefused('a name is not UTF-8')

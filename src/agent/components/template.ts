@@ -24,7 +24,7 @@ export function rendered(template: string, values: JsonObject): Rendered {
   if (first !== undefined)
     return { kind: 'Refused', reason: `the configuration has no value at ${JSON.stringify(first)}` }
   if (length > MAX_RENDERED_CHARS)
-    return { kind: 'Refused', reason: `it grows beyond ${MAX_RENDERED_CHARS} characters` }
+    return { kind: 'Refused', reason: `the result exceeds ${MAX_RENDERED_CHARS} characters` }
   return { kind: 'Rendered', text }
 }
 

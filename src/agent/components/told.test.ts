@@ -16,7 +16,7 @@ test('between the order and its switch nothing is told: a look at the permit is 
   await clock.advance(6_000)
   node.worker.setOrder({ version: '1.1.0', attempt: 2 })
   await clock.advance(6_000)
-  expect(node.told.at(-1)).toEqual({ state: 'Staged', waiting: 'the order to switch' })
+  expect(node.told.at(-1)).toEqual({ state: 'Staged', waiting: 'waiting for the order to switch' })
   const before = node.told.length
   node.worker.setOrder({ version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } })
   await clock.advance(6_000)

@@ -25,7 +25,7 @@ export async function newestTrust(deps: TrustSourceDeps): Promise<unknown> {
     for await (const chunk of fetcher.open(url, MAX_TRUST_BYTES, signal)) chunks.push(chunk)
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch (e) {
-    log.debug('trust document not fetched', { error: messageOf(e) })
+    log.debug('cannot fetch the trust document', { error: messageOf(e) })
     return readState(files, firstTrustFile(dir), (v) => v)
   }
 }

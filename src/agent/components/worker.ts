@@ -191,7 +191,7 @@ export class ComponentWorker {
     this.#isClosed = true
     this.#timer?.cancel()
     this.#prober?.close()
-    this.#staging.stop('the agent stops')
+    this.#staging.stop('the agent is stopping')
     await this.#busy
     for (const visit of this.#visits.splice(0)) visit.drop()
   }
@@ -374,7 +374,7 @@ export class ComponentWorker {
         return
       case 'Uninstall':
         this.#stopProbes()
-        this.#staging.stop('not wanted any more')
+        this.#staging.stop('no longer desired')
         return this.#switcher.uninstall()
       default:
         return assertNever(action)
@@ -390,7 +390,7 @@ export class ComponentWorker {
     const cause = { because, message }
     if (!TELLS_BY_LOG.has(because)) return cause
     const log = await this.#deps.processes.lastOutput?.(this.component).catch((error: unknown) => {
-      this.#log.warn('log of the component not read', { error })
+      this.#log.warn('cannot read the log of the component', { error })
       return ''
     })
     return withOutput(cause, lastLines(log ?? '', SHOWN_LINES))
@@ -407,7 +407,7 @@ export class ComponentWorker {
       const times = this.#notStarted?.times ?? 0
       const backoffMs = Math.min(START_MOST_MS, ACT_RETRY_MS * 2 ** times)
       this.#notStarted = { problem: messageOf(e), times: times + 1, until: clock.monotonic() + backoffMs }
-      this.#log.warn('component not started', { error: e, retryInMs: backoffMs })
+      this.#log.warn('cannot start the component', { error: e, retryInMs: backoffMs })
     }
   }
 
@@ -442,7 +442,7 @@ export class ComponentWorker {
       if ((await this.#deps.isNodeFrozen?.()) === true) return ask.done(REFUSED)
       this.#asks.holdUntilSwitched(ask)
       await this.#switcher.beginAgain(slot)
-      if (this.record?.open === undefined) this.#asks.switched(failed(this.record?.message ?? 'it went back'))
+      if (this.record?.open === undefined) this.#asks.switched(failed(this.record?.message ?? 'rolled back'))
     } catch (e) {
       this.#asks.drop()
       ask.done(failed(messageOf(e)))

@@ -21,11 +21,11 @@ export function problemOf({ record, process, why, probes, startProblem }: Compon
   if (record === undefined || record.open !== undefined) return undefined
   if (record.current === undefined)
     return record.state === 'Failed'
-      ? { reason: 'ComponentFailed', message: record.message ?? 'no version can be run' }
+      ? { reason: 'ComponentFailed', message: record.message ?? 'no version can run' }
       : undefined
-  if (startProblem !== undefined) return { reason: 'ComponentFailed', message: `it cannot be started: ${startProblem}` }
-  if (process === 'Crashed') return { reason: 'ComponentCrashed', message: why ?? 'it ended' }
-  if (process === 'Frozen') return { reason: 'ComponentFrozen', message: why ?? 'it is frozen' }
+  if (startProblem !== undefined) return { reason: 'ComponentFailed', message: `cannot be started: ${startProblem}` }
+  if (process === 'Crashed') return { reason: 'ComponentCrashed', message: why ?? 'the process ended' }
+  if (process === 'Frozen') return { reason: 'ComponentFrozen', message: why ?? 'the process is frozen' }
   if (probes.verdict === 'Failing') return { reason: 'ProbeFailing', message: probes.message ?? 'a probe fails' }
   return undefined
 }

@@ -34,7 +34,7 @@ export function parseDetect(config: Readonly<Record<string, unknown>>): {
 } {
   const problems: string[] = []
   const monitors = config['monitors'] ?? []
-  if (!Array.isArray(monitors)) problems.push('monitors is no list')
+  if (!Array.isArray(monitors)) problems.push('monitors is not a list')
   const entries = Array.isArray(monitors) ? monitors.slice(0, MAX_MONITORS) : []
   return {
     detect: {
@@ -50,12 +50,12 @@ function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEnt
   const none = { clearAfterMs: new Map<string, number>(), clearedBy: new Map<string, ReadonlySet<OperationName>>() }
   if (typeof v === 'string' && v.startsWith('/')) return [{ file: v, inline: undefined, ...none }]
   if (!isObject(v) || (typeof v['file'] !== 'string' && !isObject(v['config']))) {
-    problems.push(`monitors[${n}] is neither an absolute path nor an object with file or config`)
+    problems.push(`monitors[${n}] must be an absolute path or an object with file or config`)
     return []
   }
   for (const [condition, text] of Object.entries(isObject(v['clearAfter']) ? v['clearAfter'] : {})) {
     const ms = typeof text === 'string' ? durationMs(text) : undefined
-    if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is no duration`)
+    if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is not a duration`)
     else none.clearAfterMs.set(condition, ms)
   }
   for (const [condition, names] of Object.entries(isObject(v['clearedBy']) ? v['clearedBy'] : {})) {
@@ -71,7 +71,7 @@ function portOf(v: unknown, problems: string[]): number | undefined {
   if (v === false) return undefined
   const port = isObject(v) ? v['port'] : undefined
   if (typeof port === 'number' && Number.isSafeInteger(port) && port >= 0 && port < 65_536) return port
-  problems.push('metrics is neither false nor an object with a port')
+  problems.push('metrics must be false or an object with a port')
   return METRICS_PORT
 }
 
@@ -79,11 +79,11 @@ function portOf(v: unknown, problems: string[]): number | undefined {
 function settingsOf(v: unknown, problems: string[]): DetectorSettings {
   if (v === undefined) return DETECTOR_DEFAULTS
   if (!isObject(v)) {
-    problems.push('detectors is no object')
+    problems.push('detectors is not an object')
     return DETECTOR_DEFAULTS
   }
   const unknown = Object.keys(v).filter((name) => !Object.hasOwn(DETECTOR_DEFAULTS, name))
-  for (const name of unknown) problems.push(`detectors.${name} is no detector`)
+  for (const name of unknown) problems.push(`detectors.${name} is not a known detector`)
   return Object.fromEntries(
     Object.entries(DETECTOR_DEFAULTS).map(([name, defaults]) => [name, oneOf(v[name], name, defaults, problems)]),
   ) as unknown as DetectorSettings
@@ -93,13 +93,13 @@ function oneOf(v: unknown, name: string, defaults: object, problems: string[]): 
   if (v === undefined || v === true) return defaults
   if (v === false) return { ...defaults, isOn: false }
   if (!isObject(v)) {
-    problems.push(`detectors.${name} is neither a boolean nor an object`)
+    problems.push(`detectors.${name} must be a boolean or an object`)
     return defaults
   }
   const changed: Record<string, unknown> = { ...defaults }
   for (const [key, value] of Object.entries(v)) {
     const read = settingOf((defaults as Readonly<Record<string, unknown>>)[key], key, value)
-    if (read === undefined) problems.push(`detectors.${name}.${key} makes no sense`)
+    if (read === undefined) problems.push(`detectors.${name}.${key} is not valid`)
     else changed[key] = read
   }
   return changed

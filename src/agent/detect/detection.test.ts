@@ -268,7 +268,7 @@ describe('our own detectors', () => {
     expect(second.board.problem('DiskSpaceLow')?.isTrue).toBe(true)
     await second.stop()
     const third = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 0, hysteresisPercent: 0 } })
-    await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: there are enough bytes')
+    await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: enough free bytes')
     // Each turn is told once: by the agent that saw it, not by those after it.
     await until(() => [first, second, third].map((one) => one.events.length), [1, 0, 1])
     expect(first.events[0]).toMatch(/^DiskSpaceLow: Node condition DiskSpaceLow is now: True, reason: DiskSpaceLow, /)
@@ -316,7 +316,7 @@ test('a file that cannot be used disables only itself and is a condition', async
   await until(() => one.events.filter((e) => e.startsWith('AppWarned')), ['AppWarned: warn 7'])
   expect(one.events.join('\n')).toMatch(/^MonitorNotUsed: Node condition DetectionIncomplete is now: True, /m)
   expect(shown(one, 'DetectionIncomplete')).toMatch(
-    /^true MonitorNotUsed: \/etc\/bad.json: is no JSON; \/etc\/missing.json: ENOENT/,
+    /^true MonitorNotUsed: \/etc\/bad.json: is not JSON; \/etc\/missing.json: ENOENT/,
   )
   await one.stop()
   // Kept over a restart, and not told again.
@@ -329,7 +329,7 @@ test('a file that cannot be used disables only itself and is a condition', async
   await until(() => shown(none, 'DetectionIncomplete')?.split(':')[0], 'false DetectionComplete')
   await none.stop()
   const other = await agent([entry()])
-  const well = 'false DetectionComplete: every configured monitor is used'
+  const well = 'false DetectionComplete: all configured monitors are running'
   await until(() => shown(other, 'DetectionIncomplete'), well)
 })
 
@@ -364,14 +364,14 @@ test('a check that cannot be started makes detection incomplete until it can', a
   }
   const one = await agent([{ config: plugin }])
   const missing =
-    'true MonitorNotUsed: monitors[0] rule CheckBad: /etc/check.sh: Error in starting plugin: it is not there'
+    'true MonitorNotUsed: monitors[0] rule CheckBad: /etc/check.sh: Error in starting plugin: file not found'
   await until(() => shown(one, 'DetectionIncomplete'), missing)
   expect(one.board.problem('CheckFailed')?.isUnknown).toBe(true)
   writeFileSync(path, '#!/no/such/shell\n', { mode: 0o755 })
   await systemClock.sleep(1_100)
   expect(shown(one, 'DetectionIncomplete')).toContain('true MonitorNotUsed')
   writeFileSync(path, '#!/bin/sh\nexit 0\n', { mode: 0o755 })
-  await until(() => shown(one, 'DetectionIncomplete'), 'false DetectionComplete: every configured monitor is used')
+  await until(() => shown(one, 'DetectionIncomplete'), 'false DetectionComplete: all configured monitors are running')
   await until(() => shown(one, 'CheckFailed'), 'false CheckFine: fine')
 })
 

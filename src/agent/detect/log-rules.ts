@@ -30,7 +30,7 @@ export function parseLogSources(value: unknown): {
   readonly problems: readonly string[]
 } {
   if (value === undefined) return { sources: [], problems: [] }
-  if (!Array.isArray(value)) return { sources: [], problems: ['logs is no list'] }
+  if (!Array.isArray(value)) return { sources: [], problems: ['logs is not a list'] }
   const problems: string[] = []
   const sources = value.slice(0, MAX_SOURCES).flatMap((v: unknown, n): LogSource[] => {
     if (!isObject(v) || typeof v['path'] !== 'string' || !v['path'].startsWith('/') || !Array.isArray(v['rules'])) {
@@ -57,16 +57,16 @@ interface RawRule {
 }
 
 function ruleProblem(r: unknown): string | undefined {
-  if (!isObject(r)) return 'is no object'
+  if (!isObject(r)) return 'is not an object'
   for (const name of ['condition', 'reason'])
-    if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is no condition type or reason`
+    if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is not a condition type or reason`
   if (typeof r['pattern'] !== 'string') return 'pattern is missing'
-  if (r['clearPattern'] !== undefined && typeof r['clearPattern'] !== 'string') return 'clearPattern is no text'
+  if (r['clearPattern'] !== undefined && typeof r['clearPattern'] !== 'string') return 'clearPattern is not a string'
   if (
     r['clearAfter'] !== undefined &&
     (typeof r['clearAfter'] !== 'string' || durationMs(r['clearAfter']) === undefined)
   )
-    return 'clearAfter is no duration'
+    return 'clearAfter is not a duration'
   return regexProblem(r['pattern']) ?? (r['clearPattern'] === undefined ? undefined : regexProblem(r['clearPattern']))
 }
 

@@ -72,7 +72,8 @@ export class ProblemBoard {
     this.#foreign = types
     if (types === 'Unknown') return
     if (before !== 'Unknown' && before.size === types.size && [...types].every((t) => before.has(t))) return
-    if (types.size > 0) this.#deps.log.info('conditions left to others', { conditions: [...types].join(' ') })
+    if (types.size > 0)
+      this.#deps.log.info('conditions owned by other reporters are skipped', { conditions: [...types].join(' ') })
     this.#deps.onChange()
   }
 
@@ -82,7 +83,13 @@ export class ProblemBoard {
     const now = this.#now()
     for (const p of kept?.problems ?? []) {
       const isOver = p.isTrue && kept?.bootId !== bootId
-      const over = { ...p, isTrue: false, reason: 'NodeBooted', message: 'the node has booted since', since: now.wall }
+      const over = {
+        ...p,
+        isTrue: false,
+        reason: 'NodeBooted',
+        message: 'the node has rebooted since',
+        since: now.wall,
+      }
       this.#problems = new Map(this.#problems).set(p.type, { ...(isOver ? over : p), seenAt: now.mono })
     }
     const cursors = await readState(files, cursorsFile(dir), parseCursors)
@@ -193,7 +200,7 @@ export class ProblemBoard {
   #save(): Promise<void> {
     this.#saving = this.#saving
       .then(() => this.#write())
-      .catch((error: unknown) => this.#deps.log.warn('problems not kept', { error }))
+      .catch((error: unknown) => this.#deps.log.warn('cannot save the problems', { error }))
     return this.#saving
   }
 

@@ -64,7 +64,7 @@ export function withComponents(
         ...old,
         isTrue: false,
         reason: 'ComponentHealthy',
-        message: 'it is well again',
+        message: 'healthy again',
         since: now.wall,
       })
   }
@@ -76,7 +76,7 @@ export function withComponents(
         ...p,
         isTrue: false,
         reason: 'ComponentGone',
-        message: 'it is not installed any more',
+        message: 'no longer installed',
         since: now.wall,
       })
   }
@@ -86,7 +86,7 @@ export function withComponents(
     next,
     isTrue
       ? { ...base, reason: 'ComponentUnhealthy', message: bad.join('; ') }
-      : { ...base, reason: HEALTHY, message: 'every component is well' },
+      : { ...base, reason: HEALTHY, message: 'all components are healthy' },
   )
 }
 
@@ -157,7 +157,7 @@ export function withLine(problems: Problems, rules: readonly LogRule[], line: st
   return next
 }
 
-const SILENT = { reason: 'Silent', message: 'no such line came any more' }
+const SILENT = { reason: 'Silent', message: 'no matching log line since' }
 
 /** Ends what no line confirmed for long enough. */
 export function withoutSilent(problems: Problems, rules: readonly Expiry[], now: Now): Problems {

@@ -111,7 +111,7 @@ export class DriftWatch {
       try {
         await worker.between(() => this.#lookAt(worker))
       } catch (error) {
-        this.#deps.log.warn('component not looked at', { component: worker.component, error })
+        this.#deps.log.warn('cannot check the component for drift', { component: worker.component, error })
       }
     }
   }
@@ -162,7 +162,10 @@ export class DriftWatch {
     for (const finding of plan.giveUp) {
       watched.left.add(finding.key)
       if (finding.kind === 'Link') await keepForeign(this.#deps, component, onNode(this.#deps.dir, finding.link.path))
-      this.#deps.log.warn('component left as somebody keeps changing it', { component, what: finding.says })
+      this.#deps.log.warn('component no longer repaired: another program keeps changing it', {
+        component,
+        what: finding.says,
+      })
     }
     const additions = (await processes.additions?.(component)) ?? []
     worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), [...leftPaths(findings, watched.left), ...additions])
@@ -219,10 +222,10 @@ export class DriftWatch {
         watched.inUse = { ...inUse, manifest: { ...inUse.manifest, files } }
         await rememberFiles(this.#deps, watched.inUse)
       } else if (spec.service !== undefined) await processes.mend?.({ component, slot, service: spec.service })
-      log.warn('component put right', { component, what: finding.says })
+      log.warn('component drift repaired', { component, what: finding.says })
       return undefined
     } catch (error) {
-      log.warn('component not put right', { component, what: finding.says, error })
+      log.warn('cannot repair component drift', { component, what: finding.says, error })
       return messageOf(error)
     }
   }

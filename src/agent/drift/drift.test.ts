@@ -127,7 +127,7 @@ describe('what somebody changed', () => {
     }
     expect(await read(CONFIG)).toBe(`port = ${MAX_HEALS}\n`)
     expect([node.worker.drift, node.worker.foreign]).toEqual([
-      `/etc/beacon.conf was replaced by something else; left so after ${MAX_HEALS} corrections`,
+      `/etc/beacon.conf is no longer a link; not repaired again after ${MAX_HEALS} repairs`,
       ['/etc/beacon.conf'],
     ])
     await clock.advance(2 * HEAL_WINDOW_MS)
@@ -141,7 +141,7 @@ describe('what somebody changed', () => {
     running.push({ kind: 'Running', key: 'running', says: 'process 7 runs another program' })
     await clock.advance(60_000)
     expect([node.worker.drift, node.worker.record?.state, node.processes.starts.length]).toEqual([
-      'process 7 runs another program; it waits for a switch order',
+      'process 7 runs another program; waiting for a switch order',
       'Healthy',
       starts,
     ])
@@ -245,7 +245,7 @@ test.each([
     [HEAL_WINDOW_MS, HEAL_WINDOW_MS + 1, HEAL_WINDOW_MS + 2],
     0,
     1,
-    /left so after 3/,
+    /not repaired again after 3/,
   ],
 ] as const)('the plan for %s', (_what, findings, heals, heal, giveUp, report) => {
   const plan = planDrift(findings, { heals: new Map([['unit', heals]]), left: new Set() }, HEAL_WINDOW_MS + 10)

@@ -45,8 +45,7 @@ export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }:
     const target = await files.readLink(path)
     if (target === join(currentLink(dir, component), link.inSlot)) continue
     const there = target === undefined ? await files.stat(path) : undefined
-    const seen =
-      target !== undefined ? 'leads elsewhere' : there === undefined ? 'is gone' : 'was replaced by something else'
+    const seen = target !== undefined ? 'points elsewhere' : there === undefined ? 'is missing' : 'is no longer a link'
     found.push({ kind: 'Link', key: `link ${link.path}`, link, says: `${link.path} ${seen}` })
   }
   return found
@@ -68,12 +67,12 @@ export async function lookAtFiles(
       file,
       says: `${file.path} ${says}`,
     })
-    if (stat === undefined) found.push(finding('is gone'))
-    else if (stat.kind !== 'File') found.push(finding('is no file any more'))
+    if (stat === undefined) found.push(finding('is missing'))
+    else if (stat.kind !== 'File') found.push(finding('is no longer a file'))
     else if (stat.size !== file.size || (await digestOf(files, path)) !== file.sha256)
-      found.push(finding('has other content'))
+      found.push(finding('has different content'))
     else if (stat.mode !== file.mode)
-      found.push(finding(`has mode ${stat.mode.toString(8)} instead of ${file.mode.toString(8)}`))
+      found.push(finding(`has mode ${stat.mode.toString(8)}, expected ${file.mode.toString(8)}`))
   }
   return found
 }

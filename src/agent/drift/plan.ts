@@ -27,11 +27,11 @@ export function planDrift(findings: readonly Finding[], past: Past, now: number)
   const giveUp: Finding[] = []
   const waiting: string[] = []
   for (const finding of findings) {
-    if (finding.kind === 'Running') waiting.push(`${finding.says}; it waits for a switch order`)
-    else if (past.left.has(finding.key)) waiting.push(`${finding.says}; left so after ${MAX_HEALS} corrections`)
+    if (finding.kind === 'Running') waiting.push(`${finding.says}; waiting for a switch order`)
+    else if (past.left.has(finding.key)) waiting.push(`${finding.says}; not repaired again after ${MAX_HEALS} repairs`)
     else if (recent(past, finding.key, now) >= MAX_HEALS) {
       giveUp.push(finding)
-      waiting.push(`${finding.says}; left so after ${MAX_HEALS} corrections`)
+      waiting.push(`${finding.says}; not repaired again after ${MAX_HEALS} repairs`)
     } else heal.push(finding)
   }
   return { heal, giveUp, report: waiting.length === 0 ? undefined : reportOf(waiting) }

@@ -35,7 +35,7 @@ export class RunningPrograms {
       {
         kind: 'Running',
         key: 'running',
-        says: `process ${stat.pid} runs another program than ${onNode(this.#dir, exec ?? '')}`,
+        says: `process ${stat.pid} does not run ${onNode(this.#dir, exec ?? '')}`,
       },
     ]
   }

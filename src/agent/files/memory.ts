@@ -76,7 +76,7 @@ export class MemoryFiles implements Files {
 
   async *stream(path: string): AsyncIterable<Buffer> {
     const bytes = await this.read(path)
-    if (bytes === undefined) throw refused('read', path, 'it does not exist')
+    if (bytes === undefined) throw refused('read', path, 'not found')
     yield bytes
   }
 
@@ -117,7 +117,7 @@ export class MemoryFiles implements Files {
 
   async create(path: string, mode: number): Promise<FileWriter> {
     const { parent, name } = this.#place(path)
-    if (parent.entries.has(name)) throw refused('create', path, 'it exists already')
+    if (parent.entries.has(name)) throw refused('create', path, 'already exists')
     this.#change()
     const node: FileNode = {
       kind: 'File',
@@ -132,7 +132,7 @@ export class MemoryFiles implements Files {
 
   async append(path: string): Promise<FileWriter> {
     const node = this.#follow(path)
-    if (node?.kind !== 'File') throw refused('append to', path, 'it is no file')
+    if (node?.kind !== 'File') throw refused('append to', path, 'not a file')
     return this.#writer(node)
   }
 
@@ -153,7 +153,7 @@ export class MemoryFiles implements Files {
 
   async link(path: string, target: string): Promise<void> {
     const { parent, name } = this.#place(path)
-    if (parent.entries.has(name)) throw refused('link', path, 'it exists already')
+    if (parent.entries.has(name)) throw refused('link', path, 'already exists')
     this.#change()
     parent.entries.set(name, { kind: 'Link', target })
   }
@@ -161,7 +161,7 @@ export class MemoryFiles implements Files {
   async rename(from: string, to: string): Promise<void> {
     const [a, b] = [this.#place(from), this.#place(to)]
     const node = a.parent.entries.get(a.name)
-    if (node === undefined) throw refused('rename', from, 'it does not exist')
+    if (node === undefined) throw refused('rename', from, 'not found')
     const there = b.parent.entries.get(b.name)
     if (there?.kind === 'Directory' && there.entries.size > 0) throw refused('rename', to, 'a folder is in the way')
     this.#change()
@@ -182,7 +182,7 @@ export class MemoryFiles implements Files {
 
   async syncFolder(path: string): Promise<void> {
     const node = this.#follow(path)
-    if (node?.kind !== 'Directory') throw refused('sync', path, 'it is no folder')
+    if (node?.kind !== 'Directory') throw refused('sync', path, 'not a folder')
     this.#change()
     node.durable = new Map(node.entries)
   }
@@ -199,7 +199,8 @@ export class MemoryFiles implements Files {
     const parts = partsOf(path)
     const name = parts.at(-1)
     const parent = this.#follow(`/${parts.slice(0, -1).join('/')}`)
-    if (name === undefined || parent?.kind !== 'Directory') throw refused('find', path, 'its folder does not exist')
+    if (name === undefined || parent?.kind !== 'Directory')
+      throw refused('find', path, 'the parent folder does not exist')
     return { parent, name }
   }
 

@@ -75,7 +75,7 @@ export class HostFollower {
       await Promise.all(
         some.map((machine) =>
           this.#look(fleet, machine).catch((error: unknown) =>
-            log.warn('host not followed', { machine, error: messageOf(error) }),
+            log.warn('cannot follow the host', { machine, error: messageOf(error) }),
           ),
         ),
       )

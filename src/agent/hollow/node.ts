@@ -49,7 +49,7 @@ const NODE_LEASES = 'kube-node-lease'
 const NODE_STATUS_MS = 300_000
 const ADOPT_AGAIN_MS = 2_000
 const GATHER_MS = 20
-const SILENT: PermitReading = { kind: 'Unknown', permit: '', why: 'the network is away' }
+const SILENT: PermitReading = { kind: 'Unknown', permit: '', why: 'the network is unavailable' }
 /** The frame of a host that is none: small, and the same everywhere. */
 const FACTS: Omit<HostFacts, 'bootId' | 'hostname'> = {
   os: 'linux',
@@ -190,7 +190,7 @@ export class HollowNode {
       try {
         await this.#begin(await this.#recordsOf(this.#seen))
       } catch (error) {
-        this.#o.log.warn('hollow node not taken up', { machine: this.machine, error })
+        this.#o.log.warn('cannot start the hollow node', { machine: this.machine, error })
         await this.#o.clock.sleep(ADOPT_AGAIN_MS)
       }
     }
@@ -327,7 +327,7 @@ export class HollowNode {
         if (wasMissed(silentMs, leaseMs)) this.#nodeWriter?.again()
       }
     } catch (error) {
-      log.warn('lease not renewed', { machine, error })
+      log.warn('cannot renew the lease', { machine, error })
     }
     if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
   }

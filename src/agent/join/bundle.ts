@@ -25,7 +25,7 @@ export interface JoinBundle {
 const wrong = (what: string) => new KubeNodeError(agentErrors.KN8003({ what }))
 
 export function parseJoinBundle(value: unknown): JoinBundle {
-  if (!isObject(value)) throw wrong('it is no object')
+  if (!isObject(value)) throw wrong('not a JSON object')
   const text = (name: string): string => {
     const v = value[name]
     if (typeof v !== 'string' || v === '' || v.length > 65_536) throw wrong(`${name} is missing`)
@@ -50,7 +50,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
 /** As in a kubeconfig, base64 of PEM; PEM itself will do. */
 function pemOf(data: string): string {
   const text = data.startsWith('-----BEGIN') ? data : Buffer.from(data, 'base64').toString('utf8')
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong('caData is no certificate')
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong('caData is not a certificate')
   return text
 }
 
@@ -59,5 +59,5 @@ function trustOf(value: unknown): Pick<JoinBundle, 'trust' | 'trustDocument'> {
   if (isTrustAnchor(value)) return { trust: value, trustDocument: undefined }
   if (isObject(value) && isTrustAnchor(value['anchor']))
     return { trust: value['anchor'], trustDocument: parseSignedTrust(value['document']) }
-  throw wrong('trust holds no keys')
+  throw wrong('trust has no keys')
 }

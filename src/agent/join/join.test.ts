@@ -49,10 +49,10 @@ describe('a join bundle', () => {
 
   test.each([
     [{ ...bundle, token: undefined }, /token is missing/],
-    [{ ...bundle, caData: 'bm90IGEgY2VydA==' }, /caData is no certificate/],
-    [{ ...bundle, trust: {} }, /trust holds no keys/],
-    [{ ...bundle, trust: { ...bundle.trust, threshold: 0 } }, /trust holds no keys/],
-    ['text', /it is no object/],
+    [{ ...bundle, caData: 'bm90IGEgY2VydA==' }, /caData is not a certificate/],
+    [{ ...bundle, trust: {} }, /trust has no keys/],
+    [{ ...bundle, trust: { ...bundle.trust, threshold: 0 } }, /trust has no keys/],
+    ['text', /not a JSON object/],
   ])('that is wrong is refused: %#', (value, says) => {
     expect(() => parseJoinBundle(value)).toThrow(says)
   })
@@ -193,7 +193,7 @@ describe('joining', () => {
 
   test('F40 the lock of a node is held once, and free again after its end', async () => {
     const lock = await takeNodeLock(dir.state)
-    await expect(takeNodeLock(dir.state)).rejects.toThrow(/^KN8001: cannot start a second agent/)
+    await expect(takeNodeLock(dir.state)).rejects.toThrow(/^KN8001: cannot start the agent on/)
     await lock.release()
     await (await takeNodeLock(dir.state)).release()
   })

@@ -50,7 +50,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   if (known !== undefined && pair !== undefined) {
     // What runs must not wait for a server: the old identity does until the next try.
     const again = await joinAgain(deps, known).catch((error: unknown) => {
-      deps.log.warn('not joined again', { error })
+      deps.log.warn('cannot join again', { error })
       return undefined
     })
     return again ?? { identity: known, pair }

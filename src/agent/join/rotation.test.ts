@@ -52,7 +52,7 @@ async function renewals(
       log: silentLogger,
       renew: async () => {
         tried++
-        if (left-- > 0) throw new Error('the API server is away')
+        if (left-- > 0) throw new Error('the API server is unavailable')
         left = failures
         const made = pairFrom(clock.now() - aheadMs)
         making = made

@@ -50,7 +50,7 @@ export async function keepRenewing(deps: RotationDeps, first: Pair, signal: Abor
       log.info('certificate renewed')
     } catch (error) {
       if (signal.aborted) return
-      log.warn('certificate not renewed', { error })
+      log.warn('cannot renew the certificate', { error })
       await clock.sleep(random.jitter(RETRY_MS, 0.5), signal)
     }
   }

@@ -73,7 +73,7 @@ export class AgentMetrics {
       },
       {
         name: 'kubenode_component_state',
-        help: 'The state of each component of the node: 1 for the one that it is in',
+        help: 'The state of each component of the node: 1 for the current state',
         type: 'gauge',
         samples: components().map(({ record }) => ({
           labels: { component: record.component, state: record.state, version: record.current?.version ?? '' },
@@ -82,19 +82,19 @@ export class AgentMetrics {
       },
       {
         name: 'kubenode_repair_steps_total',
-        help: 'Steps of repairs that this agent did since it started',
+        help: 'Repair steps run by this agent since it started',
         type: 'counter',
         samples: repairs().map(({ operation, outcome, count }) => ({ labels: { operation, outcome }, value: count })),
       },
       {
         name: 'kubenode_detector_failures_total',
-        help: 'Looks of detectors that failed',
+        help: 'Failed detector runs',
         type: 'counter',
         samples: [...detectors.failures].map(([detector, value]) => ({ labels: { detector }, value })),
       },
       {
         name: 'kubenode_monitor_problems',
-        help: 'Monitors of which something cannot be used',
+        help: 'Monitors that cannot be used completely',
         type: 'gauge',
         samples: [{ value: monitors.problems.size }],
       },
@@ -103,7 +103,7 @@ export class AgentMetrics {
         'Kernel records overwritten before they were read',
         monitors.lostRecords,
       ),
-      counter('kubenode_events_lost_total', 'Events of the node that were not told', events.lost),
+      counter('kubenode_events_lost_total', 'Node events that were not reported', events.lost),
     ]
   }
 }

@@ -112,14 +112,14 @@ function addMemory(add: Add, read: ReadText): void {
   const total = of('MemTotal')
   if (total === 0) return
   const used = total - of('MemFree') - of('Buffers') - of('Cached') - of('Slab')
-  add('memory/bytes_used', 'Memory by what it is used for, in bytes', 'gauge', [
+  add('memory/bytes_used', 'Memory by use, in bytes', 'gauge', [
     ...states(['free', 'MemFree'], ['buffered', 'Buffers'], ['cached', 'Cached'], ['slab', 'Slab']),
     { labels: { state: 'used' }, value: used },
   ])
   const percent = [{ labels: { state: 'used' }, value: (used / total) * 100 }]
-  add('memory/percent_used', 'Memory used, in percent of all', 'gauge', percent)
+  add('memory/percent_used', 'Memory used, in percent of the total', 'gauge', percent)
   const dirty = states(['dirty', 'Dirty'], ['writeback', 'Writeback'])
-  add('memory/dirty_used', 'Memory that waits to be written or is being written, in bytes', 'gauge', dirty)
+  add('memory/dirty_used', 'Memory waiting for writeback or being written, in bytes', 'gauge', dirty)
   const anonymous = states(['active', 'Active(anon)'], ['inactive', 'Inactive(anon)'])
   add('memory/anonymous_used', 'Anonymous memory, in bytes', 'gauge', anonymous)
   const cache = states(['active', 'Active(file)'], ['inactive', 'Inactive(file)'])
@@ -153,7 +153,7 @@ function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, now
   )
   add(
     'disk/operation_count',
-    'Operations of the disk',
+    'Disk operations',
     c,
     both(
       (d) => d.reads,
@@ -162,7 +162,7 @@ function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, now
   )
   add(
     'disk/merged_operation_count',
-    'Merged operations',
+    'Merged disk operations',
     c,
     both(
       (d) => d.readsMerged,
@@ -190,7 +190,7 @@ function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, now
       const value = old === undefined ? 0 : Math.max(0, d.weightedMs - old) / elapsed
       return old === undefined ? [] : [{ labels: { device_name: d.name }, value }]
     })
-    add('disk/avg_queue_len', 'Mean length of the queue since it was asked for last', 'gauge', lengths)
+    add('disk/avg_queue_len', 'Mean queue length since the last scrape', 'gauge', lengths)
   }
   return { atMs: nowMs, weightedMs: new Map(disks.map((d) => [d.name, d.weightedMs])) }
 }
@@ -221,8 +221,8 @@ function addSpace(add: Add, read: ReadText): void {
       // Unmounted in between.
     }
   }
-  add('disk/bytes_used', 'Bytes of file systems by whether they are used', 'gauge', used)
-  add('disk/percent_used', 'Disk usage in percent of what may be used', 'gauge', percents)
+  add('disk/bytes_used', 'File system size by state (used or free), in bytes', 'gauge', used)
+  add('disk/percent_used', 'Disk usage in percent of the usable size', 'gauge', percents)
 }
 
 function addNet(add: Add, read: ReadText, settings: readonly StatsMonitorConfig[]): void {
@@ -248,7 +248,7 @@ function addHost(add: Add, read: ReadText, settings: readonly StatsMonitorConfig
     modules: read('/proc/modules') ?? '',
     knownModules: known === undefined ? '' : (read(known) ?? ''),
   })
-  add('system/os_feature', 'Features of the operating system: 1 when on', 'gauge', features)
+  add('system/os_feature', 'Operating system features: 1 when enabled', 'gauge', features)
 }
 
 /** What node-problem-detector has no name for. */
@@ -263,13 +263,13 @@ function ownFamilies(read: ReadText): readonly MetricFamily[] {
   return [
     {
       name: 'kubenode_node_pressure_seconds_total',
-      help: 'Time in which some or all tasks waited for the resource',
+      help: 'Time during which some or all tasks waited for the resource',
       type: 'counter',
       samples: pressure,
     },
     {
       name: 'kubenode_node_file_descriptors',
-      help: 'Files that are open on the node, and how many may be',
+      help: 'Open files on the node and their limit',
       type: 'gauge',
       samples: [
         { labels: { kind: 'open' }, value: open },
@@ -298,17 +298,17 @@ export function ownProcess(read: ReadText): readonly MetricFamily[] {
       : [
           gauge(
             'kubenode_agent_proportional_memory_bytes',
-            'Memory of the agent, shared pages in parts',
+            'Memory of the agent (proportional set size)',
             Number(pss) * 1_024,
           ),
         ]),
     {
       name: 'process_cpu_seconds_total',
-      help: 'Time on the processor of the agent',
+      help: 'CPU time used by the agent',
       type: 'counter',
       samples: [{ value: (user + system) / 1e6 }],
     },
-    ...(files === undefined ? [] : [gauge('process_open_fds', 'Files that the agent has open', files)]),
+    ...(files === undefined ? [] : [gauge('process_open_fds', 'Files opened by the agent', files)]),
   ]
 }
 

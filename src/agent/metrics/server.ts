@@ -34,7 +34,7 @@ export class MetricsServer {
   async start(): Promise<void> {
     const { address, port, log } = this.#o
     if (!LOOPBACK.test(address)) {
-      log.warn('metrics are not served: the address is no loopback', { address })
+      log.warn('metrics are not served: the address is not a loopback address', { address })
       return
     }
     const server = nodeHttp.createServer(

@@ -25,6 +25,6 @@ export const kubeletFinding = (deleted: DeletedNode | undefined, pid: number | u
         {
           kind: 'Running',
           key: 'node',
-          says: `Node ${deleted.name} was deleted; a kubelet registers it when it starts`,
+          says: `Node ${deleted.name} was deleted; the kubelet registers it again at its next start`,
         },
       ]

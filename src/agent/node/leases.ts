@@ -76,7 +76,7 @@ async function renewKept(deps: LeaseDeps, kept: Kept, signal: AbortSignal): Prom
     kept.isFailing = false
   } catch (error) {
     // Once, or a day without the API server would fill the disk with lines.
-    if (!kept.isFailing && !signal.aborted) log.warn('lease not renewed', { lease: lease.name, error })
+    if (!kept.isFailing && !signal.aborted) log.warn('cannot renew the lease', { lease: lease.name, error })
     kept.isFailing = true
   }
 }

@@ -42,7 +42,7 @@ export class NodeObject {
       const found = (await this.#read()) ?? (this.#deps.register() ? await this.#make() : undefined)
       return found === undefined ? undefined : hasTaint(found, TAINTS.componentsPending)
     } catch (e) {
-      this.#deps.log.info('cannot tell whether the node waits for its components', { error: messageOf(e) })
+      this.#deps.log.info('cannot read whether the node waits for its components', { error: messageOf(e) })
       return undefined
     }
   }

@@ -56,7 +56,7 @@ export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: b
     type: 'Ready',
     status: 'True',
     reason: 'AgentReady',
-    message: 'the agent is at work',
+    message: 'the agent is running',
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: timestamp(readySince),
   }

@@ -86,7 +86,7 @@ export class StatusWriter<T> {
     } catch (error) {
       if (this.#isClosed) return undefined
       const waitMs = Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 20))
-      log.warn('status not written', { what: name, error, retryInMs: waitMs })
+      log.warn('cannot write the status', { what: name, error, retryInMs: waitMs })
       return random.jitter(waitMs, 0.5)
     }
   }

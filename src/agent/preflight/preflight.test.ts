@@ -15,16 +15,16 @@ const GIB = 2 ** 30
 describe('before anything is fetched', () => {
   test.each([
     ['what needs nothing', {}, node, { freeBytes: GIB, freeInodes: undefined }, undefined],
-    ['another cgroup version', { needs: { cgroup: 'V1' } }, node, undefined, /control groups V1, and the node has V2/],
+    ['another cgroup version', { needs: { cgroup: 'V1' } }, node, undefined, /control groups V1, the node has V2/],
     ['a kernel that is new enough', { needs: { kernel: '>=5.10' } }, node, undefined, undefined],
     [
       'a kernel that is too old',
       { needs: { kernel: '>=5.15' } },
       node,
       undefined,
-      /Linux >=5.15, and the node has 5.10.134/,
+      /Linux >=5.15, the node has 5.10.134/,
     ],
-    ['a full disk', {}, node, { freeBytes: GIB / 8, freeInodes: undefined }, /MiB of free disk, and there are 128/],
+    ['a full disk', {}, node, { freeBytes: GIB / 8, freeInodes: undefined }, /MiB of free disk, the node has 128/],
     ['no inodes', {}, node, { freeBytes: GIB, freeInodes: 10 }, /10 free inodes/],
   ] as const)('F31 %s', (_what, spec, facts, room, says) => {
     const refusal = refusalBefore(specOf(spec), 1_000_000, facts, room)
@@ -44,17 +44,13 @@ describe('F33 a program', () => {
   })
 
   test.each([
-    [
-      'another processor',
-      { arch: 'arm64', loader: undefined, glibc: undefined },
-      /built for arm64, and the node is amd64/,
-    ],
+    ['another processor', { arch: 'arm64', loader: undefined, glibc: undefined }, /built for arm64, the node is amd64/],
     [
       'another C library',
       { arch: 'amd64', loader: '/lib/ld-musl-x86_64.so.1', glibc: undefined },
       /loader \/lib\/ld-musl/,
     ],
-    ['a newer C library', { arch: 'amd64', loader: undefined, glibc: [2, 34] }, /glibc 2.34, and the node has 2.32/],
+    ['a newer C library', { arch: 'amd64', loader: undefined, glibc: [2, 34] }, /glibc 2.34, the node has 2.32/],
     ['an older C library', { arch: 'amd64', loader: undefined, glibc: [2, 4] }, undefined],
     ['no C library', { arch: 'amd64', loader: undefined, glibc: undefined }, undefined],
   ] as const)('for %s', (_what, elf, says) => {

@@ -35,15 +35,18 @@ export function refusalBefore(
 ): Refusal | undefined {
   const { cgroup, kernel } = spec.needs ?? {}
   if (cgroup !== undefined && node.cgroup !== cgroup)
-    return { reason: `it needs control groups ${cgroup}, and the node has ${node.cgroup ?? 'none'}`, mayPass: false }
+    return { reason: `requires control groups ${cgroup}, the node has ${node.cgroup ?? 'none'}`, mayPass: false }
   if (kernel !== undefined) {
     const [range, seen] = [parseRange(kernel), parseVersion(node.kernel, { suffix: 'vendor' })]
     if (range === undefined || seen === undefined || !range(seen))
-      return { reason: `it needs Linux ${kernel}, and the node has ${node.kernel}`, mayPass: false }
+      return { reason: `requires Linux ${kernel}, the node has ${node.kernel}`, mayPass: false }
   }
   const wanted = artifactBytes * ROOM_TIMES + ROOM_LEFT
   if (room !== undefined && room.freeBytes < wanted)
-    return { reason: `it needs ${mib(wanted)} MiB of free disk, and there are ${mib(room.freeBytes)}`, mayPass: true }
+    return {
+      reason: `requires ${mib(wanted)} MiB of free disk, the node has ${mib(room.freeBytes)} MiB`,
+      mayPass: true,
+    }
   if (room?.freeInodes !== undefined && room.freeInodes < INODES_LEFT)
     return { reason: `the file system has ${room.freeInodes} free inodes`, mayPass: true }
   return undefined
@@ -53,12 +56,12 @@ const mib = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
 
 /** `hasFile`: whether the node has this path. */
 export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string) => boolean): string | undefined {
-  if (elf.arch !== node.arch) return `it is built for ${elf.arch ?? 'another processor'}, and the node is ${node.arch}`
+  if (elf.arch !== node.arch) return `built for ${elf.arch ?? 'another processor'}, the node is ${node.arch}`
   if (elf.loader !== undefined && !hasFile(elf.loader))
-    return `it needs the loader ${elf.loader} of another C library, which the node does not have`
+    return `requires the loader ${elf.loader} of another C library, which the node does not have`
   const have = node.glibc === undefined ? undefined : pairOf(node.glibc)
   if (elf.glibc !== undefined && have !== undefined && isAfter(elf.glibc, have))
-    return `it needs glibc ${elf.glibc.join('.')}, and the node has ${node.glibc}`
+    return `requires glibc ${elf.glibc.join('.')}, the node has ${node.glibc}`
   return undefined
 }
 
@@ -66,10 +69,10 @@ export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string
 export function skewRefusal(spec: MachineComponentSpec, server: string | undefined): string | undefined {
   if (spec.skew === undefined) return undefined
   const [own, theirs] = [parseVersion(spec.version), server === undefined ? undefined : parseVersion(server)]
-  if (own === undefined) return `${spec.version} to be a version that can be compared with the API server's`
-  if (theirs === undefined) return 'the version of the API server, which cannot be read'
+  if (own === undefined) return `${spec.version} cannot be compared with the version of the API server`
+  if (theirs === undefined) return 'waiting for the version of the API server, which cannot be read'
   const { maxAheadOfApiServer, maxBehindApiServer } = spec.skew
   const ahead = own.numbers[0] === theirs.numbers[0] ? own.numbers[1] - theirs.numbers[1] : Number.NaN
   if (ahead <= maxAheadOfApiServer && -ahead <= maxBehindApiServer) return undefined
-  return `an API server that ${spec.version} may work with; it is ${server}`
+  return `waiting for an API server that supports ${spec.version}; it is ${server}`
 }

@@ -68,7 +68,7 @@ class World {
   } as unknown as KubeClient
 
   #reach(): void {
-    if (this.isAway) throw new Error('the API server is away')
+    if (this.isAway) throw new Error('the API server is unavailable')
   }
 }
 

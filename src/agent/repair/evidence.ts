@@ -47,7 +47,7 @@ export async function collectEvidence(
       const path = join(folder, `${kind.toLowerCase()}.txt`)
       await writeDurably(files, path, text)
       const bytes = Buffer.byteLength(text)
-      lines.push(`${kind}: ${path} (${bytes} bytes${cutBytes === 0 ? '' : `; the first ${cutBytes} bytes were cut`})`)
+      lines.push(`${kind}: ${path} (${bytes} bytes${cutBytes === 0 ? '' : `; the first ${cutBytes} bytes omitted`})`)
     } catch (e) {
       lines.push(`${kind}: not collected: ${messageOf(e)}`)
     }
@@ -59,13 +59,13 @@ export async function collectEvidence(
 async function inTime<T>(clock: Clock, text: Promise<T>): Promise<T> {
   const late = new AbortController()
   const timeout = clock.sleep(KIND_MS, late.signal).then(() => {
-    throw new Error(`not within ${KIND_MS} ms`)
+    throw new Error(`timed out after ${KIND_MS} ms`)
   })
   try {
     return await Promise.race([text, timeout])
   } finally {
     timeout.catch(() => undefined)
-    late.abort(new Error('it came'))
+    late.abort(new Error('finished'))
   }
 }
 

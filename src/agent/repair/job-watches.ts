@@ -49,7 +49,7 @@ export class JobWatches {
 }
 
 async function end({ stop, worker, done }: Open): Promise<void> {
-  stop.abort(new Error('not listed any more'))
+  stop.abort(new Error('no longer listed'))
   worker.close()
   await done
 }

@@ -50,24 +50,40 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
     'waits: permit p: it is Revoked',
   ],
   ['with another permit granted', { permit: { kind: 'Granted', permit: 'q' } }, 'ReadPermit p'],
-  ['without a permit', { job: { ...job(), status: { phase: 'Running', steps: [cordoned] } } }, 'waits: the permit'],
-  ['on a node that is frozen', { isNodeFrozen: true, permit: granted }, 'waits: the node is frozen by a file on it'],
+  [
+    'without a permit',
+    { job: { ...job(), status: { phase: 'Running', steps: [cordoned] } } },
+    'waits: waiting for the permit',
+  ],
+  [
+    'on a node that is frozen',
+    { isNodeFrozen: true, permit: granted },
+    'waits: the node is frozen by a file on the node',
+  ],
   ['of a job that does not run', { job: job({ phase: 'AwaitingPermit' }) }, 'waits: the job is AwaitingPermit'],
   ['of a job that is over', { job: job({ phase: 'Done' }), permit: granted }, 'waits: the job is Done'],
   ['of a dry run', { job: job({}, { dryRun: true }) }, 'waits: the job is a dry run'],
   ['of another machine', { job: job({}, { machine: 'other' }) }, 'waits: the job is for another machine'],
-  ['of an older node of the name', { nodeUid: 'other' }, 'waits: the job is for another node, or ours is not known'],
-  ['of a node that is not known', { nodeUid: undefined }, 'waits: the job is for another node, or ours is not known'],
   [
-    'of an older job of the name',
-    { record: { ...record(), uid: 'other' } },
-    'waits: a job of this name was here before',
+    'of an older node of the name',
+    { nodeUid: 'other' },
+    'waits: the job is for another node, or the name of this node is not known yet',
   ],
-  ['after a step that has not ended', { job: job({ steps: [] }) }, 'waits: step 0, which somebody else does'],
+  [
+    'of a node that is not known',
+    { nodeUid: undefined },
+    'waits: the job is for another node, or the name of this node is not known yet',
+  ],
+  ['of an older job of the name', { record: { ...record(), uid: 'other' } }, 'waits: an earlier job had the same name'],
+  [
+    'after a step that has not ended',
+    { job: job({ steps: [] }) },
+    'waits: waiting for step 0, which a controller runs',
+  ],
   [
     'after a step that failed',
     { job: job({ steps: [{ ...cordoned, outcome: 'Failed' }] }) },
-    'waits: a step before failed',
+    'waits: an earlier step failed',
   ],
   [
     'that the provider does',
@@ -75,18 +91,18 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
       record: record(restarted),
       job: job({ steps: [cordoned, { index: 2, operation: 'reboot', executor: 'Provider', attempts: 1 }] }),
     },
-    'waits: step 2, which somebody else does',
+    'waits: waiting for step 2, which a controller runs',
   ],
   [
     'that is being done',
     { record: record(step(1, 'restartComponent')), busy: 1 },
-    'waits: the step that is being done',
+    'waits: waiting for the running step',
   ],
   ['that an agent before us began', { record: record(step(1, 'restartComponent')) }, 'Conclude 1 Unknown'],
   [
     'that nobody knows the end of',
     { record: record(step(1, 'restartComponent', { outcome: 'Unknown' })), permit: granted },
-    'waits: a step before failed',
+    'waits: an earlier step failed',
   ],
   [
     'that could not be recorded',
@@ -94,7 +110,11 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
     'Begin 1 restartComponent 2',
   ],
   ['the reboot', { record: record(restarted), permit: granted }, 'Begin 2 reboot 1'],
-  ['the reboot that has not come yet', { record: record(restarted, step(2, 'reboot')) }, 'waits: the reboot'],
+  [
+    'the reboot that has not come yet',
+    { record: record(restarted, step(2, 'reboot')) },
+    'waits: waiting for the reboot',
+  ],
   [
     'F36 the reboot that an agent before us began and may not have asked for',
     { record: record(restarted, step(2, 'reboot')), isRebootAsked: false },
@@ -123,7 +143,7 @@ const CASES: readonly [what: string, seen: Partial<JobSeen>, says: string][] = [
   [
     'the reboot that came and was reported',
     { record: record(restarted, step(2, 'reboot', { outcome: 'Succeeded' })), bootId: 'boot-2', permit: granted },
-    'waits: nothing: every step has ended',
+    'waits: every step has ended',
   ],
   [
     'evidence of which nobody knows the end',

@@ -50,7 +50,7 @@ export const AGENT_OPERATIONS: Partial<
 
 const MAX_ATTEMPTS = 3
 const RETRY_MS = 5_000
-const NODE_IS_FROZEN = 'the node is frozen by a file on it'
+const NODE_IS_FROZEN = 'the node is frozen by a file on the node'
 
 const wait = (waiting: string, requeueAfterMs?: number): JobPlan => ({
   action: undefined,
@@ -67,14 +67,14 @@ export function planJob(seen: JobSeen): JobPlan {
   if (cut !== undefined) return cut
   if (job.spec.machine !== machine) return wait('the job is for another machine')
   if (nodeUid === undefined || job.spec.node.uid !== nodeUid)
-    return wait('the job is for another node, or ours is not known')
-  if (record !== undefined && record.uid !== job.metadata.uid) return wait('a job of this name was here before')
+    return wait('the job is for another node, or the name of this node is not known yet')
+  if (record !== undefined && record.uid !== job.metadata.uid) return wait('an earlier job had the same name')
   if (job.status?.phase !== 'Running') return wait(`the job is ${job.status?.phase ?? 'Pending'}`)
   if (job.spec.dryRun) return wait('the job is a dry run')
   const index = job.spec.operations.findIndex((_, n) => !isEnded(seen, n))
   const operation = job.spec.operations[index]
-  if (operation === undefined) return wait('nothing: every step has ended')
-  if (job.spec.operations.some((_, n) => n < index && !isEndedWell(seen, n))) return wait('a step before failed')
+  if (operation === undefined) return wait('every step has ended')
+  if (job.spec.operations.some((_, n) => n < index && !isEndedWell(seen, n))) return wait('an earlier step failed')
   return planStep(seen, index, operation)
 }
 
@@ -83,14 +83,14 @@ function cutOff(seen: JobSeen): JobPlan | undefined {
   const { record, busy, bootId } = seen
   const open = record?.steps.find((s) => s.outcome === undefined)
   if (open === undefined) return undefined
-  if (open.index === busy) return wait('the step that is being done')
+  if (open.index === busy) return wait('waiting for the running step')
   if (open.operation === 'reboot') {
     if (open.bootId === bootId) return rebootStill(seen, open)
     const step: StepRecord = { ...open, outcome: 'Succeeded', output: `booted: ${open.bootId} → ${bootId}` }
-    return { action: { kind: 'Conclude', step, reason: 'another boot than the one that was recorded' } }
+    return { action: { kind: 'Conclude', step, reason: 'the boot ID differs from the recorded one' } }
   }
-  const step: StepRecord = { ...open, outcome: 'Unknown', output: 'the agent restarted while it was being done' }
-  return { action: { kind: 'Conclude', step, reason: 'nobody knows how it ended' } }
+  const step: StepRecord = { ...open, outcome: 'Unknown', output: 'the agent restarted while the step was running' }
+  return { action: { kind: 'Conclude', step, reason: 'the outcome of the step is unknown' } }
 }
 
 /** Begun in this very boot: asked for and on its way, or an agent died before it could ask. Asking again in one boot is one reboot. */
@@ -98,16 +98,17 @@ function rebootStill(seen: JobSeen, open: StepRecord): JobPlan {
   const operation = seen.job.spec.operations[open.index]
   const limitMs = parseDuration(operation?.reboot?.timeout ?? '10m')
   if (open.startedUpMs !== undefined && seen.upMs - open.startedUpMs > limitMs) {
-    const output = `the node did not go down within ${formatDuration(limitMs)}`
-    return { action: { kind: 'Conclude', step: { ...open, outcome: 'Failed', output }, reason: 'no reboot came' } }
+    const output = `the node did not reboot within ${formatDuration(limitMs)}`
+    return { action: { kind: 'Conclude', step: { ...open, outcome: 'Failed', output }, reason: 'no reboot happened' } }
   }
-  if (seen.isRebootAsked || operation?.reboot === undefined) return wait('the reboot', RETRY_MS)
+  if (seen.isRebootAsked || operation?.reboot === undefined) return wait('waiting for the reboot', RETRY_MS)
   if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef
-  if (permit === undefined) return wait('the permit', RETRY_MS)
-  if (seen.permit?.permit !== permit) return { action: { kind: 'ReadPermit', permit, reason: 'a reboot was cut off' } }
+  if (permit === undefined) return wait('waiting for the permit', RETRY_MS)
+  if (seen.permit?.permit !== permit)
+    return { action: { kind: 'ReadPermit', permit, reason: 'the reboot was interrupted' } }
   if (seen.permit.kind !== 'Granted') return wait(`permit ${permit}: ${seen.permit.why}`, RETRY_MS)
-  return { action: { kind: 'Begin', step: open, operation, reason: 'the agent ended before it asked for the reboot' } }
+  return { action: { kind: 'Begin', step: open, operation, reason: 'the agent ended before it requested the reboot' } }
 }
 
 const stepOf = ({ job }: JobSeen, index: number) => job.status?.steps?.find((s) => s.index === index)
@@ -134,12 +135,12 @@ function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPla
   const ours = name === undefined ? undefined : AGENT_OPERATIONS[name]
   const said = stepOf(seen, index)
   if (name === undefined || ours === undefined || (said !== undefined && said.executor !== 'Agent'))
-    return wait(`step ${index}, which somebody else does`)
+    return wait(`waiting for step ${index}, which a controller runs`)
   if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef
-  if (permit === undefined) return wait('the permit')
+  if (permit === undefined) return wait('waiting for the permit')
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
-  if (reading === undefined) return { action: { kind: 'ReadPermit', permit, reason: `step ${index} needs it` } }
+  if (reading === undefined) return { action: { kind: 'ReadPermit', permit, reason: `required by step ${index}` } }
   if (reading.kind !== 'Granted') return wait(`permit ${permit}: ${reading.why}`, RETRY_MS)
   const attempts = (ownStep(seen, index)?.attempts ?? said?.attempts ?? 0) + 1
   const step: StepRecord = {

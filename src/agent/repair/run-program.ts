@@ -46,13 +46,13 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
       killGroup(child.pid)
     }
     const onAbort = (): void => stop(reasonOf(signal))
-    const timer = clock.after(timeoutMs, () => stop(`it did not end within ${timeoutMs} ms`))
+    const timer = clock.after(timeoutMs, () => stop(`timed out after ${timeoutMs} ms`))
     signal.addEventListener('abort', onAbort, { once: true })
     const end = (): void => {
       timer.cancel()
       signal.removeEventListener('abort', onAbort)
       const said = output.toString('utf8')
-      if (why !== undefined || code === null) resolve({ kind: 'Killed', why: why ?? 'a signal ended it', output: said })
+      if (why !== undefined || code === null) resolve({ kind: 'Killed', why: why ?? 'ended by a signal', output: said })
       else resolve({ kind: 'Exited', code, output: said })
     }
     child.stdout.on('data', take)

@@ -172,7 +172,7 @@ describe('S21 scripts', () => {
       script: { command: ['/opt/mend/mend'], timeout: '300ms' },
     })
     const result = await run(one)
-    expect(result).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('did not end within 300 ms') })
+    expect(result).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('timed out after 300 ms') })
     // Whoever is the first process of the machine may take its time to bury it.
     expect(readStat(Number(readFileSync(file, 'utf8')))?.state ?? 'Z').toBe('Z')
   })
@@ -235,7 +235,7 @@ test('of a journal that is larger than the bound the end is kept, and what was c
   expect(many.output).toMatch(/^Journal: .*journal\.txt \(200010 bytes\)$/)
   expect(kept().endsWith('last line\n')).toBe(true)
   const more = await collect(`#!/bin/sh\nyes ${line} | head -n 20000\necho last line\n`)
-  expect(more.output).toContain(`; the first ${2_000_010 - 2 ** 20} bytes were cut)`)
+  expect(more.output).toContain(`; the first ${2_000_010 - 2 ** 20} bytes omitted)`)
   expect(kept()).toMatch(/^\[the first \d+ bytes were cut\]\nx+\n/)
   const none = await collect('#!/bin/sh\necho no journal files >&2\nexit 1\n')
   expect(none.outcome).toBe('Succeeded')

@@ -83,7 +83,7 @@ async function run(
     case 'uncordon':
     case 'webhook':
     case undefined:
-      return failed(`${name ?? 'an unknown operation'} is not done by agents`)
+      return failed(`${name ?? 'an unknown operation'} is not an operation of the agent`)
     default:
       return assertNever(name)
   }

@@ -90,7 +90,7 @@ export class JobWorker {
       try {
         await this.#turn()
       } catch (error) {
-        this.#log.warn('repair step not done', { error })
+        this.#log.warn('repair step failed', { error })
         this.#later(RETRY_MS)
       }
     }
@@ -200,7 +200,7 @@ export class JobWorker {
     const stop = new AbortController()
     const limitMs = Math.min(MAX_STEP_MS, parseDuration(job.spec.timeout))
     const timer = clock.after(limitMs, () =>
-      stop.abort(new Error(`it did not end within ${formatDuration(limitMs)}; it may still take effect`)),
+      stop.abort(new Error(`timed out after ${formatDuration(limitMs)}; the step may still take effect`)),
     )
     let look: { cancel(): void } | undefined
     const watch = (): void => {
@@ -230,7 +230,7 @@ export class JobWorker {
     try {
       await this.#report(job)
     } catch (e) {
-      return `it could not be recorded: ${messageOf(e)}`
+      return `cannot record the step: ${messageOf(e)}`
     }
     const permit = job.status?.permitRef
     if (permit === undefined || clock.monotonic() - began <= PERMIT_FRESH_MS) return undefined

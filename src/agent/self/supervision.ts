@@ -22,7 +22,7 @@ export const MAX_ENDS = 3
 export function judgeTrial({ open, reported, ends, forMs }: Trial): Verdict {
   if (open === undefined || open.gaveUp !== undefined) return { kind: 'None' }
   // Also one that reported, as long as its probes have not held.
-  if (ends >= MAX_ENDS) return { kind: 'GoBack', reason: `the new agent ended ${ends} times while it was on trial` }
+  if (ends >= MAX_ENDS) return { kind: 'GoBack', reason: `the new agent ended ${ends} times during its trial` }
   if (reported === open.to) return { kind: 'Passed' }
   if (forMs >= REPORT_WITHIN_MS)
     return { kind: 'GoBack', reason: `the new agent did not report within ${REPORT_WITHIN_MS / 1_000} s` }

@@ -122,7 +122,7 @@ test.each([
   supervise()
   await until('the one before', () => starts().length === MAX_ENDS + 1)
   expect(starts().at(-1)).toBe(from === '' ? 'joined ' : `a ${OLD}`)
-  expect(parseSwitch(readFileSync(switchFile(state), 'utf8'))?.gaveUp).toMatch(/ended 3 times while it was on trial/)
+  expect(parseSwitch(readFileSync(switchFile(state), 'utf8'))?.gaveUp).toMatch(/ended 3 times during its trial/)
   if (from !== '') expect(readlinkSync(agentCurrentLink(state))).toBe(agentSlotFolder(state, OLD))
 })
 

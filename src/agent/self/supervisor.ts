@@ -69,7 +69,7 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
       forMs: trial === undefined ? 0 : clock.monotonic() - trial.since,
     })
     if (verdict.kind === 'GoBack' && open !== undefined) {
-      log.warn('agent goes back', { to: open.from, reason: verdict.reason })
+      log.warn('rolling the agent back', { to: open.from, reason: verdict.reason })
       unwritten = wentBack(options, open, verdict.reason) ? undefined : { ...open, gaveUp: verdict.reason }
       trial = undefined
       if (unwritten !== undefined) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
@@ -146,7 +146,7 @@ function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitc
     goBack(state, open, reason)
     return true
   } catch (error) {
-    log.error('cannot go back yet', { to: open.from, error })
+    log.error('cannot roll back yet', { to: open.from, error })
     return false
   }
 }

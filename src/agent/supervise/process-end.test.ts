@@ -8,7 +8,7 @@ test.each([
   ['told to end, and caught it', 143, null, 'exited with code 143', false],
   ['a shell whose child was killed', 137, null, 'exited with code 137', false],
   ['ended in order', 0, null, 'exited with code 0', false],
-  ['started by an agent that is gone', null, null, 'ended while the agent was away', false],
+  ['started by an agent that is gone', null, null, 'ended while the agent was not running', false],
   ['exited with an error', 1, null, 'exited with code 1', true],
   ['touched memory that is not its own', null, 'SIGSEGV', 'ended by SIGSEGV', true],
   ['gave up', null, 'SIGABRT', 'ended by SIGABRT', true],

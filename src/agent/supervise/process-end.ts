@@ -16,7 +16,7 @@ const ORDERLY_CODES: ReadonlySet<number> = new Set([0, 137, 143])
 /** Both are null for a process that another agent had started: its end is seen, not how it ended. */
 export function endOfProcess(code: number | null, signal: string | null): ProcessEnd {
   if (signal !== null) return { how: `ended by ${signal}`, isEvidence: !FROM_OUTSIDE.has(signal) }
-  if (code === null) return { how: 'ended while the agent was away', isEvidence: false }
+  if (code === null) return { how: 'ended while the agent was not running', isEvidence: false }
   return { how: `exited with code ${code}`, isEvidence: !ORDERLY_CODES.has(code) }
 }
 

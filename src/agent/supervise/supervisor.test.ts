@@ -215,7 +215,9 @@ test('F33 what a crashed component left behind in its group is gone before it is
 
 test('a user that the node does not have is refused, never replaced by root', async () => {
   const s = await supervisor()
-  await expect(s.start(sleeper({ user: 'nobody-knows' }))).rejects.toThrow(/^KN8034: .*no user nobody-knows/)
+  await expect(s.start(sleeper({ user: 'nobody-knows' }))).rejects.toThrow(
+    /^KN8034: .*user nobody-knows does not exist/,
+  )
 })
 
 test('a component runs as its user', async (context) => {

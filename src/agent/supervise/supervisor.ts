@@ -97,7 +97,7 @@ export class Supervisor implements Processes {
         continue
       if (entry === undefined && known.has(mark.component)) continue
       send(process.pid, 'SIGKILL')
-      log.warn('stray process of a component killed', { component: mark.component, pid: process.pid })
+      log.warn('killed a stray process of a component', { component: mark.component, pid: process.pid })
     }
     this.#look()
   }
@@ -175,7 +175,7 @@ export class Supervisor implements Processes {
       familyOf(processesOfNode(this.#o.dir.path), { component, group: id.pid, killMode })
     const left = family()
     if (left.length === 0) return
-    log.info('processes of a component are left', { component, count: left.length })
+    log.info('component stopped, but some of its processes are still running', { component, count: left.length })
     if (await terminate(clock, left, graceMs)) return
     const [first] = family()
     if (first !== undefined) throw hangs(component, first.pid)
@@ -275,7 +275,7 @@ export class Supervisor implements Processes {
     for (const component of this.#entries.keys()) {
       const { problem, isFlood } = rotateLog(logFile(this.#o.dir, component))
       if (isFlood) this.#rotateAt = now + FLOOD_EVERY_MS
-      if (problem !== undefined) this.#o.log.warn('component log not rotated', { component, problem })
+      if (problem !== undefined) this.#o.log.warn('cannot rotate the component log', { component, problem })
     }
   }
 

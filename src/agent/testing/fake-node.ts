@@ -122,7 +122,7 @@ export class FakeNode {
     this.processes.isDead = () => this.files.isDead
     const { files, dir } = this
     const away = (): void => {
-      if (this.apiIsAway) throw new Error('the API server is away')
+      if (this.apiIsAway) throw new Error('the API server is unavailable')
     }
     const client = {
       get: async (_type: unknown, { name }: { readonly name: string }) => {
@@ -162,7 +162,7 @@ export class FakeNode {
           ),
         readPermit: async (permit) => {
           this.permitsRead.push(permit)
-          if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is away' }
+          if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is unavailable' }
           return o.permit?.(permit) ?? { kind: 'Granted', permit }
         },
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),

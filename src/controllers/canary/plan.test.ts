@@ -164,7 +164,7 @@ describe('a canary', () => {
       machines: [],
       waitingFor: {
         predicate: 'RequirementUnmet',
-        seen: 'm-0: beacon 1.1.0: it needs relay >=2.0, and 1.0.0 runs',
+        seen: 'm-0: beacon 1.1.0: requires relay >=2.0, running: 1.0.0',
       },
     })
     expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True' }))
@@ -182,7 +182,7 @@ describe('a canary', () => {
     const { status } = plan(seen({ components: known(component('beacon', '1.1.0'), guard), machines }), START)
     expect(status.waitingFor).toMatchObject({
       predicate: 'RequirementUnmet',
-      seen: 'm-0: beacon 1.1.0: guard 1.0.0, which runs, needs beacon <1.1',
+      seen: 'm-0: beacon 1.1.0: guard 1.0.0, which is running, requires beacon <1.1',
     })
   })
 

@@ -48,7 +48,7 @@ describe('a set', () => {
     expect(it.permits.size).toBe(0)
     expect(it.set.status?.waitingFor).toMatchObject({
       predicate: 'RequirementUnmet',
-      seen: expect.stringContaining('kubelet 1.34.0, which runs, needs containerd <2.2'),
+      seen: expect.stringContaining('kubelet 1.34.0, which is running, requires containerd <2.2'),
     })
   })
 
@@ -75,7 +75,7 @@ describe('a set', () => {
       { containerd: '9.9.9' },
       [],
       'ComponentMissing',
-      'there is no MachineComponent containerd 9.9.9',
+      'MachineComponent containerd 9.9.9 not found',
     ],
     [
       'components in a circle',
@@ -85,7 +85,7 @@ describe('a set', () => {
         component('b', '1.0.0', { requires: [{ component: 'a', range: '*' }] }),
       ],
       'RequirementUnmet',
-      'in a circle: a → b → a',
+      'in a cycle: a → b → a',
     ],
     [
       'a version newer than the API server may have',

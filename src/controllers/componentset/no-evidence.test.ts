@@ -163,7 +163,7 @@ describe('F42 a version that was healthy on the set before', () => {
     expect([tried.length > 1, tried.length < 8]).toEqual([true, true])
   })
 
-  test('and has other content now is new: one machine blocks it', () => {
+  test('and has different content now is new: one machine blocks it', () => {
     const { model, bad } = after('1.0.0', '1.1.0', '1.0.0')
     const before = new Set(model.permits.values())
     const changed = component('beacon', '1.1.0', { disruption: 'Drain' })

@@ -24,6 +24,6 @@ describe('a page of a list', () => {
     ['null among the items', { metadata: {}, items: [null] }],
     ['an item without metadata', { metadata: {}, items: [{}] }],
   ])('is refused by number: %s', (_name, body) => {
-    expect(() => page(body)).toThrow(/^KN2006: cannot list nodes: the answer is /)
+    expect(() => page(body)).toThrow(/^KN2006: cannot list nodes: the response is /)
   })
 })

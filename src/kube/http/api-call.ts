@@ -117,10 +117,10 @@ export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
 /** Items of built-in kinds come without kind and apiVersion in lists; every reader wants them. */
 export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknown, call: ApiCall): ListPage<T> {
   if (!isObject(body) || !isObject(body['metadata']) || !(body['items'] === null || Array.isArray(body['items'])))
-    throw notUnderstood(call, 'no list')
+    throw notUnderstood(call, 'not a list')
   const seen: readonly unknown[] = body['items'] ?? []
   const items = seen.filter((item) => isObject(item) && isObject(item['metadata'])) as Record<string, unknown>[]
-  if (items.length < seen.length) throw notUnderstood(call, 'a list of things that are no objects')
+  if (items.length < seen.length) throw notUnderstood(call, 'a list with items that are not objects')
   const apiVersion = apiVersionOf(type)
   for (const item of items) {
     item['kind'] ??= type.kind

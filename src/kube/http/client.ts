@@ -244,7 +244,7 @@ export class HttpKubeClient implements KubeClient {
 
   async #object<T extends KubeObject>(call: ApiCall): Promise<T> {
     const value = await this.#json(call)
-    if (!isObject(value) || !isObject(value['metadata'])) throw notUnderstood(call, 'no object')
+    if (!isObject(value) || !isObject(value['metadata'])) throw notUnderstood(call, 'not an object')
     return value as unknown as T
   }
 

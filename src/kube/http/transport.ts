@@ -105,7 +105,7 @@ export class Transport {
     const applied = () => (state.sent ? appliedBy(request) : 'no')
     // A deadline that the caller set counts from now; the default one from the request's turn, or a long queue would kill its own tail.
     const asked = new Deadline(this.#clock, request.timeoutMs, request.signal, () =>
-      timedOut(request, 'no full answer', request.timeoutMs ?? 0, applied()),
+      timedOut(request, 'no complete response', request.timeoutMs ?? 0, applied()),
     )
     state.end = asked.end.bind(asked)
     try {
@@ -164,7 +164,7 @@ export class Transport {
         this.#clock,
         isWatch || request.timeoutMs !== undefined ? undefined : wholeMs,
         signal,
-        () => timedOut(request, 'no full answer', wholeMs, appliedBy(request)),
+        () => timedOut(request, 'no complete response', wholeMs, appliedBy(request)),
       )
       const settle = state.end
       const connecting = this.#watchConnecting(request, req, cut, state)
@@ -176,14 +176,14 @@ export class Transport {
       if (whole.signal.aborted) cut(whole.signal.reason)
       else whole.signal.addEventListener('abort', () => cut(whole.signal.reason), { once: true })
       req.setTimeout(this.#timeouts.idleMs, () => {
-        if (state.sent) cut(timedOut(request, 'no byte', this.#timeouts.idleMs, appliedBy(request)))
+        if (state.sent) cut(timedOut(request, 'no data', this.#timeouts.idleMs, appliedBy(request)))
       })
       req.on('error', (e) => reject(reasonOf(request, state, e)))
       let isAnswered = false
       // Some ends come without an error, such as an answer in another protocol.
       req.on('close', () => {
         state.over = true
-        if (!isAnswered) reject(reasonOf(request, state, new Error('the connection ended without an answer')))
+        if (!isAnswered) reject(reasonOf(request, state, new Error('the connection closed without a response')))
       })
       req.on('response', (body) => {
         isAnswered = true

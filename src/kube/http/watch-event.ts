@@ -44,7 +44,7 @@ function read(
   } catch (e) {
     throw unknown(context, 'a line that is not JSON', e)
   }
-  if (!isObject(value) || !isObject(value['object'])) throw unknown(context, 'a line that is no watch event')
+  if (!isObject(value) || !isObject(value['object'])) throw unknown(context, 'a line that is not a watch event')
   return { kind: value['type'], object: value['object'] }
 }
 

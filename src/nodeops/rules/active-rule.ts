@@ -53,7 +53,7 @@ export interface RuleReading {
 export const remedierOf = (revision: ControllerRevision): string =>
   revision.metadata.annotations?.[REMEDIER_ANNOTATION] ?? ''
 
-const HELD = 'it is not what git declares'
+const HELD = 'the rule differs from git'
 
 /** Rules whose last word is remembered; of a rule that is forgotten the same is made again. */
 const MOST_REMEMBERED = 1_000
@@ -103,7 +103,7 @@ export class RuleBook {
   }
 
   #compileKept(remedier: NodeRemedier, { data, revision }: ControllerRevision): ActiveRule | string {
-    if (!isObject(data) || !isObject(data['spec'])) return 'the kept revision holds no rule'
+    if (!isObject(data) || !isObject(data['spec'])) return 'the stored revision contains no rule'
     const { annotations: _, ...metadata } = remedier.metadata
     const commit = typeof data['commit'] === 'string' ? { annotations: { [ANNOTATIONS.commit]: data['commit'] } } : {}
     const spec = data['spec'] as unknown as NodeRemedierSpec

@@ -142,7 +142,7 @@ function unknownWord(what: string, word: string, known: readonly string[]): Misf
   return {
     kind: 'misfit',
     code: RULE_CODES.unknownOperator,
-    message: `there is no ${what} ${seen}`,
+    message: `unknown ${what} ${seen}`,
     ...(near === undefined ? {} : { didYouMean: near }),
     known,
   }

@@ -54,17 +54,17 @@ const counting = (name: string, doc: string, holds: (n: number, wanted: number) 
   fits: (shape) => shape.type === 'list',
   bind: (value) => {
     if (typeof value !== 'number') return wrongType('a whole number', value)
-    if (!Number.isSafeInteger(value) || value < 0) return badValue('a length is a whole number from 0')
+    if (!Number.isSafeInteger(value) || value < 0) return badValue('a length must be a whole number, 0 or more')
     return bound((seen) => (Array.isArray(seen) ? verdictOf(holds(seen.length, value)) : 'unknown'))
   },
 })
 
 export const LIST_OPERATORS: readonly Operator[] = [
-  holding('contains', 'The list has this element.', (v) => v),
-  holding('doesNotContain', 'The list is known and lacks this element.', negate),
-  holdingMany('containsAny', 'The list has at least one of these.', disjunction),
-  holdingMany('containsAll', 'The list has every one of these.', conjunction),
-  holdingMany('containsNone', 'The list is known and has none of these.', (each) => negate(disjunction(each))),
-  counting('lengthAtLeast', 'The list has so many elements or more.', (n, wanted) => n >= wanted),
-  counting('lengthAtMost', 'The list has so many elements or fewer.', (n, wanted) => n <= wanted),
+  holding('contains', 'The list contains this element.', (v) => v),
+  holding('doesNotContain', 'The list is known and does not contain this element.', negate),
+  holdingMany('containsAny', 'The list contains at least one of these.', disjunction),
+  holdingMany('containsAll', 'The list contains all of these.', conjunction),
+  holdingMany('containsNone', 'The list is known and contains none of these.', (each) => negate(disjunction(each))),
+  counting('lengthAtLeast', 'The list has at least this many elements.', (n, wanted) => n >= wanted),
+  counting('lengthAtMost', 'The list has at most this many elements.', (n, wanted) => n <= wanted),
 ]

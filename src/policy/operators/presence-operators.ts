@@ -16,6 +16,6 @@ const present = (name: string, doc: string, wanted: boolean): Operator => ({
 })
 
 export const PRESENCE_OPERATORS: readonly Operator[] = [
-  present('exists', 'There is a value.', true),
-  present('absent', 'What holds it was observed, and it is not there.', false),
+  present('exists', 'The value exists.', true),
+  present('absent', 'The parent was observed, and the value does not exist.', false),
 ]

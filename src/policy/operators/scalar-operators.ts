@@ -15,7 +15,7 @@ const isEqual = (seen: unknown, wanted: unknown): Verdict =>
 
 const equal: Operator = {
   name: 'equal',
-  doc: 'The value is this one.',
+  doc: 'The value equals this one.',
   readAs: 'value',
   looksAt: SCALARS,
   fits: isScalarShape,
@@ -27,7 +27,7 @@ const equal: Operator = {
 const notEqual: Operator = {
   ...equal,
   name: 'notEqual',
-  doc: 'The value is known and another one.',
+  doc: 'The value is known and differs from this one.',
   bind: (value, shape) =>
     scalarMisfit(value, shape) ?? bound((seen) => negate(isEqual(seen, value)), { falseOnlyFor: [value as Scalar] }),
   compare: (seen, other) => negate(isEqual(seen, other)),

@@ -19,7 +19,7 @@ const parseCount = (value: unknown): number | Misfit => {
   if (typeof value !== 'number') return wrongType('a whole number', value)
   return Number.isSafeInteger(value) && value >= 0 && value <= MILLION
     ? value
-    : badValue(`a count is a whole number from 0 to ${MILLION}`)
+    : badValue(`a count must be a whole number from 0 to ${MILLION}`)
 }
 
 /** 0.25 or "25%", in millionths. */
@@ -28,7 +28,7 @@ const parseRatio = (value: unknown): number | Misfit => {
   const ratio = typeof value === 'number' ? value : percent(value)
   return ratio !== undefined && ratio >= 0 && ratio <= 1
     ? Math.round(ratio * MILLION)
-    : badValue('a ratio lies between 0 and 1; write one like 0.25 or "25%"')
+    : badValue('a ratio must be between 0 and 1; write one like 0.25 or "25%"')
 }
 
 const percent = (text: string): number | undefined =>
@@ -65,10 +65,10 @@ const ratioAbove = (tally: Tally, millionths: number): Verdict =>
   tally.total === 0 ? 'unknown' : reaches(tally, MILLION, millionths * tally.total + 1)
 
 export const TALLY_OPERATORS: readonly Operator[] = [
-  judging('countAtLeast', 'So many peers or more.', parseCount, countAtLeast),
-  judging('countAtMost', 'So many peers or fewer.', parseCount, (t, n) => negate(countAbove(t, n))),
-  judging('ratioAtLeast', 'This share of the peers or more.', parseRatio, ratioAtLeast),
-  judging('ratioAtMost', 'This share of the peers or less.', parseRatio, (t, n) => negate(ratioAbove(t, n))),
+  judging('countAtLeast', 'At least this many peers.', parseCount, countAtLeast),
+  judging('countAtMost', 'At most this many peers.', parseCount, (t, n) => negate(countAbove(t, n))),
+  judging('ratioAtLeast', 'At least this share of the peers.', parseRatio, ratioAtLeast),
+  judging('ratioAtMost', 'At most this share of the peers.', parseRatio, (t, n) => negate(ratioAbove(t, n))),
   judging('ratioAbove', 'More than this share of the peers.', parseRatio, ratioAbove),
   judging('ratioBelow', 'Less than this share of the peers.', parseRatio, (t, n) => negate(ratioAtLeast(t, n))),
 ]

@@ -34,13 +34,13 @@ const matches: Operator = {
   looksAt: 'a string',
   fits: fitsText,
   bind: (value) => {
-    if (typeof value !== 'string') return wrongType('a regex as string', value)
+    if (typeof value !== 'string') return wrongType('a regex as a string', value)
     if (value.length > MAX_REGEX_CHARS) return badValue(`the regex is longer than ${MAX_REGEX_CHARS} characters`)
     const problem = regexProblem(value)
     if (problem !== undefined) return badValue(`not an RE2 regex: ${problem}`)
     const regex = compileRegex(value)
     if (regex.size > MAX_REGEX_PROGRAM)
-      return badValue('the regex expands to too much; repeat less, or say it with several leaves')
+      return badValue('the regex is too large when expanded; use smaller repetitions or several leaves')
     return bound(
       onText((text) => regex.test(text), MAX_REGEX_SEEN_CHARS),
       { cost: regex.size },
@@ -49,8 +49,8 @@ const matches: Operator = {
 }
 
 export const TEXT_OPERATORS: readonly Operator[] = [
-  comparing('startsWith', 'The text begins so.', (text, wanted) => text.startsWith(wanted)),
-  comparing('endsWith', 'The text ends so.', (text, wanted) => text.endsWith(wanted)),
-  comparing('includes', 'The text has this somewhere.', (text, wanted) => text.includes(wanted)),
+  comparing('startsWith', 'The text starts with this.', (text, wanted) => text.startsWith(wanted)),
+  comparing('endsWith', 'The text ends with this.', (text, wanted) => text.endsWith(wanted)),
+  comparing('includes', 'The text contains this.', (text, wanted) => text.includes(wanted)),
   matches,
 ]

@@ -46,8 +46,8 @@ const placed = (name: string, doc: string, holds: (at: number, wanted: number) =
 export const HELD_FOR = 'heldFor'
 
 export const TIME_OPERATORS: readonly Operator[] = [
-  aged(HELD_FOR, 'The time is at least so long ago.', (age, wanted) => age >= wanted),
-  aged('changedWithin', 'The time is less than so long ago.', (age, wanted) => age < wanted),
+  aged(HELD_FOR, 'The time is at least this long ago.', (age, wanted) => age >= wanted),
+  aged('changedWithin', 'The time is less than this long ago.', (age, wanted) => age < wanted),
   placed('before', 'The time is earlier than this one.', (at, wanted) => at < wanted),
   placed('after', 'The time is later than this one.', (at, wanted) => at > wanted),
 ]

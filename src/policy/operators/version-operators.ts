@@ -35,7 +35,7 @@ const seenVersion = (seen: unknown) => (typeof seen === 'string' ? parseVersion(
 
 const satisfies: Operator = {
   name: 'semverSatisfies',
-  doc: 'The version lies in this range, such as ">=1.30 <1.33 || ^2".',
+  doc: 'The version is in this range, such as ">=1.30 <1.33 || ^2".',
   readAs: 'value',
   looksAt: 'a version',
   fits: fitsVersion,
@@ -51,7 +51,7 @@ const satisfies: Operator = {
 }
 
 export const VERSION_OPERATORS: readonly Operator[] = [
-  ordering('semverEqual', 'The same version, whatever its build.', (order) => order === 0),
+  ordering('semverEqual', 'The same version, ignoring build metadata.', (order) => order === 0),
   ordering('semverLess', 'An older version.', (order) => order < 0),
   ordering('semverAtMost', 'This version or an older one.', (order) => order <= 0),
   ordering('semverGreater', 'A newer version.', (order) => order > 0),

@@ -26,7 +26,7 @@ export function parseParams(params: Readonly<Record<string, string>>): ParsedPar
     reason: `parameter ${name} of a hollow host ${how}`,
   })
   const unknown = Object.keys(params).find((name) => !KNOWN.has(name))
-  if (unknown !== undefined) return refused(unknown, `is not known; there are ${[...KNOWN].join(', ')}`)
+  if (unknown !== undefined) return refused(unknown, `is unknown; known parameters: ${[...KNOWN].join(', ')}`)
   for (const name of ['fails', 'crashes', 'lies'])
     if (listOf(params[name]).some((v) => !VERSION.test(v))) return refused(name, 'must list component@version')
   const stageMs = durationMs(params['stage'] ?? '0s')

@@ -117,7 +117,9 @@ class HollowProvider implements Provider {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
-      await this.#keep().catch((error: unknown) => log.warn('cannot keep hollow agents', { error: messageOf(error) }))
+      await this.#keep().catch((error: unknown) =>
+        log.warn('cannot reconcile hollow agents', { error: messageOf(error) }),
+      )
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }

@@ -144,7 +144,7 @@ class Nspawn implements NspawnProvider {
           await this.#turns.of(machine).catch(() => undefined)
         }
       } catch (error) {
-        log.warn('cannot look at the machines', { error })
+        log.warn('cannot reconcile the machines', { error })
       }
       await clock.sleep(KEEP_EVERY_MS, signal).catch(() => undefined)
     }
@@ -163,7 +163,7 @@ class Nspawn implements NspawnProvider {
       this.#boots.set(machine, boot)
       if (before !== undefined && before !== boot) this.#tell(machine, 'Rebooted', 'the machine rebooted')
     })
-    work.catch((error: unknown) => this.#options.log.warn('cannot keep a machine', { machine, error }))
+    work.catch((error: unknown) => this.#options.log.warn('cannot reconcile a machine', { machine, error }))
   }
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */
@@ -223,7 +223,7 @@ class Nspawn implements NspawnProvider {
     const supervisor = await this.#start(at, (await readText(join(at.dir, PRIVILEGED))) !== undefined)
     await writeRecord(at, { ...record, state: 'Running', agent: supervisor })
     await this.#booted(at, supervisor, (await readText(at.bootId))?.trim())
-    this.#tell(machine, 'Rebooted', 'the machine was switched off and on')
+    this.#tell(machine, 'Rebooted', 'the machine was power-cycled')
   }
 
   async #powerOff(at: MachineLayout, { machine, agent }: NodeRecord): Promise<void> {
@@ -244,14 +244,14 @@ class Nspawn implements NspawnProvider {
     try {
       await this.#powerOff(at, record ?? { machine, clientToken: '', createdAt: '', state: 'Deleting' })
     } catch (error) {
-      this.#options.log.warn('a machine does not end', { machine, error })
+      this.#options.log.warn('cannot stop a machine', { machine, error })
       return 'Deleting'
     }
     await unmountRoot(at)
     await removeGroups(at)
     await rm(at.dir, { recursive: true, force: true, maxRetries: 5 })
     this.#boots.delete(machine)
-    this.#tell(machine, 'Deleted', 'the machine is gone')
+    this.#tell(machine, 'Deleted', 'the machine was deleted')
     return 'Deleted'
   }
 

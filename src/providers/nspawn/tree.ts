@@ -60,7 +60,7 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
   const building = makeOwnedFolder(folders)
   // It becomes the root of machines, where every user must be let in.
   await chmod(building, 0o755)
-  log.info('building the tree of systemd machines', { path, suite })
+  log.info('building the root file system of systemd machines', { path, suite })
   const args = [
     '--variant=minbase',
     `--include=${packages.join(',')}`,
@@ -84,5 +84,5 @@ async function prepare(tree: string): Promise<void> {
   await rm(join(tree, 'var/cache/apt/archives'), { recursive: true, force: true })
   await rm(join(tree, 'etc/hostname'), { force: true })
   await writeFile(join(tree, 'etc/machine-id'), '')
-  await writeFile(join(tree, COMPLETE), 'made for systemd machines; shared, never written to\n')
+  await writeFile(join(tree, COMPLETE), 'root file system of systemd machines; shared, read-only\n')
 }

@@ -49,7 +49,7 @@ const cannotStart = (node: NodeLayout, file: string, cause?: unknown): KubeNodeE
     providersErrors.KN11002({
       dir: node.dir,
       file,
-      detail: cause === undefined ? 'ended at once' : 'could not be run',
+      detail: cause === undefined ? 'ended immediately' : 'could not be started',
       agentLog: node.agentLog,
     }),
     { retry: 'later', cause },

@@ -99,7 +99,7 @@ class ProcessProvider implements Provider {
     const { clock, log } = this.#options
     while (!signal.aborted) {
       const looked = this.#machines().then((all) => Promise.all(all.map((machine) => this.#look(machine))))
-      await looked.catch((error: unknown) => log.warn('cannot look at the nodes', { error }))
+      await looked.catch((error: unknown) => log.warn('cannot reconcile the nodes', { error }))
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }
@@ -107,7 +107,7 @@ class ProcessProvider implements Provider {
   async #look(machine: string): Promise<void> {
     const { log } = this.#options
     const work = this.#inTurn(machine, (node) => this.#keep(node, machine))
-    await work.catch((error: unknown) => log.warn('cannot keep a node', { machine, error }))
+    await work.catch((error: unknown) => log.warn('cannot reconcile a node', { machine, error }))
   }
 
   async #keep(node: NodeLayout, machine: string): Promise<void> {
@@ -207,7 +207,7 @@ class ProcessProvider implements Provider {
     this.#crashes.delete(machine)
     this.#configs.forget(node.agentConfig)
     if (!isThere) return 'Gone'
-    this.#tell(machine, 'Deleted', 'the node is gone')
+    this.#tell(machine, 'Deleted', 'the node was deleted')
     return 'Deleted'
   }
 

@@ -47,10 +47,10 @@ export type UrlVerdict =
 /** Judged by how the URL is understood, never by how it is written. Messages name the origin alone: a path may hold a secret. */
 export function judgeUrl(text: string, { places }: OutboundPlaces): UrlVerdict {
   const refused = (why: string): UrlVerdict => ({ kind: 'Refused', why })
-  if (!URL.canParse(text)) return refused('it is no URL')
+  if (!URL.canParse(text)) return refused('not a URL')
   const url = new URL(text)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`${url.protocol} is not spoken here`)
-  if (url.username !== '' || url.password !== '') return refused('it carries credentials; use a secretRef')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`${url.protocol} is not supported`)
+  if (url.username !== '' || url.password !== '') return refused('the URL contains credentials; use a secretRef')
   const found = places.find((p) => p.origin === url.origin && isBelow(url.pathname, p.path))
   return found === undefined
     ? refused(`${url.origin} with this path is not among the places that the controllers may call`)

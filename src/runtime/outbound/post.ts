@@ -75,7 +75,11 @@ const guarded =
       const bad = list.find(({ address }) => !place.isLiteral && isLocalAddress(address))
       const [first] = list
       if (bad !== undefined || first === undefined)
-        return callback(new Error(`${hostname} stands for the local address ${bad?.address ?? 'of nobody'}`), '', 0)
+        return callback(
+          new Error(`${hostname} resolves to ${bad === undefined ? 'no address' : `the local address ${bad.address}`}`),
+          '',
+          0,
+        )
       return options.all === true ? callback(null, list) : callback(null, first.address, first.family)
     })
 

@@ -133,7 +133,7 @@ test('it goes to the next version under a permit; its unit and what it runs are 
 })
 
 test.for([
-  ['does not start', '1.2.0', /ended 3 times while it was on trial/],
+  ['does not start', '1.2.0', /ended 3 times during its trial/],
   ['is silent', '1.3.0', /did not report within/],
 ] as const)('it comes back from a version that %s, and says why', async ([what, version, message], context) => {
   if (what === 'is silent' && !isFull) context.skip('it takes minutes: KUBENODE_TEST_FULL=1')

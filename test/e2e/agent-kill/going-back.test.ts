@@ -1,4 +1,4 @@
-// F30: the supervisor of the agent goes back to the copy before. What it writes is on the disk in the order in which it must be found after a power cut.
+// F30: the supervisor of the rolling the agent back to the copy before. What it writes is on the disk in the order in which it must be found after a power cut.
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -18,7 +18,7 @@ afterAll(() => fleet.stop(), 120_000)
 const ENDS = {
   SIGKILL: 'ended by SIGKILL in its settle window',
   SIGTERM: 'ended by SIGTERM in its settle window',
-  'with its agent': 'ended while the agent was away in its settle window',
+  'with its agent': 'ended while the agent was not running in its settle window',
 } as const
 type End = keyof typeof ENDS
 

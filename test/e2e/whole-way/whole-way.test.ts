@@ -206,7 +206,7 @@ describe('the whole way', () => {
   test('a second start in the same folder is refused with a number', async () => {
     const { code, out } = await fleet.run('bin/kubenode local up')
     expect(code).toBe(2)
-    expect(out).toMatch(/KN1201: a local fleet runs in .* already \(pid \d+\)/)
+    expect(out).toMatch(/KN1201: a local fleet is already running in .* \(pid \d+\)/)
   })
 
   test('a commit that cannot be rendered changes nothing and says why', { timeout: PATIENCE_MS }, async () => {

@@ -301,7 +301,7 @@ const canaryPromoted: Story = {
 
 const SETTLE_LOOK_MS = 200
 const KILLED = { how: 'ended by SIGKILL', isEvidence: false }
-const UNSEEN = { how: 'ended while the agent was away', isEvidence: false }
+const UNSEEN = { how: 'ended while the agent was not running', isEvidence: false }
 /** Longer than it takes until an agent counts as silent. */
 const AWAY_MS = 50_000
 

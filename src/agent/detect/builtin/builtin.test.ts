@@ -56,19 +56,19 @@ describe('read-only file systems', () => {
       'one that never was',
       line('8:1', '/usr', 'ext4', 'ro', 'ro'),
       [],
-      'FilesystemReadOnly False: file systems can be written',
+      'FilesystemReadOnly False: all file systems are writable',
     ],
     [
       'a view of one that is',
       line('8:1', '/etc/x', 'ext4', 'ro', 'rw'),
       ['8:1'],
-      'FilesystemReadOnly False: file systems can be written',
+      'FilesystemReadOnly False: all file systems are writable',
     ],
     [
       'one that is so by nature',
       line('7:1', '/snap', 'squashfs', 'ro', 'ro'),
       ['7:1'],
-      'FilesystemReadOnly False: file systems can be written',
+      'FilesystemReadOnly False: all file systems are writable',
     ],
   ] as const)('%s', (_what, text, writable, says) => {
     expect(shown(look(text, writable).reading)).toBe(says)
@@ -110,12 +110,8 @@ describe('the clock', () => {
 
   test('is called skewed when it was so twice, and nothing is said without an answer', () => {
     expect(shown(judgeSkew(undefined, 60_000, 10_000))).toBe('nothing')
-    expect(shown(judgeSkew(60_000, 59_000, 10_000))).toBe(
-      "ClockSkewed True: the clock is 59s ahead of the API server's",
-    )
-    expect(shown(judgeSkew(-60_000, -61_000, 10_000))).toBe(
-      "ClockSkewed True: the clock is 1m1s behind the API server's",
-    )
+    expect(shown(judgeSkew(60_000, 59_000, 10_000))).toBe('ClockSkewed True: the clock is 59s ahead of the API server')
+    expect(shown(judgeSkew(-60_000, -61_000, 10_000))).toBe('ClockSkewed True: the clock is 1m1s behind the API server')
     expect(judgeSkew(60_000, 3, 10_000)?.status).toBe('False')
     expect(judgeSkew(60_000, undefined, 10_000)).toBeUndefined()
   })

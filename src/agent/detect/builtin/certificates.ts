@@ -25,7 +25,7 @@ export function judgeCertificates(lives: readonly CertificateLife[], now: number
   const type = 'CertificateExpiring'
   const old = lives.filter(({ from, to }) => to - now < ((to - from) * minLeftPercent) / 100)
   if (old.length === 0)
-    return { type, status: 'False', reason: 'CertificatesValid', message: 'certificates are far from their end' }
+    return { type, status: 'False', reason: 'CertificatesValid', message: 'no certificate expires soon' }
   const isOver = old.some((c) => c.to <= now)
   const message = old
     .map(({ path, to }) => `${path} ${to <= now ? 'ended' : 'ends'} ${new Date(to).toISOString().slice(0, 19)}Z`)

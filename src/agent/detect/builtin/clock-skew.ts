@@ -23,9 +23,9 @@ export function judgeSkew(before: number | undefined, now: number | undefined, m
       type,
       status: 'True',
       reason: 'ClockSkewed',
-      message: `the clock is ${formatDuration(Math.abs(now))} ${now > 0 ? 'ahead of' : 'behind'} the API server's`,
+      message: `the clock is ${formatDuration(Math.abs(now))} ${now > 0 ? 'ahead of' : 'behind'} the API server`,
     }
   return isFar(now)
     ? undefined
-    : { type, status: 'False', reason: 'ClockInTime', message: "the clock is with the API server's" }
+    : { type, status: 'False', reason: 'ClockInTime', message: 'the clock matches the API server' }
 }

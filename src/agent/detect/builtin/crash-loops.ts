@@ -35,11 +35,11 @@ export function judgeCrashes({ crashes }: CrashHistory, limit: number): Reading 
   const type = 'ComponentCrashLooping'
   const looping = [...crashes].filter(([, times]) => times.length >= limit).map(([component]) => component)
   return looping.length === 0
-    ? { type, status: 'False', reason: 'NoCrashLoops', message: 'no component crashes again and again' }
+    ? { type, status: 'False', reason: 'NoCrashLoops', message: 'no component is crash-looping' }
     : {
         type,
         status: 'True',
         reason: 'ComponentCrashLooping',
-        message: `crashed ${limit} times or more within the window: ${looping.sort().join(', ')}`,
+        message: `crashed at least ${limit} times within the window: ${looping.sort().join(', ')}`,
       }
 }

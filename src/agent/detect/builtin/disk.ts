@@ -29,7 +29,7 @@ export function judgeDisks(
     const limit = isTrue(type) ? min + hysteresisPercent : min
     const low = rooms.filter((room) => (of(room) ?? 100) < limit)
     return low.length === 0
-      ? { type, status: 'False', reason: 'EnoughRoom', message: `there are enough ${what}` }
+      ? { type, status: 'False', reason: 'EnoughRoom', message: `enough free ${what}` }
       : {
           type,
           status: 'True',

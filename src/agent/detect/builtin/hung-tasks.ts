@@ -43,7 +43,7 @@ const SHOWN = 5
 export function judgeHung(sleepers: ReadonlyMap<number, Sleeper>, nowMs: number, afterMs: number): Reading {
   const type = 'TasksHung'
   const hung = [...sleepers.values()].filter((s) => nowMs - s.sinceMs >= afterMs)
-  if (hung.length === 0) return { type, status: 'False', reason: 'NoTasksHung', message: 'no process hangs' }
+  if (hung.length === 0) return { type, status: 'False', reason: 'NoTasksHung', message: 'no process is hung' }
   // The message stays the same while they hang, however long that lasts.
   const names = hung.slice(0, SHOWN).map((s) => `${s.name} (${s.pid})`)
   const message = `${hung.length} hang in the kernel for ${formatDuration(afterMs)} or longer: ${names.join(', ')}`

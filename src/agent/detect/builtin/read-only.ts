@@ -66,7 +66,7 @@ export function judgeReadOnly(
   const type = 'FilesystemReadOnly'
   const reading: Reading =
     bad.size === 0
-      ? { type, status: 'False', reason: 'FilesystemsWritable', message: 'file systems can be written' }
+      ? { type, status: 'False', reason: 'FilesystemsWritable', message: 'all file systems are writable' }
       : { type, status: 'True', reason: 'FilesystemReadOnly', message: [...bad.values()].join('; ') }
   return { reading, writable: seen }
 }

@@ -43,7 +43,7 @@ test('a service that answers is well; one that does not is told with why', async
 
 test('a service that is frozen is found and started again, not more often than three times an hour', async () => {
   const { one, restarts, wait } = check({ ask: async () => 'no answer' }, () => ({ ...RUNNING, isFrozen: true }))
-  expect((await one.run()).message).toBe('kubelet:kubelet was found unhealthy: its process is stopped')
+  expect((await one.run()).message).toBe('kubelet:kubelet was found unhealthy: the process is stopped')
   await one.run()
   expect(restarts.length).toBe(1)
   for (let n = 0; n < 10; n++) {

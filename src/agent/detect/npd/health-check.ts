@@ -85,11 +85,11 @@ export class HealthCheck {
     const { component, service, mayRepair } = this.#options
     const inLog = (await this.#ports.ask(this.#options)) ?? (await this.#logProblem())
     if (inLog === UNREADABLE)
-      return { status: 'Unknown', message: `the journal of ${service} cannot be read`, isNotStarted: true }
+      return { status: 'Unknown', message: `cannot read the journal of ${service}`, isNotStarted: true }
     const why = inLog
     if (why === undefined) return { status: 'Ok', message: '' }
     const state = await this.#ports.state(service)
-    const how = state?.isFrozen === true ? 'its process is stopped' : state?.isActive === false ? state.state : why
+    const how = state?.isFrozen === true ? 'the process is stopped' : state?.isActive === false ? state.state : why
     if (mayRepair && state !== undefined) await this.#restart(state)
     return { status: 'NonOk', message: `${component}:${service} was found unhealthy: ${how}` }
   }

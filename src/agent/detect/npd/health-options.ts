@@ -31,7 +31,7 @@ export function healthOptions(args: readonly string[]): HealthOptions | string {
   const of = (name: string): string | undefined => flags.get(name)?.at(-1)
   const named = of('component') ?? 'kubelet'
   const component = HEALTH_COMPONENTS.find((c) => c === named)
-  if (component === undefined) return `cannot check ${named}; there are ${HEALTH_COMPONENTS.join(', ')}`
+  if (component === undefined) return `cannot check ${named}; known components: ${HEALTH_COMPONENTS.join(', ')}`
   const ms = (name: string, otherwise: number): number => durationMs(of(name) ?? '') ?? otherwise
   const service = of('service') ?? of('systemd-service') ?? (component === 'cri' ? 'containerd' : component)
   if (!/^[A-Za-z0-9@_.:-]+$/.test(service)) return `${service} is no name of a service`

@@ -106,7 +106,7 @@ const MIN_INTERVAL_MS = 1_000
 const NAME = /^[A-Za-z]([A-Za-z0-9_.,:-]{0,126}[A-Za-z0-9_])?$/
 
 export function parseMonitor(value: unknown): ParsedMonitor {
-  if (!isObject(value)) return { monitor: undefined, problems: ['is no JSON object'] }
+  if (!isObject(value)) return { monitor: undefined, problems: ['is not a JSON object'] }
   const problems: string[] = []
   const plugin = value['plugin']
   if (plugin === undefined && STATS.some((s) => isObject(value[s]))) return parseStats(value)
@@ -121,7 +121,7 @@ export function parseMonitorText(text: string): ParsedMonitor {
   try {
     return parseMonitor(JSON.parse(text))
   } catch {
-    return { monitor: undefined, problems: ['is no JSON'] }
+    return { monitor: undefined, problems: ['is not JSON'] }
   }
 }
 
@@ -178,7 +178,7 @@ function logPlugin(
     return bad('pluginConfig needs timestamp, message and timestampFormat')
   const problem = regexProblem(timestamp) ?? regexProblem(message)
   if (problem !== undefined) return bad(`pluginConfig: ${problem}`)
-  if (goLayout(timestampFormat) === undefined) return bad('pluginConfig.timestampFormat is no layout of a time')
+  if (goLayout(timestampFormat) === undefined) return bad('pluginConfig.timestampFormat is not a time layout')
   return { kind: 'filelog', timestamp, message, timestampFormat }
 }
 
@@ -249,7 +249,7 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
 function parseCommon(value: Readonly<Record<string, unknown>>, problems: string[]): CommonMonitor | undefined {
   const source = textOf(value['source'])
   if (source === undefined || !NAME.test(source)) {
-    problems.push('source is missing or no name')
+    problems.push('source is missing or not a name')
     return undefined
   }
   const conditions = listOf(value['conditions'], MAX_CONDITIONS).flatMap((c, n): DefaultCondition[] => {
@@ -264,11 +264,11 @@ function parseCommon(value: Readonly<Record<string, unknown>>, problems: string[
 
 /** The rule, or what is wrong with it. */
 function commonRule(r: unknown, conditions: readonly DefaultCondition[]): CommonRule | string {
-  if (!isObject(r)) return 'is no object'
+  if (!isObject(r)) return 'is not an object'
   const reason = textOf(r['reason'])
-  if (reason === undefined || !NAME.test(reason)) return 'has no reason that could be one'
+  if (reason === undefined || !NAME.test(reason)) return 'has no valid reason'
   if (r['type'] === 'temporary') return { condition: undefined, reason }
-  if (r['type'] !== 'permanent') return 'is neither temporary nor permanent'
+  if (r['type'] !== 'permanent') return 'must be temporary or permanent'
   const condition = textOf(r['condition'])
   if (condition === undefined || !conditions.some((c) => c.type === condition))
     return `names the condition ${JSON.stringify(condition) ?? ''}, which the file does not list`
@@ -287,6 +287,6 @@ const count = (v: unknown, otherwise: number, max: number): number =>
 function duration(v: unknown, otherwise: number, name: string, problems: string[]): number {
   if (v === undefined || v === '') return otherwise
   const ms = typeof v === 'string' ? durationMs(v) : undefined
-  if (ms === undefined) problems.push(`${name} is no duration`)
+  if (ms === undefined) problems.push(`${name} is not a duration`)
   return ms ?? otherwise
 }

@@ -164,6 +164,6 @@ test('what is wrong in a file disables only itself and is named', () => {
     'rules[3]',
     'lookback',
   ])
-  expect(parseMonitorText('{').problems).toEqual(['is no JSON'])
+  expect(parseMonitorText('{').problems).toEqual(['is not JSON'])
   expect(parseMonitor({ plugin: 'telepathy' }).monitor).toBeUndefined()
 })

@@ -143,7 +143,7 @@ export class Monitors {
     }
     if (monitor.kind === 'Plugin') {
       const checks = new Map(monitor.rules.map((rule) => [rule, this.#checkOf(rule, monitor.maxOutput, folder)]))
-      const unknown = async (): Promise<PluginResult> => ({ status: 'Unknown', message: 'no such check' })
+      const unknown = async (): Promise<PluginResult> => ({ status: 'Unknown', message: 'unknown check' })
       const run = async (rule: PluginRule): Promise<PluginResult> => {
         const result = await (checks.get(rule) ?? unknown)()
         this.#checkRan(`${name} rule ${rule.reason}`, rule, result)
@@ -225,7 +225,7 @@ export class Monitors {
     const all = [...this.#problems].map(([name, problems]) => `${name}: ${problems.join(', ')}`)
     const finding: Finding =
       all.length === 0
-        ? { status: 'False', reason: 'DetectionComplete', message: 'every configured monitor is used', isKept: true }
+        ? { status: 'False', reason: 'DetectionComplete', message: 'all configured monitors are running', isKept: true }
         : { status: 'True', reason: 'MonitorNotUsed', message: all.join('; ').slice(0, MAX_MESSAGE), isKept: true }
     this.#deps.conditions.find(DETECTION_INCOMPLETE, finding)
   }
@@ -241,7 +241,7 @@ export class Monitors {
   #save(): Promise<void> {
     this.#saving = this.#saving
       .then(() => this.#write())
-      .catch((error: unknown) => this.#deps.log.warn('positions in logs not kept', { error }))
+      .catch((error: unknown) => this.#deps.log.warn('cannot save the log positions', { error }))
     return this.#saving
   }
 

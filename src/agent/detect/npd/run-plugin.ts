@@ -50,12 +50,12 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
     child.once('exit', (code) => {
       // Whoever holds its output open does not hold us.
       setImmediate(() => {
-        const said = output.toString('utf8').trim()
+        const text = output.toString('utf8').trim()
         const state = isLate ? 'signal: killed' : ''
-        const text = isLate ? `Timeout when running plugin "${path}": state - ${state}. output - "${said}"` : said
+        const message = isLate ? `Timeout when running plugin "${path}": state - ${state}. output - "${text}"` : text
         end({
           status: statusOf(isLate ? undefined : code),
-          message: cutToBytes(text, maxOutput),
+          message: cutToBytes(message, maxOutput),
           ...(NOT_STARTED_CODES.has(code) && { isNotStarted: true }),
         })
       })
@@ -69,8 +69,8 @@ const statusOf = (code: number | null | undefined): PluginResult['status'] =>
 /** A program that anybody may change is run by nobody. */
 function refusalOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined || !stat.isFile()) return 'Error in starting plugin: it is not there'
-  return (stat.mode & 0o002) === 0 ? undefined : 'Error in starting plugin: everybody may write it'
+  if (stat === undefined || !stat.isFile()) return 'Error in starting plugin: file not found'
+  return (stat.mode & 0o002) === 0 ? undefined : 'Error in starting plugin: the file is world-writable'
 }
 
 function killGroup(pid: number | undefined): void {

@@ -15,11 +15,11 @@ export function unitReading(state: UnitState, restart: Service['restart'], resta
     case 'active':
     case 'reloading':
       return state.restarts > restarts
-        ? { reading: 'Crashed', why: `it ended and systemd started it again (${how})` }
+        ? { reading: 'Crashed', why: `ended and restarted by systemd (${how})` }
         : { reading: 'Running', why: undefined }
     case 'activating':
       return state.sub === 'auto-restart'
-        ? { reading: 'Crashed', why: `it ended (${how}); systemd starts it again` }
+        ? { reading: 'Crashed', why: `ended (${how}); systemd restarts it` }
         : { reading: 'Running', why: undefined }
     case 'failed':
       return restart === 'Never'

@@ -102,7 +102,7 @@ export class Systemd implements Processes {
       })
     const isUp = state.active === 'active' && (state.mainPid === 0 || this.#statOf(state) !== undefined)
     if (isUp && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
-      if (old === undefined) this.#o.log.info('running unit taken over as it is', { component, unit })
+      if (old === undefined) this.#o.log.info('adopted the running unit unchanged', { component, unit })
     } else await this.#bringUp(component, state)
     await this.#remember(component, { unit, slot, restart: service.restart, ours })
   }
@@ -162,7 +162,7 @@ export class Systemd implements Processes {
     if (unit === undefined) return
     systemctl
       .run('kill', '--kill-who=main', '-s', signal, '--', unit)
-      .catch((error: unknown) => log.warn('signal not sent', { component, signal, error }))
+      .catch((error: unknown) => log.warn('cannot send the signal', { component, signal, error }))
   }
 
   async drift(request: StartRequest): Promise<string | undefined> {
@@ -273,7 +273,7 @@ export class Systemd implements Processes {
     if (this.#isClosed) return
     this.#timer = this.#o.clock.after(this.#o.lookEveryMs ?? LOOK_EVERY_MS, () => {
       this.#look()
-        .catch((error: unknown) => this.#o.log.warn('units not read', { error }))
+        .catch((error: unknown) => this.#o.log.warn('cannot read the units', { error }))
         .finally(() => this.#lookLater())
     })
   }

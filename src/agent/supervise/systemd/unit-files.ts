@@ -70,7 +70,7 @@ export class UnitFiles {
   async drift(wish: Wish, own: OwnUnit): Promise<string | undefined> {
     const { path, wanted } = this.#place(wish, own)
     if (wanted === undefined || (await this.#read(path)) === wanted) return undefined
-    return `the unit ${own.unit} is not as it was written`
+    return `unit ${own.unit} was changed`
   }
 
   /** Drop-ins of others for a unit of ours. A unit that somebody else brought may be added to by anybody. */
