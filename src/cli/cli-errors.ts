@@ -39,7 +39,7 @@ export const cliErrors = errorTable({
     next: 'split the file',
   },
   KN1014: {
-    text: 'cannot read {name}: it is no UTF-8 text',
+    text: 'cannot read {name}: it is not UTF-8 text',
     next: 'save it as UTF-8',
   },
   KN1015: {
@@ -83,7 +83,7 @@ export const cliErrors = errorTable({
     next: 'remove it',
   },
   KN1102: {
-    text: 'cannot pack {folder}: it holds no file',
+    text: 'cannot pack {folder}: it contains no files',
     next: 'name a folder with files',
   },
   KN1103: {
@@ -127,7 +127,7 @@ export const cliErrors = errorTable({
     next: 'name the folder of its agent with --root',
   },
   KN1214: {
-    text: 'cannot make {text} nodes a cluster',
+    text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',
   },
   KN1301: {
@@ -143,15 +143,15 @@ export const cliErrors = errorTable({
     next: 'use one of {roleNames}',
   },
   KN1304: {
-    text: 'cannot give {path} to hosts: it is no good trust document',
+    text: 'cannot give {path} to hosts: it is not a valid trust document',
     next: 'make one with kubenode artifact keys trust',
   },
   KN1305: {
-    text: 'cannot serve the webhook on port {webhookPort}: give a number from 0 to {maxPort}',
+    text: 'cannot serve the webhook on port {webhookPort}: not a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
   KN1306: {
-    text: 'cannot run hollow nodes in {dir}: nobody said who their agents are',
+    text: 'cannot run hollow nodes in {dir}: their agents have no identity',
     next: 'add --hollow-kubeconfig',
   },
   KN1307: {
@@ -167,8 +167,8 @@ export const cliErrors = errorTable({
     next: '0 takes a free one',
   },
   KN1310: {
-    text: 'no kind is called {word}{detail}',
-    next: 'kubectl knows the kinds that are not ours',
+    text: 'unknown kind {word}{detail}',
+    next: 'kubenode shows its own kinds only, use kubectl for others',
   },
   KN1311: {
     text: 'which {first}?',
@@ -183,7 +183,7 @@ export const cliErrors = errorTable({
     next: 'list what there is with kubenode get {plural}',
   },
   KN1314: {
-    text: 'cannot get this: the server answered {said}',
+    text: 'cannot get the objects: the server returned {answer}',
     next: 'check the address and your permissions',
   },
   KN1315: {
@@ -211,11 +211,11 @@ export const cliErrors = errorTable({
     next: 'name it as operationpermit/NAME, release/NAME or source/NAME',
   },
   KN1335: {
-    text: 'cannot approve {what}: the server does not say who you are',
+    text: 'cannot approve {what}: the server did not identify you',
     next: 'log in first',
   },
   KN1336: {
-    text: 'cannot freeze or thaw a node at {path}: no agent keeps its things there',
+    text: 'cannot freeze or thaw a node at {path}: this is not the folder of an agent',
     next: "name the agent's folder, /var/lib/kubenode on a whole host",
   },
   KN1337: {
@@ -243,7 +243,7 @@ export const cliErrors = errorTable({
     next: 'correct the file',
   },
   KN1345: {
-    text: 'cannot simulate {file}: it holds no Node',
+    text: 'cannot simulate {file}: it contains no Node',
     next: 'write one with kubectl get node NAME -o yaml',
   },
   KN1346: {
@@ -263,15 +263,15 @@ export const cliErrors = errorTable({
     next: 'write a duration such as 30m or 4h, at most 7d',
   },
   KN1353: {
-    text: 'cannot say why {what} is not repaired',
+    text: 'cannot explain why {what} is not repaired',
     next: 'name a node, like node/NAME',
   },
   KN1354: {
     text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
-    next: 'see kubenode why-not; --even-if-absent asks for it all the same',
+    next: 'see kubenode why-not; use --even-if-absent to request it anyway',
   },
   KN1360: {
-    text: 'cannot say how {name} joins: {why}',
+    text: 'cannot print the join command of {name}: {why}',
     next: 'see kubenode why for this machine',
   },
   KN1361: {
@@ -307,15 +307,15 @@ export const cliErrors = errorTable({
     next: 'add the components to a set by a commit',
   },
   KN1376: {
-    text: 'say with --reason why the set goes back at once',
-    next: 'others will find it pinned',
+    text: 'cannot roll back now without a reason',
+    next: 'give one with --reason; it is shown to others while the set is pinned',
   },
   KN1379: {
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',
   },
   KN1390: {
-    text: 'cannot put back or allow edits of {what}',
+    text: 'cannot restore or allow edits of {what}',
     next: 'name set/NAME, machineset/NAME, canary/NAME, remedier/NAME or policy/NAME',
   },
   KN1392: {
@@ -323,7 +323,7 @@ export const cliErrors = errorTable({
     next: 'edits of it take effect at once',
   },
   KN1393: {
-    text: 'cannot put {what} back: the cluster has no copy of what git declares',
+    text: 'cannot restore {what}: the cluster has no copy of the version in git',
     next: 'apply it from the repository, or wait for sync',
   },
   KN1394: {
@@ -335,8 +335,8 @@ export const cliErrors = errorTable({
     next: 'kubenode trace {what} shows who wrote it',
   },
   KN1396: {
-    text: 'nothing to do for {what}: it is as git declares',
-    next: 'nothing needs to be done',
+    text: 'nothing to do for {what}: it is in sync with git',
+    next: 'no action needed',
   },
   KN1398: {
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',

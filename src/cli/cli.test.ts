@@ -116,7 +116,7 @@ describe('completion', () => {
 
   test('the hidden command answers word and help', async () => {
     expect((await kubenode('__complete', '--', 'vers')).out).toBe(
-      'version\tprint the versions of kubenode and of what it runs on\n',
+      'version\tprint the versions of kubenode and its environment\n',
     )
   })
 })
@@ -245,7 +245,7 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
     write('size.json', '{"count": 3}')
     write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
     const folder = await kubenode('lint', '.')
-    expect([folder.code, folder.err]).toEqual([0, '2 files, 1 object, 1 document of data left out, 0 problems\n'])
+    expect([folder.code, folder.err]).toEqual([0, '2 files, 1 object, 1 document skipped (plain data), 0 problems\n'])
     expect(await kubenode('lint', 'size.json')).toMatchObject({ code: 2, out: expect.stringContaining('KN1022') })
   })
 

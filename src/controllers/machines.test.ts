@@ -27,7 +27,7 @@ import { UNDER_WAY_MS } from './machine/status-pace.ts'
 afterEach(endWorlds)
 
 describe('the machine controller', () => {
-  test('makes a machine of a set, joins it, waiting for its components, and takes the startup taint away', async () => {
+  test('makes a machine of a set, joins it, waits for its components, and takes the startup taint away', async () => {
     const w = await machineWorld()
     w.fake.plant(machineComponent, definition('1.0.0'))
     w.fake.plant(machineComponentSet, components('1.0.0'))

@@ -12,7 +12,7 @@ export const syncErrors = errorTable({
   },
   KN7003: {
     text: 'cannot find a commit in {name}: HEAD names {branch}, which has none yet',
-    next: 'commit something first',
+    next: 'make a first commit',
   },
   KN7004: {
     text: 'cannot read the repository {commonDir}: {what}',
@@ -24,7 +24,7 @@ export const syncErrors = errorTable({
   },
   KN7006: {
     text: 'cannot read {where}: it {seen}',
-    next: 'a fleet is small: take out what does not belong',
+    next: 'remove files that do not belong to the fleet',
   },
   KN7007: {
     text: 'cannot read {what} in {repository}: {why}: the object is missing or damaged',
@@ -83,7 +83,7 @@ export const syncErrors = errorTable({
     next: 'import files of the repository, and the packages that a fleet may use',
   },
   KN7104: {
-    text: 'cannot render commit {commit}: the fleet is not done after {deadlineMs} ms',
+    text: 'cannot render commit {commit}: the fleet did not finish within {deadlineMs} ms',
     next: 'check it for endless loops and for promises that never resolve',
   },
   KN7105: {
@@ -112,7 +112,7 @@ export const syncErrors = errorTable({
   },
   KN7112: {
     text: 'cannot use commit {commit}: rendering it twice gives different objects',
-    next: 'take out what changes from run to run',
+    next: 'remove values that change from run to run',
   },
   KN7113: {
     text: 'cannot render commit {commit}: a newer commit arrived during the render',
@@ -124,11 +124,11 @@ export const syncErrors = errorTable({
   },
   KN7115: {
     text: 'cannot render commit {commit}: the fleet needs more memory than a render may use',
-    next: 'make fewer or smaller objects',
+    next: 'declare fewer or smaller objects',
   },
   KN7116: {
     text: 'cannot render commit {commit}: the output is not JSON',
-    next: 'remove what writes to the answer of the render',
+    next: 'remove code that writes to the render output',
   },
   KN7117: {
     text: 'cannot use commit {commit}: {first}{more}',

@@ -9,10 +9,10 @@ export function register(program: Command, io: Io): void {
   const agent = program.command('agent').description('the agent of a node: its bundle, joining a host, running it')
   agent
     .command('bundle')
-    .description('make the files that a host needs: agent.mjs, supervisor.mjs and a systemd unit')
+    .description('build the files that a host needs: agent.mjs, supervisor.mjs and a systemd unit')
     .requiredOption('--out <dir>', 'where to write them')
-    .option('--prefix <dir>', 'where they will lie on the hosts', '/opt/kubenode')
-    .option('--with-node', 'put the Node that runs this beside them')
+    .option('--prefix <dir>', 'where they are installed on the hosts', '/opt/kubenode')
+    .option('--with-node', 'include the Node binary that runs this command')
     .action(async ({ out, prefix, withNode }: { out: string; prefix: string; withNode?: boolean }) => {
       const { bundleAgent } = await import('./bundle.ts')
       const node = withNode === true ? { node: process.execPath } : {}
@@ -24,8 +24,8 @@ export function register(program: Command, io: Io): void {
     .description('make this host a node: BUNDLE is the join bundle, as JSON or base64, @FILE, or - for standard input')
     .argument('<bundle>')
     .option('--agent <dir>', 'folder with what kubenode agent bundle made', '/opt/kubenode')
-    .option('--root <dir>', "the agent's own folder", '/var/lib/kubenode')
-    .option('--no-start', 'only prepare it')
+    .option('--root <dir>', 'data folder of the agent', '/var/lib/kubenode')
+    .option('--no-start', 'install without starting')
     .action(async (bundle: string, options: { agent: string; root: string; start: boolean }) => {
       const { spawnSync } = await import('node:child_process')
       const program = join(options.agent, 'agent.mjs')
@@ -37,7 +37,7 @@ export function register(program: Command, io: Io): void {
     .command('trust')
     .description('replace the trusted keys of this host by those of a trust document, as when the old keys were lost')
     .argument('<document>', 'trust document (JSON), at least as new as the one in force')
-    .option('--root <dir>', "the agent's own folder", '/var/lib/kubenode')
+    .option('--root <dir>', 'data folder of the agent', '/var/lib/kubenode')
     .action(async (document: string, { root }: { root: string }) => {
       const { putTrustOnHost } = await import('../artifact/trust-on-host.ts')
       const sequence = putTrustOnHost(document, root, Date.now())
@@ -45,8 +45,8 @@ export function register(program: Command, io: Io): void {
     })
   agent
     .command('run')
-    .description('run the agent of a node folder until it is told to end')
-    .requiredOption('--root <dir>', "the agent's own folder")
+    .description('run the agent of a node folder until it is stopped')
+    .requiredOption('--root <dir>', 'data folder of the agent')
     .option('--host', 'the node is this host, not the folder')
     .action(async ({ root, host }: { root: string; host?: boolean }) => {
       const { main } = await import('../agent-program.ts')

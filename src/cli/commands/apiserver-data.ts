@@ -19,9 +19,9 @@ const given = (command: Command): Given => command.optsWithGlobals<Given>()
 export function registerDataCommands(apiserver: Command, io: Io): void {
   apiserver
     .command('backup')
-    .description('write all objects of one moment, and the keys, into one file; the server may run')
+    .description('write a consistent snapshot of all objects and the keys to one file; works while the server runs')
     .addOption(dataOption())
-    .requiredOption('--out <file>', 'file to write; it holds every Secret and the key of the authority')
+    .requiredOption('--out <file>', 'file to write; it contains all Secrets and the CA key')
     .action(async (_, command: Command) => {
       const { data, out = '' } = given(command)
       const { backupData } = await import('#apiserver/storage/backup.ts')
@@ -31,21 +31,21 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     })
   apiserver
     .command('restore')
-    .description('put a backup into an empty data folder')
+    .description('restore a backup into an empty data folder')
     .addOption(dataOption())
-    .requiredOption('--from <file>', 'file that backup made')
+    .requiredOption('--from <file>', 'backup file')
     .action(async (_, command: Command) => {
       const { data, from = '' } = given(command)
       const { restoreData } = await import('#apiserver/storage/restore.ts')
       const report = restoreData(from, data)
       io.out(`${data}\n`)
-      io.err(`restored ${report.objects} objects; revisions go on from ${report.revision}, so clients list again\n`)
+      io.err(`restored ${report.objects} objects; revisions continue from ${report.revision}, so clients list again\n`)
     })
   apiserver
     .command('check')
-    .description('look for damage in a data folder or a backup; ends with 1 when there is some, 2 when it cannot look')
+    .description('check a data folder or a backup for damage; exit 1 when damaged, 2 when it cannot be read')
     .addOption(dataOption())
-    .option('--from <file>', 'look at this backup instead')
+    .option('--from <file>', 'check this backup instead')
     .action(async (_, command: Command) => {
       const { data, from } = given(command)
       const [{ checkData }, { OBJECTS }, { join }] = await Promise.all([

@@ -19,10 +19,10 @@ interface Options extends ServerOptions {
 export function register(program: Command, io: Io): void {
   const command = program
     .command('approve')
-    .description('approve what operationpermit/NAME, release/NAME or source/NAME asks for, as it is now')
+    .description('approve the current request of operationpermit/NAME, release/NAME or source/NAME')
     .argument('<what>', 'operationpermit/NAME, or release/NAME and source/NAME on the hub')
-    .option('--reason <text>', 'why, for those who look at it later')
-    .option('--for <duration>', 'how long it counts', '1h')
+    .option('--reason <text>', 'why, for the audit trail')
+    .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
     const [{ approvalOf }, { requestsOf }, { whoAmI }, { kindCalled }, { findObject }] = await Promise.all([
       import('../approve/approval.ts'),

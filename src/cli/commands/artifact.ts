@@ -180,17 +180,17 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--trust <file>', 'trust document')
     .option('--artifact <file>', 'the tar')
     .action((path: string, options: { trust: string; artifact?: string }) => verify(path, options, io))
-  const keys = artifact.command('keys').description('make signing keys and trust documents')
+  const keys = artifact.command('keys').description('create signing keys and trust documents')
   keys
     .command('new')
-    .description('make an ed25519 key; prints its public half')
-    .requiredOption('-f, --output <file>', 'where the private key goes')
+    .description('create an ed25519 key and print its public half')
+    .requiredOption('-f, --output <file>', 'file for the private key')
     .action((options: { output: string }) => newKey(options, io))
   keys
     .command('rotate')
     .description('replace the signing keys of a fleet: new key, next trust document, statements signed again')
     .option('--components <dir>', 'folder with the statements and trust/trust.json', 'fleet/components')
-    .requiredOption('--new-key <file>', 'where the new private key (PEM) goes; a key that is there is used')
+    .requiredOption('--new-key <file>', 'file for the new private key (PEM); an existing key is used')
     .option(
       '--old-key <file>',
       'private key (PEM) of the document in force, so that agents accept the new one',
@@ -199,7 +199,7 @@ export function register(program: Command, io: Io): void {
     )
     .option('--keep <keyId>', 'a key that stays trusted', collect, [])
     .option('--expires <time>', 'RFC 3339; nothing new is installed after it (default: in a year)')
-    .option('--local-fleet <dir>', 'data folder of a local fleet whose nodes are told to trust the new key')
+    .option('--local-fleet <dir>', 'data folder of a local fleet whose nodes should trust the new key')
     .action((options: RotateCliOptions) => rotate(options, io))
   keys
     .command('trust')

@@ -32,8 +32,8 @@ export function register(program: Command, io: Io): void {
       .description(`let an edit of ${WHAT} take effect for a while although git declares something else`)
       .argument('<what>', 'the edited object')
       .requiredOption('--digest <digest>', 'the edited content, as kubenode why shows it; another edit is not allowed')
-      .requiredOption('--reason <text>', 'why, for whoever finds it')
-      .option('--for <duration>', 'how long; it ends by itself', '8h'),
+      .requiredOption('--reason <text>', 'why, for the audit trail')
+      .option('--for <duration>', 'how long; expires automatically', '8h'),
   ).action(async (what: string, options: AllowOptions) => {
     const [{ allowHold, checkDigest }, { placeHold }, { authorOf }] = await Promise.all([
       import('../edits/edits.ts'),
@@ -41,7 +41,7 @@ export function register(program: Command, io: Io): void {
       import('../who-am-i.ts'),
     ])
     const { digest, reason } = options
-    const wish = { what, digest, reason, for: options.for, author: 'nobody' }
+    const wish = { what, digest, reason, for: options.for, author: 'unknown' }
     // A mistyped argument is reported before the server is asked.
     allowHold(wish, systemClock.now())
     const client = await connect(options, io)

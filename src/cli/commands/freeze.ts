@@ -33,9 +33,9 @@ export function register(program: Command, io: Io): void {
       'stop every disruption: in the whole cluster, or of machine/NAME, node/NAME, set/NAME, remedier/NAME, cluster/NAME',
     )
     .argument('[what]', 'what to freeze; the whole cluster when left out')
-    .requiredOption('--reason <text>', 'why, for those who find everything standing still')
-    .option('--for <duration>', 'how long; it ends by itself', '4h')
-    .option('--node-folder <folder>', 'only the node whose agent has this folder, by a file there; asks no server')
+    .requiredOption('--reason <text>', 'why, shown to everyone who meets the freeze')
+    .option('--for <duration>', 'how long; expires automatically', '4h')
+    .option('--node-folder <folder>', 'freeze only the node with this agent folder, by a file in it; needs no server')
   withEvenIfAbsent(withServer(freezing)).action(async (what: string | undefined, options: FreezeOptions) => {
     if (options.nodeFolder !== undefined) {
       refuseBeside(what !== undefined, `${what}`)
@@ -45,7 +45,7 @@ export function register(program: Command, io: Io): void {
       const file = await freezeNode(options.nodeFolder, { reason: options.reason, author }, systemClock.now())
       io.out(printable(`frozen: ${file}\n`))
       io.err(
-        'what runs goes on; nothing is switched or repaired there until kubenode thaw, or until the file is gone\n',
+        'running components continue; nothing is switched or repaired until kubenode thaw or until the file is removed\n',
       )
       return
     }
@@ -57,7 +57,7 @@ export function register(program: Command, io: Io): void {
     ])
     const wish = { what, reason: options.reason, for: options.for }
     // What was mistyped is said before anybody is asked.
-    freezeHold({ ...wish, author: 'nobody' }, systemClock.now())
+    freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, freezeTarget(what), what)
     const author = await authorOf(client, io)
@@ -66,16 +66,16 @@ export function register(program: Command, io: Io): void {
       printable(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})\n`),
     )
     io.err(
-      `what is granted is taken back, what is at work may end; kubenode thaw${what === undefined ? '' : ` ${what}`} lets it go on\n`,
+      `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
     )
   })
 
   const thawing = program
     .command('thaw')
-    .description('take a freeze back')
-    .argument('[what]', 'what was frozen; the whole cluster when left out')
-    .option('--all', 'take back every freeze, whoever made it')
-    .option('--node-folder <folder>', 'only the node whose agent has this folder, by its file; asks no server')
+    .description('lift a freeze')
+    .argument('[what]', 'the frozen object; the whole cluster when left out')
+    .option('--all', 'lift every freeze, including those of other users')
+    .option('--node-folder <folder>', 'thaw only the node with this agent folder, by its file; needs no server')
   withEvenIfAbsent(withServer(thawing)).action(async (what: string | undefined, options: ThawOptions) => {
     if (options.nodeFolder !== undefined) {
       refuseBeside(what !== undefined, `${what}`)

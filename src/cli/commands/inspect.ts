@@ -61,7 +61,7 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
     if (status === 404) return undefined
-    throw new KubeNodeError(cliErrors.KN1314({ said }))
+    throw new KubeNodeError(cliErrors.KN1314({ answer: said }))
   }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
   const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))
@@ -90,10 +90,10 @@ async function relatedTo(client: KubeClient, object: KubeObject, now: number): P
   const isIn = (s: (typeof sets.items)[number]) =>
     (s.status?.waves ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
   return [
-    ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Its machine is', object: own }] : []),
-    ...sets.items.filter(isIn).map((s) => ({ label: 'It is in a slice of', object: s })),
-    ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'It is being repaired by', object: j })),
-    ...recentRepairs(repairs, now).map((j) => ({ label: 'It was repaired by', object: j })),
+    ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Machine:', object: own }] : []),
+    ...sets.items.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),
+    ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'Being repaired by', object: j })),
+    ...recentRepairs(repairs, now).map((j) => ({ label: 'Repaired by', object: j })),
   ]
 }
 
@@ -109,11 +109,11 @@ async function eventLines(client: KubeClient, object: KubeObject): Promise<reado
 
 export function register(program: Command, io: Io): void {
   withServer(program.command('get'))
-    .description('list objects of ours, or show some')
+    .description('list or show KubeNode objects')
     .argument('<kind>', 'kind, plural or short name')
-    .argument('[name]', 'one object')
+    .argument('[name]', 'name of one object')
     .addOption(outputOption(['wide', 'json', 'yaml', 'name']))
-    .addOption(new Option('-l, --selector <labels>', 'only those with these labels'))
+    .addOption(new Option('-l, --selector <labels>', 'filter by labels'))
     .action(
       async (
         word: string,
@@ -182,7 +182,7 @@ export function register(program: Command, io: Io): void {
     })
 
   withServer(program.command('why'))
-    .description('say what an object waits for, since when, and what would help')
+    .description('explain what an object waits for, since when, and what unblocks it')
     .argument('<what...>', 'kind/name')
     .action(async (words: string[], options: ServerOptions) => {
       const [{ named }, { findObject }, { whyLines }] = await Promise.all([
@@ -197,7 +197,7 @@ export function register(program: Command, io: Io): void {
     })
 
   withServer(program.command('trace'))
-    .description('say which commit an object comes from, and who wrote which of its fields')
+    .description('show which commit an object comes from, and who wrote which of its fields')
     .argument('<what...>', 'kind/name')
     .action(async (words: string[], options: ServerOptions) => {
       const [{ named }, { findObject }, { traceLines }] = await Promise.all([

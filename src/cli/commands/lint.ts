@@ -45,8 +45,8 @@ export function register(program: Command, io: Io): void {
       const data = results.reduce((n, r) => n + r.data, 0)
       if (output === 'json') io.out(`${JSON.stringify({ files: files.length, looked, findings }, null, 2)}\n`)
       else for (const f of findings) io.out(`${output === 'github' ? asGithub(f) : asText(f)}\n`)
-      const skipped = data === 0 ? '' : `, ${count(data, 'document')} of data left out`
-      const nothing = files.length === 0 ? '; TypeScript is looked at by "kubenode plan" and "kubenode rules lint"' : ''
+      const skipped = data === 0 ? '' : `, ${count(data, 'document')} skipped (plain data)`
+      const nothing = files.length === 0 ? '; to check TypeScript, use "kubenode plan" and "kubenode rules lint"' : ''
       io.err(
         `${count(files.length, 'file')}, ${count(looked, 'object')}${skipped}, ${count(findings.length - warnings, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${nothing}\n`,
       )

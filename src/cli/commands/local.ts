@@ -40,8 +40,8 @@ export function register(program: Command, io: Io): void {
       'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
     )
     .option('--nodes <n>', 'nodes in each cluster; made by a commit')
-    .option('--reset', 'forget what was there before')
-    .option('--check', 'end when the fleet is as git says: exit 0, or 1 when it did not become so')
+    .option('--reset', 'delete the data of earlier runs first')
+    .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .action(async (options: Options) => {
       const [{ up }, { createScreen }, { packFolder }, { untilEnded }] = await Promise.all([
         import('#local/up.ts'),
@@ -76,12 +76,12 @@ export function register(program: Command, io: Io): void {
 
   local
     .command('status')
-    .description('what the local fleet looks like; exit 1 while it is not as git says')
+    .description('show the state of the local fleet; exit 1 while it is not in sync with git')
     .option(
       '--data <dir>',
       'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
     )
-    .option('--wait', 'until it is as git says')
+    .option('--wait', 'wait until in sync with git')
     .option('--timeout <duration>', 'how long to wait', '5m')
     .action(async ({ data, wait, timeout }: { data?: string; wait?: boolean; timeout: string }) => {
       const [{ fleetStatus }, { parseDuration }] = await Promise.all([

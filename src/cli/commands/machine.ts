@@ -20,13 +20,13 @@ const TOKEN_NAMESPACE = 'kube-system'
 export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
-    .description('observe existing Nodes as Machines; nothing of them is touched, and it may be run again or undone')
+    .description('observe existing Nodes as Machines without changing them; can be repeated and undone')
     .argument('[nodes...]', 'names of Nodes')
     .option('-l, --selector <labels>', 'Nodes with these labels')
     .option('--all', 'every Node')
-    .option('--dry-run', 'say what would be done')
-    .option('--undo', 'take back what an import made, while it is only observed')
-    .option('-o, --output <yaml>', 'print the Machines for git instead of making them')
+    .option('--dry-run', 'show what would be done')
+    .option('--undo', 'undo an import of machines that are still observed only')
+    .option('-o, --output <yaml>', 'print the Machines for git instead of creating them')
   withServer(importing).action(async (names: string[], options: ImportOptions) => {
     if (names.length === 0 && options.selector === undefined && options.all !== true)
       throw new KubeNodeError(cliErrors.KN1361())
@@ -38,7 +38,7 @@ export function register(program: Command, io: Io): void {
     if (failed > 0) throw new Exit(EXIT_ERROR)
   })
 
-  const machine = program.command('machine').description('machines by themselves')
+  const machine = program.command('machine').description('commands for single machines')
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')

@@ -23,14 +23,14 @@ export function register(program: Command, io: Io): void {
   program
     .command('plan')
     .description('show what a commit changes in each cluster, without touching any')
-    .option('--commit <rev>', 'the commit that is looked at', 'HEAD')
-    .option('--base <rev>', 'the commit that it is compared with; its first parent when left out')
+    .option('--commit <rev>', 'the commit to plan', 'HEAD')
+    .option('--base <rev>', 'the commit to compare with; its first parent when left out')
     .option('--cluster <name>', 'only this cluster')
     .option('--repo <dir>', 'the repository; the one around the current folder when left out')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
     .addOption(outputOption(['text', 'json']).default('text'))
     .option('--detailed-exitcode', 'exit with 1 when something changes (2 is an error, as always)')
-    .option('--refuse-weak-cage', 'do not render where the machine gives no namespaces')
+    .option('--refuse-weak-cage', 'refuse to render when the machine has no namespaces')
     .action((options: PlanOptions) => plan(options, io))
 }
 
@@ -60,7 +60,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const [parent] = parents
   const base = options.base === undefined ? parent : await repository.resolve(options.base)
   const cage = await findCage(options.refuseWeakCage === true ? 'refuse' : 'allow')
-  if (cage.isWeak) io.err('note: this machine gives no namespaces, so the fleet is rendered in the weaker cage\n')
+  if (cage.isWeak) io.err('note: this machine has no namespaces, so the fleet is rendered in the weaker cage\n')
   const { workTree } = repository.folder
   const loose =
     workTree === undefined ? [] : await uncommitted(workTree, ['fleet', 'rules'], { PATH: io.env['PATH'] ?? '' })
@@ -93,7 +93,7 @@ const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): bo
 function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
-  io.err('note: the commit before has no fleet that could be read, so everything counts as added\n')
+  io.err('note: the fleet of the base commit cannot be read, so everything counts as added\n')
   return undefined
 }
 

@@ -12,8 +12,8 @@ interface Options {
 }
 
 const STANDING = {
-  Silent: 'only rules about silence are asked, what it said may be long over',
-  Leaving: 'no repair is wanted',
+  Silent: 'only rules about silence are evaluated, its last report may be stale',
+  Leaving: 'no repair is needed',
 } as const
 const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`
 
@@ -28,7 +28,7 @@ export function register(program: Command, io: Io): void {
     io.out(output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : lines.map((l) => `${printable(l)}\n`).join(''))
 
   withFolder(rules.command('test'))
-    .description('run every case of every rule; exit 1 when one does not come out as it says')
+    .description('run every case of every rule; exit 1 when one fails')
     .action(async (options: Options) => {
       const { caseResults, resultLine } = await import('../rules/case-results.ts')
       const results = caseResults(await load(options))
@@ -39,7 +39,7 @@ export function register(program: Command, io: Io): void {
     })
 
   withFolder(rules.command('lint'))
-    .description('say what is wrong with rules, and what will do harm or nothing; exit 2 when something is')
+    .description('report errors in rules, and rules that do harm or nothing; exit 2 when there are any')
     .action(async (options: Options) => {
       const files = await load(options)
       const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
@@ -58,7 +58,7 @@ export function register(program: Command, io: Io): void {
     })
 
   withFolder(rules.command('coverage'))
-    .description('say which leaves of rules no case decides; exit 1 when there are such')
+    .description('list the parts of rules that no case covers; exit 1 when there are any')
     .action(async (options: Options) => {
       const { caseProblems, coverageOf, isCovered } = await import('#policy/rule-cases.ts')
       const rows = (await load(options)).map(({ name, cases, compiled, problems: own, caseProblems: malformed }) => {
@@ -78,9 +78,9 @@ export function register(program: Command, io: Io): void {
     })
 
   withFolder(rules.command('simulate'))
-    .description('say what the rules would do about a Node that was written to a file')
-    .requiredOption('--node <file>', 'Nodes, and perhaps their Machines, as YAML or JSON')
-    .option('--all', 'also rules that are not true, each with the tree that says why')
+    .description('show what the rules would do about a Node in a file')
+    .requiredOption('--node <file>', 'Nodes, optionally with their Machines, as YAML or JSON')
+    .option('--all', 'include rules that are not true, each with the tree that explains why')
     .action(async (options: Options & { readonly node: string; readonly all?: boolean }) => {
       const { readViews, simulate } = await import('../rules/simulate.ts')
       const views = readViews(options.node, io.cwd)
@@ -102,7 +102,7 @@ export function register(program: Command, io: Io): void {
           io.err(printable(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}\n`))
       if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
       io.err(
-        `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; --all shows what each rule looks at'}\n`,
+        `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
       )
     })
 }

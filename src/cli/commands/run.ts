@@ -43,15 +43,15 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--kubeconfig <file>', 'kubeconfig of the cluster')
     .option('--context <name>', 'context of the kubeconfig')
     .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
-    .option('--nodes <dir>', 'folder for nodes of the process provider; none are made without it')
+    .option('--nodes <dir>', 'folder for nodes of the process provider; disabled when left out')
     .option(
       '--hollow-nodes <dir>',
       'folder for nodes of the hollow provider, which are agents without a machine, for scale',
     )
-    .option('--hollow-kubeconfig <file>', 'who hollow agents are; they write for all their nodes')
-    .option('--hollow-lease <duration>', 'how often a hollow agent says that it lives', '10s')
+    .option('--hollow-kubeconfig <file>', 'kubeconfig of the hollow agents; they write for all their nodes')
+    .option('--hollow-lease <duration>', 'how often a hollow agent renews its Lease', '10s')
     .option('--static-notes <dir>', 'folder for notes about existing hosts; kept in memory when left out')
-    .option('--nspawn-nodes <dir>', 'folder for systemd machines of this host; needs root; none are made without it')
+    .option('--nspawn-nodes <dir>', 'folder for systemd machines of this host; needs root; disabled when left out')
     .option('--trees <dir>', 'folder for the Debian trees of systemd machines', '/var/lib/kubenode/trees')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
@@ -60,18 +60,18 @@ export function register(program: Command, io: Io): void {
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
     .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
-    .option('--prometheus-url <url>', 'the Prometheus that inspections of rollouts query; they cannot without it')
+    .option('--prometheus-url <url>', 'Prometheus for rollout inspections; disabled when left out')
     .option(
       '--inspection-allow <origins>',
-      'origins, joined by commas, that inspections may ask although they lead to this host or its link',
+      'origins, joined by commas, that inspections may query although they resolve to this host or a link-local address',
     )
     .option(
       '--call-allow <places>',
-      'places, joined by commas, that webhooks of repairs may call, such as https://hooks.example.org/repairs; none without it',
+      'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
     )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
     .addOption(
-      new Option('--weak-cage <policy>', 'whether a fleet is rendered where the machine gives no namespaces')
+      new Option('--weak-cage <policy>', 'whether to render a fleet when the machine has no namespaces')
         .choices(['allow', 'refuse'])
         .default('refuse'),
     )
@@ -82,7 +82,7 @@ export function register(program: Command, io: Io): void {
       ).default('0'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least important line that is logged')
+      new Option('--log-level <level>', 'lowest level that is logged')
         .choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )

@@ -13,9 +13,9 @@ interface Options extends ServerOptions {
 export function register(program: Command, io: Io): void {
   const command = program
     .command('unprotect')
-    .description('lift protection and the guard of deletions in the whole cluster, for a short time')
-    .requiredOption('--reason <text>', 'why, for those who look at it later')
-    .option('--for <duration>', 'how long; it ends by itself', '10m')
+    .description('lift protection and the deletion guard in the whole cluster, for a short time')
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--for <duration>', 'how long; expires automatically', '10m')
   withServer(command).action(async (options: Options) => {
     const [{ unprotectHold }, { placeHold }, { authorOf }] = await Promise.all([
       import('../hold/unprotect.ts'),
@@ -24,12 +24,12 @@ export function register(program: Command, io: Io): void {
     ])
     const wish = { reason: options.reason, for: options.for }
     // What was mistyped is said before anybody is asked.
-    unprotectHold({ ...wish, author: 'nobody' }, systemClock.now())
+    unprotectHold({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     const author = await authorOf(client, io)
     const hold = unprotectHold({ ...wish, author }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
     io.out(printable(`unprotected until ${spec.until} by ${spec.author}: ${spec.reason}\n`))
-    io.err(`kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''} ends it before\n`)
+    io.err(`to end it earlier, run kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''}\n`)
   })
 }

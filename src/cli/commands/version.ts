@@ -23,7 +23,7 @@ export const versionInfo = (): VersionInfo => ({
 export function register(program: Command, io: Io): void {
   program
     .command('version')
-    .description('print the versions of kubenode and of what it runs on')
+    .description('print the versions of kubenode and its environment')
     .addOption(outputOption(['json', 'yaml']))
     .action(async (options: { output?: string }) => {
       const info = versionInfo()

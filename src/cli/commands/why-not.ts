@@ -18,7 +18,7 @@ interface RepairOptions extends ServerOptions, EvenIfAbsent {
 
 export function register(program: Command, io: Io): void {
   withServer(program.command('why-not'))
-    .description('say what holds back the repair of a node, and which command lifts it')
+    .description('show what blocks the repair of a node, and the command that lifts it')
     .argument('<node>', 'node/NAME')
     .addOption(outputOption(['text', 'json']).default('text'))
     .action(async (what: string, options: ServerOptions & { readonly output: 'text' | 'json' }) => {
@@ -36,12 +36,12 @@ export function register(program: Command, io: Io): void {
 
   withEvenIfAbsent(withServer(program.command('repair')))
     .description(
-      'have a node repaired from the first rung although its ladder is exhausted, it was aborted, or it cools down',
+      'repair a node from the first rung, even if its ladder is exhausted, the repair was aborted, or the node cools down',
     )
     .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
-    .requiredOption('--reason <text>', 'why, for those who come after')
-    .option('--for <duration>', 'how long it is asked for; it ends by itself', '1h')
-    .option('--unprotect', 'lift the protection of it for so long, and nothing else')
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--for <duration>', 'how long the request is valid; expires automatically', '1h')
+    .option('--unprotect', 'only lift its protection for this time')
     .action(async (what: string, options: RepairOptions) => {
       const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
         import('../why-not/ask.ts'),
@@ -53,7 +53,7 @@ export function register(program: Command, io: Io): void {
       const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
       const wish = { verb, what, reason: options.reason, for: options.for }
       // What was mistyped is said before anybody is asked.
-      const { target } = askHold({ ...wish, author: 'nobody' }, systemClock.now()).spec
+      const { target } = askHold({ ...wish, author: 'unknown' }, systemClock.now()).spec
       const client = await connect(options, io)
       if (options.evenIfAbsent !== true) {
         await findHeld(client, target, what)

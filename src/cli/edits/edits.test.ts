@@ -49,12 +49,12 @@ test('an edit is put back to what git declares', async () => {
   await edit()
   await putBack(client, WHAT, NOW)
   expect(await replicas()).toBe(5)
-  await expect(findEdit(client, WHAT, NOW)).rejects.toThrow(/^KN1396: nothing to do .* it is as git declares/)
+  await expect(findEdit(client, WHAT, NOW)).rejects.toThrow(/^KN1396: nothing to do .* it is in sync with git/)
 })
 
 test.each<[string, Listed, boolean, RegExp]>([
   ['an object that git does not declare', { isListed: false }, true, /^KN1392: .* git does not declare it/],
-  ['an object that is as git declares', {}, false, /^KN1396: .* it is as git declares/],
+  ['an object that is as git declares', {}, false, /^KN1396: .* it is in sync with git/],
   ['an edit without a copy of what git declares', { hasCopy: false }, true, /^KN1393: .* apply it from the repository/],
 ])('%s is not put back, and the message says why', async (_, listed, isEdited, says) => {
   const { client, edit, replicas } = await cluster(listed)

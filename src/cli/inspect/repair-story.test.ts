@@ -136,7 +136,7 @@ test('a step that is being done says since when, and what it came to so far', ()
   ]
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
   const object = job('c', { phase: 'Running', steps })
-  expect(whyLines(node, [{ label: 'It is being repaired by', object }], NOW)).toContain(
+  expect(whyLines(node, [{ label: 'Being repaired by', object }], NOW)).toContain(
     '  Step 1 drain by Controller: running for 1m: kept: default/x',
   )
 })

@@ -33,6 +33,6 @@ test('a noun names one object too', () => {
 })
 
 test('what nobody is called is refused with what may have been meant', () => {
-  expect(() => kindCalled('permts')).toThrow(/^KN1310: no kind is called "permts"; did you mean permits\?/)
-  expect(() => kindCalled('pods')).toThrow(/^KN1310: .*kubectl knows/)
+  expect(() => kindCalled('permts')).toThrow(/^KN1310: unknown kind "permts"; did you mean permits\?/)
+  expect(() => kindCalled('pods')).toThrow(/^KN1310: .*use kubectl for others/)
 })

@@ -35,11 +35,9 @@ export function traceLines(object: KubeObject): readonly string[] {
   })
   return [
     `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}`,
-    commit === undefined
-      ? 'no commit: it was not applied from git'
-      : `commit ${commit} (git show ${commit.slice(0, 12)})`,
+    commit === undefined ? 'no commit: not applied from git' : `commit ${commit} (git show ${commit.slice(0, 12)})`,
     ...owners,
-    'who wrote what, last:',
+    'last writers of its fields:',
     ...writers.map((w) => `  ${w}`),
   ]
 }

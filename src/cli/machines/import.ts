@@ -92,7 +92,7 @@ export function planUndo({ names, nodes, machines }: ImportWish): readonly UndoS
 }
 
 function keptBecause({ metadata, spec }: Machine): string | undefined {
-  if (metadata.annotations?.[ANNOTATIONS.imported] === undefined) return 'no import made it'
-  if (metadata.annotations[ANNOTATIONS.commit] !== undefined) return 'git declares it; take it out there'
-  return spec.channel === 'Observe' ? undefined : 'it is managed; set its channel to Observe first'
+  if (metadata.annotations?.[ANNOTATIONS.imported] === undefined) return 'not created by an import'
+  if (metadata.annotations[ANNOTATIONS.commit] !== undefined) return 'declared in git; remove it there'
+  return spec.channel === 'Observe' ? undefined : 'managed; set its channel to Observe first'
 }

@@ -32,14 +32,14 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
   const cannot = (why: string) => new KubeNodeError(cliErrors.KN1360({ name, why }))
   if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
   if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
-  if (machine.status?.agent !== undefined) throw cannot('it has joined already')
+  if (machine.status?.agent !== undefined) throw cannot('it has already joined')
   const found = tokens.filter((t) => isFor(t, machine))
   const valid = found.find((t) => Date.parse(field(t, 'expiration') ?? '') > now)
   if (valid === undefined)
-    throw cannot('it has no join token at the moment; the controllers make one within seconds, so try again')
+    throw cannot('it has no join token yet; the controllers create one within seconds, try again')
   const [bundle, id, secret] = [field(valid, 'join-bundle'), field(valid, 'token-id'), field(valid, 'token-secret')]
   if (bundle === undefined || id === undefined || secret === undefined)
-    throw cannot(`its provider ${provider.name} tells its hosts by itself; nobody has to run anything there`)
+    throw cannot(`provider ${provider.name} joins its hosts itself; no command is needed`)
   const whole = JSON.stringify({ ...(JSON.parse(bundle) as object), token: `${id}.${secret}` })
   return {
     line: `printf %s ${Buffer.from(whole).toString('base64')} | kubenode agent join -`,
@@ -48,4 +48,4 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
 }
 
 export const validity = ({ validForMs }: JoinCommand): string =>
-  `good for ${formatDuration(Math.floor(validForMs / 1_000) * 1_000)} and for this machine alone; run it on the host as root`
+  `valid for ${formatDuration(Math.floor(validForMs / 1_000) * 1_000)} and for this machine only; run it on the host as root`

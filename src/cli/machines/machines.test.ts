@@ -89,11 +89,11 @@ describe('carrying an import out', () => {
     const wish = { client, names: [], selector: 'role=w' }
     await runImport({ ...wish, dryRun: true }, io)
     expect(fake.all(machineType)).toEqual([])
-    expect(said.at(-1)).toBe('2 would be done, 0 as they were, 0 not possible\n')
+    expect(said.at(-1)).toBe('2 would be done, 0 unchanged, 0 failed\n')
     expect(await runImport(wish, io)).toEqual({ failed: 0 })
     expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['a', 'b'])
     await runImport({ client, names: [], all: true }, io)
-    expect(said.at(-1)).toBe('1 done, 2 as they were, 0 not possible\n')
+    expect(said.at(-1)).toBe('1 done, 2 unchanged, 0 failed\n')
     expect(await runImport({ client, names: ['nowhere'] }, io)).toEqual({ failed: 1 })
     await runImport({ client, names: ['a', 'b'], undo: true }, io)
     expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['c'])
@@ -141,7 +141,7 @@ describe('the join command', () => {
       machine: 'm',
       token: 'abcdef.0123456789abcdef',
     })
-    expect(validity(command)).toBe('good for 10m and for this machine alone; run it on the host as root')
+    expect(validity(command)).toBe('valid for 10m and for this machine only; run it on the host as root')
   })
 
   test.each<[string, Machine, readonly TokenSecret[], string]>([
@@ -152,9 +152,9 @@ describe('the join command', () => {
       'one that another provider makes',
       existing,
       [token('m', NOW + 9e5, { 'join-bundle': '' })].map(withoutBundle),
-      'by itself',
+      'joins its hosts itself',
     ],
-    ['one that has joined', { ...existing, status: { agent: { version: '1.0.0' } } }, [], 'joined already'],
+    ['one that has joined', { ...existing, status: { agent: { version: '1.0.0' } } }, [], 'already joined'],
   ])('says why there is none for %s', (_, m, tokens, why) => {
     expect(() => joinCommand(m, tokens, NOW)).toThrow(why)
   })

@@ -82,7 +82,7 @@ async function carryOut(
         const error = dryRun ? undefined : await perform(client, step.kind, step.machine)
         if (error === undefined) done++
         else failed++
-        say(error ?? (dryRun ? `would be so: ${what}` : what))
+        say(error ?? (dryRun ? `dry run: ${what}` : what))
         break
       }
       default:
@@ -90,7 +90,7 @@ async function carryOut(
     }
   }
   const kept = steps.length - done - failed
-  io.err(`${done} ${dryRun ? 'would be ' : ''}done, ${kept} as they were, ${failed} not possible\n`)
+  io.err(`${done} ${dryRun ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
   return { failed }
 }
 

@@ -59,7 +59,7 @@ export function errorPage(parts: readonly ErrorPart[]): string {
   return `${[
     '# Errors',
     '<!-- Generated from the error tables in src by npm run gen. -->',
-    'Every error of KubeNode has a number that does not change. Words in braces stand for what was observed. ' +
+    'Every error of KubeNode has a number that does not change. Words in braces are placeholders for observed values. ' +
       'The message is followed by what to do next; findings of `kubenode lint` add the place in the file.',
     ...sections,
   ].join('\n\n')}\n`

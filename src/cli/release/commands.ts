@@ -15,7 +15,7 @@ interface RetryOptions extends ServerOptions {
 }
 
 export function register(program: Command, io: Io): void {
-  const release = program.command('release').description('commits on their way through the stages of the fleet')
+  const release = program.command('release').description('commits in the stages of the fleet')
   withServer(
     release
       .command('status')
@@ -25,7 +25,7 @@ export function register(program: Command, io: Io): void {
     const { newestReleases, releaseLines } = await import('./status.ts')
     const client = await connect(options, io)
     const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseCalled(client, name)]
-    if (found.length === 0) io.err('no releases yet: the first commit that is rendered makes one\n')
+    if (found.length === 0) io.err('no releases yet; the first rendered commit creates one\n')
     io.out(printable(found.map((r) => `${releaseLines(r, systemClock.now()).join('\n')}\n`).join('\n')))
   })
 
@@ -34,7 +34,7 @@ export function register(program: Command, io: Io): void {
       .command('retry')
       .description('try the failed clusters of a release again, with new deadlines')
       .argument('<name>', 'name of the release')
-      .requiredOption('--reason <text>', 'why, for those who find it')
+      .requiredOption('--reason <text>', 'why, for the audit trail')
       .option('--for <duration>', 'how long the request is kept', '4h'),
   ).action(async (word: string, options: RetryOptions) => {
     const [{ canBeRetried }, { holdFor }, { placeHold }, { authorOf }, { SYSTEM_NAMESPACE }] = await Promise.all([
@@ -48,7 +48,7 @@ export function register(program: Command, io: Io): void {
     const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
     const wish = { target, effect: 'Retry', reason: options.reason, for: options.for } as const
     // A mistyped argument is reported before the server is asked.
-    holdFor({ ...wish, author: 'nobody' }, systemClock.now())
+    holdFor({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     const { status = {} } = await releaseCalled(client, name)
     if (!canBeRetried(status)) throw new KubeNodeError(cliErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))

@@ -43,7 +43,7 @@ test('a stopped release names what failed, what is older, and the command that t
     'release/fleet-1 is Paused: commit cccccccccccc of track fleet',
     'stage test: Failed, 1 of 2 clusters healthy',
     '  StageFailed for 4m: 1 of 2 clusters failed',
-    '  continues when: a commit corrects it',
+    '  unblocks when: a commit corrects it',
     '  b: Failed for 4m, 1 new failure; 2 older failures not counted',
     '    set/base: blocked',
     'stage prod: Waiting, 0 of 1 cluster healthy',

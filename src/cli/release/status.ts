@@ -32,7 +32,7 @@ function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readon
   const { predicate, seen, unblock } = waitingFor
   return [
     `  ${predicate}${since(waitingFor.since, now)}${seen === undefined ? '' : `: ${seen}`}`,
-    ...(unblock === undefined ? [] : [`  continues when: ${unblock}`]),
+    ...(unblock === undefined ? [] : [`  unblocks when: ${unblock}`]),
   ]
 }
 

@@ -41,15 +41,15 @@ export function register(program: Command, io: Io): void {
 
 const withReason = (command: Command, length: string): Command =>
   withEvenIfAbsent(withServer(command))
-    .requiredOption('--reason <text>', 'why, for those who find it held')
-    .option('--for <duration>', 'how long; it ends by itself', length)
+    .requiredOption('--reason <text>', 'why, shown to everyone who meets the hold')
+    .option('--for <duration>', 'how long; expires automatically', length)
 
 function registerHolds(program: Command, io: Io): void {
   withReason(
     program
       .command('pause')
       .description(
-        'begin nothing new with set/NAME, canary/NAME, machine/NAME, machineset/NAME, remedier/NAME or job/NAME',
+        'start no new operations of set/NAME, canary/NAME, machine/NAME, machineset/NAME, remedier/NAME or job/NAME',
       )
       .argument('<what>', 'what to pause'),
     '4h',
@@ -57,16 +57,16 @@ function registerHolds(program: Command, io: Io): void {
     const { heldTarget } = await import('./holds.ts')
     const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
     say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
-    io.err(`what has begun ends; kubenode resume ${what} lets it go on\n`)
+    io.err(`running operations finish; to continue, run kubenode resume ${what}\n`)
   })
 
   withEvenIfAbsent(
     withServer(
       program
         .command('resume')
-        .description('take back your pause or pin of a thing')
+        .description('remove your pause or pin of an object')
         .argument('<what>', 'what was paused')
-        .option('--all', 'take back the pauses and pins of everybody'),
+        .option('--all', 'remove the pauses and pins of all users'),
     ),
   ).action(async (what: string, options: ResumeOptions) => {
     const [{ heldTarget, liftHolds }, { findHeld }] = await Promise.all([
@@ -102,7 +102,7 @@ async function printWayBack(
   const { resolve } = await import('node:path')
   const env = { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) }
   const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env }
-  io.err('looking for the commits to revert: commits are rendered, and reverts tried in a copy of the repository\n')
+  io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
   const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
     error: messageOf(error),
   }))
@@ -117,7 +117,7 @@ function registerRollback(program: Command, io: Io): void {
     program
       .command('rollback')
       .description(
-        'print the git command that brings a set back to an earlier revision, or a patch; with --now its machines go there before',
+        'print the git command, or a patch, that returns a set to an earlier revision; with --now its machines switch at once',
       )
       .argument('<set>', 'name of the set', nameAfter('set'))
       .option(
@@ -149,11 +149,11 @@ function registerRollback(program: Command, io: Io): void {
     io.err(printable(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that\n`))
   })
 
-  const rollout = program.command('rollout').description('how a set rolls out, and where it came from')
+  const rollout = program.command('rollout').description('the rollout and revisions of a set')
   withServer(
     rollout
       .command('status')
-      .description('how far a set is, and what it waits for')
+      .description('show the progress of a set and what it waits for')
       .argument('<set>', 'name of the set', nameAfter('set')),
   ).action(async (name: string, options: ServerOptions) => {
     const { setLines } = await import('./status.ts')
@@ -165,7 +165,7 @@ function registerRollback(program: Command, io: Io): void {
   withServer(
     rollout
       .command('history')
-      .description('the revisions that a set can go back to')
+      .description('list the revisions that a set can return to')
       .argument('<set>', 'name of the set', nameAfter('set')),
   ).action(async (name: string, options: ServerOptions) => {
     const { historyRows } = await import('./status.ts')
@@ -176,22 +176,22 @@ function registerRollback(program: Command, io: Io): void {
   withReason(
     rollout
       .command('retry')
-      .description('try a revision that failed once more')
+      .description('retry a failed revision')
       .argument('<set>', 'name of the set', nameAfter('set')),
     '4h',
   ).action(async (name: string, options: HoldOptions) => {
     const target = { kind: 'MachineComponentSet', name } as const
     const hold = await place(options, io, `set/${name}`, { target, effect: 'Retry', ...options })
-    say(io, `what failed before now in set/${name} is tried again (operationalhold/${hold.metadata.name})`)
+    say(io, `retrying the failed revision of set/${name} (operationalhold/${hold.metadata.name})`)
   })
 }
 
 function registerCanary(program: Command, io: Io): void {
-  const canary = program.command('canary').description('versions that are tried on a few machines first')
+  const canary = program.command('canary').description('versions that run on a few machines first')
   withServer(
     canary
       .command('status')
-      .description('how each machine does')
+      .description('show the state of each machine')
       .argument('<name>', 'name of the canary', nameAfter('canary')),
   ).action(async (name: string, options: ServerOptions) => {
     const { canaryLines, canaryRows } = await import('./status.ts')
@@ -203,7 +203,7 @@ function registerCanary(program: Command, io: Io): void {
   withServer(
     canary
       .command('promote')
-      .description('print the commit that gives its versions to the sets of its machines')
+      .description('print the commit that sets its versions in the sets of its machines')
       .argument('<name>', 'name of the canary that has passed', nameAfter('canary')),
   ).action(async (name: string, options: ServerOptions) => {
     const [{ changeText, promotion }, { machineComponentSet }] = await Promise.all([
@@ -215,12 +215,12 @@ function registerCanary(program: Command, io: Io): void {
     const { items } = await client.list(machineComponentSet)
     const sets = await setsOfMachines(client, found, items)
     for (const change of promotion(found, sets)) io.out(printable(changeText(change)))
-    io.err('commit this; machines that have the versions count as updated, and the marks go\n')
+    io.err('commit this; machines that already run these versions count as updated\n')
   })
   withReason(
     canary
       .command('abort')
-      .description('end a canary; its machines go back to what their sets say')
+      .description('abort a canary; its machines return to the versions of their sets')
       .argument('<name>', 'name of the canary', nameAfter('canary')),
     '1h',
   ).action(async (name: string, options: HoldOptions) => {
@@ -229,8 +229,8 @@ function registerCanary(program: Command, io: Io): void {
       effect: 'Abort',
       ...options,
     })
-    say(io, `canary/${name} is ended: ${options.reason}`)
-    io.err('take it out of the fleet by a commit, or give it another name, to try again\n')
+    say(io, `canary/${name} aborted: ${options.reason}`)
+    io.err('to try again, remove it from the fleet by a commit or rename it\n')
   })
 }
 
@@ -256,7 +256,7 @@ async function place(
 ): Promise<OperationalHold> {
   const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../inspect/find-object.ts')])
   // What was mistyped is said before anybody is asked.
-  holdFor({ ...wish, author: 'nobody' }, systemClock.now())
+  holdFor({ ...wish, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   if (options.evenIfAbsent !== true) await findHeld(client, wish.target, what)
   return placeWith(client, io, wish)

@@ -110,7 +110,7 @@ const revisions = revisionsOf(set, objects)
 describe('the revisions of a set', () => {
   test('are listed from the newest, with what they are and what failed', () => {
     expect(historyRows(set, revisions).map((r) => r.slice(0, 4))).toEqual([
-      ['3', 'base-3', 'goes to, failed', 'ccc'],
+      ['3', 'base-3', 'target, failed', 'ccc'],
       ['2', 'base-2', 'last healthy', 'bbb'],
       ['1', 'base-1', '', ''],
     ])
@@ -191,7 +191,7 @@ describe('a canary', () => {
   test('says how it stands', () => {
     expect(canaryLines(canary('Observing'))).toEqual([
       'canary/try (beacon 1.3.0) is Observing: 1 of 1 machine is healthy, 0 failed',
-      'watched until 2026-01-05T01:00:00Z',
+      'observing until 2026-01-05T01:00:00Z',
     ])
   })
 })
@@ -210,8 +210,8 @@ test('a set says how far it is, what holds it and which slices are open', () => 
   const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
   expect(setLines({ ...set, status }, [hold])).toEqual([
     'set/base is Blocked: 1 of 4 machines are updated, 1 healthy, 0 failed, 1 skipped',
-    'waits since 2026-01-05T00:00:00Z for StepOpen: two switch',
-    '  what would help: they end',
+    'waiting since 2026-01-05T00:00:00Z: StepOpen: two switch',
+    '  unblocks when: they end',
     'Pause until 2026-01-05T04:00:00Z by ada: a test',
     '  scribe leaves step 2 slice 1: Switching, 2 machines',
   ])

@@ -12,7 +12,7 @@ export function historyRows(set: MachineComponentSet, revisions: readonly Revisi
   return revisions.map((r) => [
     String(r.number),
     r.name,
-    [r.name === update ? 'goes to' : '', r.name === current ? 'last healthy' : '', r.failed.length > 0 ? 'failed' : '']
+    [r.name === update ? 'target' : '', r.name === current ? 'last healthy' : '', r.failed.length > 0 ? 'failed' : '']
       .filter(Boolean)
       .join(', '),
     r.commit?.slice(0, 12) ?? '',
@@ -28,8 +28,8 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
     ...(waitingFor === undefined
       ? []
       : [
-          `waits since ${waitingFor.since} for ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
-          `  what would help: ${waitingFor.unblock ?? ''}`,
+          `waiting since ${waitingFor.since}: ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
+          `  unblocks when: ${waitingFor.unblock ?? ''}`,
         ]),
     ...(revisions?.blocked ?? []).map((b) => `blocked since ${b.since}: ${b.component}: ${b.reason}`),
     ...holds.map((h) => `${h.spec.effect} until ${h.spec.until} by ${h.spec.author}: ${h.spec.reason}`),
@@ -49,10 +49,10 @@ export function canaryLines(canary: ComponentCanary): readonly string[] {
   const what = canary.spec.components.map((c) => `${c.name} ${c.version}`).join(', ')
   return [
     `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${counted(total, 'machine is', 'machines are')} healthy, ${failed} failed`,
-    ...(observeUntil === undefined ? [] : [`watched until ${observeUntil}`]),
+    ...(observeUntil === undefined ? [] : [`observing until ${observeUntil}`]),
     ...(waitingFor === undefined
       ? []
-      : [`waits for: ${waitingFor.seen ?? ''}`, `  what would help: ${waitingFor.unblock ?? ''}`]),
+      : [`waiting: ${waitingFor.seen ?? ''}`, `  unblocks when: ${waitingFor.unblock ?? ''}`]),
   ]
 }
 

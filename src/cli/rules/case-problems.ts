@@ -16,16 +16,16 @@ export function malformedCases(cases: readonly unknown[]): readonly string[] {
 }
 
 function problemsOf(one: unknown): readonly string[] {
-  if (!isObject(one)) return ['it is no object']
+  if (!isObject(one)) return ['not an object']
   const { name, verdict, conditions = [] } = one
   const strange = Object.keys(one).filter((field) => !FIELDS.includes(field))
   return [
-    ...(typeof name === 'string' && name !== '' ? [] : ['it has no name; write a sentence that says when this is so']),
+    ...(typeof name === 'string' && name !== '' ? [] : ['it has no name; describe the situation in a sentence']),
     ...(typeof verdict === 'string' && VERDICTS.includes(verdict)
       ? []
-      : [`its verdict is ${JSON.stringify(verdict)}; there are ${VERDICTS.map((v) => `"${v}"`).join(', ')}`]),
-    ...strange.map((field) => `there is no field ${field}${hint(field)}; there are ${FIELDS.join(', ')}`),
-    ...(Array.isArray(conditions) ? conditions.flatMap(conditionProblems) : ['conditions is no list']),
+      : [`unknown verdict ${JSON.stringify(verdict)}; use one of ${VERDICTS.map((v) => `"${v}"`).join(', ')}`]),
+    ...strange.map((field) => `unknown field ${field}${hint(field)}; use one of ${FIELDS.join(', ')}`),
+    ...(Array.isArray(conditions) ? conditions.flatMap(conditionProblems) : ['conditions is not a list']),
   ]
 }
 
@@ -40,9 +40,9 @@ function conditionProblems(condition: unknown): readonly string[] {
   return [
     ...(STATUSES.includes(status)
       ? []
-      : [`condition ${type} has the status ${JSON.stringify(status)}; there are True, False, Unknown, each as text`]),
+      : [`condition ${type} has the status ${JSON.stringify(status)}; use "True", "False" or "Unknown"`]),
     ...(at === undefined || (typeof at === 'string' && !Number.isNaN(Date.parse(at)))
       ? []
-      : [`condition ${type} has the lastTransitionTime ${JSON.stringify(at)}, which is no time`]),
+      : [`condition ${type} has an invalid lastTransitionTime ${JSON.stringify(at)}`]),
   ]
 }

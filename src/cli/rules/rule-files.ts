@@ -177,12 +177,12 @@ function harmIn({ ladder }: NodeRemedier['spec']): readonly string[] {
   return ladder.flatMap(({ operations, verify }, rung) => {
     const at = (name: string) => operations.findIndex((o) => Object.hasOwn(o, name))
     return [
-      ...(verify.stableFor === '0s' ? [`rung ${rung} calls a repair good at once: stableFor is 0s`] : []),
+      ...(verify.stableFor === '0s' ? [`rung ${rung} accepts a repair without observing it: stableFor is 0s`] : []),
       ...(at('drain') >= 0 && (at('cordon') < 0 || at('cordon') > at('drain'))
         ? [`rung ${rung} drains a node that is not cordoned: pods come back`]
         : []),
       ...(at('replace') >= 0 && at('replace') < operations.length - 1
-        ? [`rung ${rung} goes on after a replace: the node is gone then`]
+        ? [`rung ${rung} continues after a replace: the node no longer exists`]
         : []),
       ...(at('uncordon') >= 0 && at('cordon') < 0 ? [`rung ${rung} uncordons what it did not cordon`] : []),
     ]

@@ -129,12 +129,12 @@ describe('a folder in which little is right', () => {
     expect([code, err]).toEqual([2, '6 rules, 8 problems\n'])
     for (const said of [
       /^cut\.cases\.ts: KN1342: [^]*cut\.ts:\d+/m,
-      /^odd\.cases\.ts: case "x": its verdict is "fire"; there are "fires", "does not fire", "unknown"$/m,
-      /^odd\.cases\.ts: case "x": there is no field condition, did you mean conditions\?/m,
-      /^odd\.cases\.ts: case 1: it is no object$/m,
+      /^odd\.cases\.ts: case "x": unknown verdict "fire"; use one of "fires", "does not fire", "unknown"$/m,
+      /^odd\.cases\.ts: case "x": unknown field condition, did you mean conditions\?/m,
+      /^odd\.cases\.ts: case 1: not an object$/m,
       /^none\.cases\.ts: KN1343: /m,
       /^never\.ts: KN4019: the rule can never be true: unschedulable cannot be equal true and equal false/m,
-      /^never\.cases\.ts: case "x": its verdict is "nope"/m,
+      /^never\.cases\.ts: case "x": unknown verdict "nope"/m,
       /^bare\.ts: it has no cases: write bare\.cases\.ts beside it$/m,
       /^noted\.cases\.ts: note: no known detector reports condition Ours/m,
     ])
@@ -162,7 +162,7 @@ describe('a folder in which little is right', () => {
     [
       'odd.yaml',
       'kind: Node\nmetadata: {name: n}\nstatus: {conditions: oops}',
-      /^KN1347: .*Node n: status\.conditions is no list/,
+      /^KN1347: .*Node n: status\.conditions is not a list/,
     ],
     [
       'bare.yaml',

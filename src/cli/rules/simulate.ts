@@ -74,8 +74,8 @@ function shaped(object: Record<string, unknown>, file: string): KubeObject {
   if (!isObject(metadata) || typeof name !== 'string' || name === '') return bad('metadata.name is missing')
   if (!isObject(spec) || !isObject(status)) return bad('spec and status must be objects')
   const { conditions = [], components = [] } = status
-  if (!isListOf(conditions, 'type')) return bad('status.conditions is no list of conditions, each with a type')
-  if (!isListOf(components, 'name')) return bad('status.components is no list of components, each with a name')
+  if (!isListOf(conditions, 'type')) return bad('status.conditions is not a list of conditions, each with a type')
+  if (!isListOf(components, 'name')) return bad('status.components is not a list of components, each with a name')
   return {
     ...object,
     kind: String(kind),

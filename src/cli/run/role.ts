@@ -132,7 +132,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           await Promise.race([informers.synced(begin), refused.promise])
           const onMissing = (right: Right): void => {
             lost = mayNotRun(role.name, rightText(right))
-            log.error('a right was taken away: the lease is given up', { error: lost })
+            log.error('a required permission was revoked: releasing the lease', { error: lost })
             ending.abort(lost)
           }
           const every = rightsMs === undefined ? {} : { everyMs: rightsMs }
@@ -141,7 +141,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           running.push(rights)
           for (const part of parts) await part.start(begin)
           running.push(...parts)
-          log.info('role runs', { caches: informers.all().length, parts: parts.length })
+          log.info('role is running', { caches: informers.all().length, parts: parts.length })
         },
         stop: async (withinMs) => {
           for (const part of running.toReversed()) await part.stop(withinMs)

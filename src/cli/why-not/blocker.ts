@@ -42,7 +42,7 @@ export function frozenByFile({ frozen = '' }: RepairsSeen): Cause {
   const folder = /^by (\/.*)\/[^/]+ on the node/.exec(frozen)?.[1] ?? '/var/lib/kubenode'
   return {
     id: 'FrozenByFile',
-    text: `every disruption of the node is forbidden ${frozen}; whoever put the file there had a reason; run this on the node itself`,
+    text: `the node is frozen ${frozen}; find out why before you remove it, and run this on the node itself`,
     command: `kubenode thaw --node-folder ${shellWord(folder)}`,
   }
 }

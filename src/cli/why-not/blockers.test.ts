@@ -384,8 +384,8 @@ test('a version that is blamed is told with the commit that takes it back, and t
   const limit = 'until a commit reverts cni, or a hold permits a retry'
   w.waiting('PermitRequested', 'x', { gate: 'Blame', seen: 'cni 1.1.0: 4 of 5 fail, 0 of 4 elsewhere', limit })
   expect((await w.found()).find((b) => b.id === 'Blamed')).toMatchObject({
-    text: expect.stringContaining('is taken back by a commit') as string,
-    command: 'kubenode rollout retry base --reason "looked at by a person"',
+    text: expect.stringContaining('a commit reverts') as string,
+    command: 'kubenode rollout retry base --reason "checked by hand"',
   })
 })
 

@@ -60,7 +60,7 @@ function ofRule(one: RuleSeen, seen: RepairsSeen): readonly Blocker[] {
       {
         id: 'RuleBroken',
         of,
-        text: `no version of the rule is asked: ${broken}; correct it in git, kubenode lint says more`,
+        text: `no valid version of the rule: ${broken}; correct it in git; for details, run kubenode lint`,
       },
     ]
   const row = fault?.reason === undefined ? undefined : OF_RULES[fault.reason]
@@ -128,15 +128,15 @@ function linesOf(seen: RepairsSeen): readonly string[] {
     return found.flatMap(({ id, of, text, command, isDeclared }) => [
       `${id} (${of}): ${text}`,
       ...(command === undefined ? [] : [`  to lift it: ${command}`]),
-      ...(isDeclared === true ? ['  what git declares comes back with the next sync: change it there as well'] : []),
+      ...(isDeclared === true ? ['  declared in git, so the next sync restores it: change it there as well'] : []),
     ])
   if (seen.job !== undefined)
     return [
-      `nothing holds it back: remedyoperationjob/${seen.job.metadata.name} is ${seen.job.status?.phase ?? 'Pending'}`,
+      `nothing blocks the repair: remedyoperationjob/${seen.job.metadata.name} is ${seen.job.status?.phase ?? 'Pending'}`,
     ]
   return trueRules.length > 0
-    ? ['nothing holds it back: a job is about to be made']
+    ? ['nothing blocks the repair: a job is about to be created']
     : [
-        `no rule is true for node/${seen.node}, so there is nothing to repair; kubenode rules simulate shows what each looks at`,
+        `no rule is true for node/${seen.node}, so there is nothing to repair; to see the inputs of each rule, run kubenode rules simulate`,
       ]
 }

@@ -17,7 +17,7 @@ function raising(
 type GateRow = (verdict: Verdict, seen: RepairsSeen) => Cause
 
 export const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): string =>
-  `the Defender's gate ${gate} says: ${seen}${at === undefined ? '' : `, limit ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
+  `gate ${gate} of the Defender: ${seen}${at === undefined ? '' : /^\d/.test(at) ? `, limit ${at}` : `; ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
 
 /** Gates that the Defender names. */
 export const OF_GATES: Readonly<Record<string, GateRow>> = {
@@ -26,7 +26,7 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Protect: (v, seen) => ({
     id: 'Protected',
     text: said(v),
-    command: `kubenode repair node/${seen.node} --unprotect --reason "looked at by a person"`,
+    command: `kubenode repair node/${seen.node} --unprotect --reason "checked by hand"`,
   }),
   Window: (v, seen) => ({
     id: 'Window',
@@ -59,12 +59,12 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   }),
   Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising('Rule', v, seen) }),
   Blame: (v, seen) => {
-    const set = seen.setRefs.get(/^until (\S+) is taken back/.exec(v.limit ?? '')?.[1] ?? '')
-    const text = `${said(v)}; what they share is looked at first: repairs one by one would not help`
+    const set = seen.setRefs.get(/^until a commit reverts (\S+),/.exec(v.limit ?? '')?.[1] ?? '')
+    const text = `${said(v)}; check what these nodes share first, single repairs are unlikely to help`
     return set === undefined
       ? { id: 'Blamed', text }
-      : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "looked at by a person"` }
+      : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "checked by hand"` }
   },
-  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; it goes on when grants end` }),
+  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; continues when granted permits end` }),
   Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
 }

@@ -7,7 +7,7 @@ type Row = (reason: { readonly rule: RuleSeen; readonly text: string; readonly s
 
 const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
   patch('noderemediers', remedier.metadata.name ?? '', spec)
-const retry = (node: string): string => `kubenode repair node/${node} --reason "looked at by a person"`
+const retry = (node: string): string => `kubenode repair node/${node} --reason "checked by hand"`
 
 /** Twice as much is enough to go on, and little enough to notice. */
 const doubled = (n: number): number => 2 * n

@@ -96,7 +96,7 @@ async function applyOne(
   { connection, correct, signal }: ActContext,
 ): Promise<ObjectFailure | undefined> {
   const { ref } = desired
-  if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'told to end before it was applied' }
+  if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'stopped before the object was applied' }
   try {
     const type = await connection.types.of(desired.object.apiVersion, ref.kind, signal)
     const object = marked(desired.object, commit, correct)

@@ -63,7 +63,7 @@ describe('what fails in an object', () => {
     [
       'a set whose newest spec was not observed: as a whole',
       ours('MachineSet', { replicas: 5 }, { observedGeneration: 1, phase: 'Complete', readyReplicas: 3 }),
-      [{ state: 'InProgress', reason: 'Complete', message: 'its controller has not looked at the newest spec yet' }],
+      [{ state: 'InProgress', reason: 'Complete', message: 'its controller has not observed the latest spec yet' }],
     ],
     [
       'a component set that is blocked: with the revision',

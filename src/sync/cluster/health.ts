@@ -20,18 +20,18 @@ const REPORTED: ReadonlySet<string> = new Set(['MachineSet', 'MachineComponentSe
 
 export function healthOf(object: KubeObject): Health {
   const { metadata, kind } = object
-  if (metadata.deletionTimestamp !== undefined) return { state: 'Terminating', message: 'it is being deleted' }
+  if (metadata.deletionTimestamp !== undefined) return { state: 'Terminating', message: 'being deleted' }
   const status = isObject(object['status']) ? object['status'] : undefined
   const observed = status?.['observedGeneration']
   if (typeof observed === 'number' && metadata.generation !== undefined && observed < metadata.generation)
-    return inProgress('its controller has not looked at the newest spec yet')
+    return inProgress('its controller has not observed the latest spec yet')
   if (groupOf(object.apiVersion) === 'kubenode.io') return ourHealth(kind, status)
   const byKind = COMMON[kind]
   return byKind === undefined ? byConditions(conditionsOf(status)) : byKind(object, status ?? {})
 }
 
 function ourHealth(kind: string, status: Record<string, unknown> | undefined): Health {
-  if (status === undefined) return REPORTED.has(kind) ? inProgress('nothing has been reported on it yet') : CURRENT
+  if (status === undefined) return REPORTED.has(kind) ? inProgress('no status reported yet') : CURRENT
   const conditions = conditionsOf(status)
   const phase = status['phase']
   if (phase === 'Paused' || phase === 'Blocked' || phase === 'Failed') return failed(`it is ${phase}${why(conditions)}`)
@@ -78,17 +78,19 @@ const replicas: Judge = (object, status) => {
   const wanted = num(specOf(object)['replicas'], 1)
   const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')
   if (stuck !== undefined) return failed(stuck.message)
-  if (num(status['observedGeneration']) < num(object.metadata.generation)) return inProgress('it was not looked at yet')
+  if (num(status['observedGeneration']) < num(object.metadata.generation))
+    return inProgress('its controller has not observed the latest spec yet')
   const updated = num(status['updatedReplicas'], num(status['replicas']))
   const ready = num(status['availableReplicas'], num(status['readyReplicas']))
   if (updated < wanted) return inProgress(`${updated} of ${wanted} replicas are updated`)
-  if (num(status['replicas']) > updated) return inProgress('old replicas are still there')
+  if (num(status['replicas']) > updated) return inProgress('old replicas are still running')
   return ready < wanted ? inProgress(`${ready} of ${wanted} replicas are available`) : CURRENT
 }
 
 /** With OnDelete the pods follow later, slice by slice: that is the machine controller's work and no failure of the apply. */
 const daemonSet: Judge = (object, status) => {
-  if (num(status['observedGeneration']) < num(object.metadata.generation)) return inProgress('it was not looked at yet')
+  if (num(status['observedGeneration']) < num(object.metadata.generation))
+    return inProgress('its controller has not observed the latest spec yet')
   const wanted = num(status['desiredNumberScheduled'])
   const strategy = specOf(object)['updateStrategy']
   const isOnDelete = isObject(strategy) && strategy['type'] === 'OnDelete'
@@ -102,7 +104,9 @@ const job: Judge = (_, status) => {
   const conditions = conditionsOf(status)
   const lost = conditions.find((c) => c.type === 'Failed' && c.status === 'True')
   if (lost !== undefined) return failed(lost.message)
-  return conditions.some((c) => c.type === 'Complete' && c.status === 'True') ? CURRENT : inProgress('it runs')
+  return conditions.some((c) => c.type === 'Complete' && c.status === 'True')
+    ? CURRENT
+    : inProgress('the job is running')
 }
 
 const COMMON: Readonly<Record<string, Judge>> = {
@@ -117,7 +121,7 @@ const COMMON: Readonly<Record<string, Judge>> = {
       : status['phase'] === 'Succeeded'
         ? CURRENT
         : conditionIs('Ready', 'the pod is not ready')(object, status),
-  PersistentVolumeClaim: (_, status) => (status['phase'] === 'Bound' ? CURRENT : inProgress('it is not bound')),
-  Namespace: (_, status) => (status['phase'] === 'Terminating' ? inProgress('it is ending') : CURRENT),
-  CustomResourceDefinition: conditionIs('Established', 'it is not served yet'),
+  PersistentVolumeClaim: (_, status) => (status['phase'] === 'Bound' ? CURRENT : inProgress('not bound yet')),
+  Namespace: (_, status) => (status['phase'] === 'Terminating' ? inProgress('terminating') : CURRENT),
+  CustomResourceDefinition: conditionIs('Established', 'not served yet'),
 }

@@ -78,7 +78,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const machines = readings.machines?.total ?? machinesOf(seen.objects.values())
   const isApplied = failures.length === 0
   const answered: ClusterLook = { kind: 'Seen', isApplied, failures, failing, machines, baseline, readings, prune }
-  const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no answer' } as const
+  const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no response' } as const
   return { look: isLost ? lost : answered, plan, result }
 }
 

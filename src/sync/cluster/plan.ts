@@ -152,7 +152,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
   }
 }
 
-const TAKES_OVER = 'it takes over machines of a set whose deletion waits for an approval'
+const TAKES_OVER = 'takes over machines of a set whose deletion waits for approval'
 
 /** Both halves of a rename wait together: applied alone, the new set would make all machines a second time. */
 const waitingSets = (
@@ -211,13 +211,13 @@ function judgeDesired(
   // Content as recorded: from here on it is about what others did since.
   if (live === 'Unknown') return 'Unchanged'
   if (live === 'Absent')
-    return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'it is gone') : apply('Missing')
+    return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'deleted in the cluster') : apply('Missing')
   if (isEndingSet && drift === 'Correct') return apply('Missing')
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (live.matches) return 'Unchanged'
   if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
   // The same content comes back, so the commit that last changed it stays the same.
-  return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'somebody changed it')
+  return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'changed in the cluster')
 }
 
 /** A set that is declared again while it is being deleted: its machines stay, and the set that is made once it is gone takes them in. */
@@ -290,7 +290,7 @@ function judgePrune(
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
   if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
   if (ref.uid !== undefined && ref.uid !== live.uid)
-    return { ref, reason: 'OtherObject', detail: 'somebody made another object of the same name' }
+    return { ref, reason: 'OtherObject', detail: 'replaced by another object of the same name' }
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
     return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
   const refused = isMachineSet(ref) ? rejected.find((r) => isMachineSet(r.ref)) : undefined

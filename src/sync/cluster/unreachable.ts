@@ -26,8 +26,8 @@ export function unreachableReason(error: unknown): UnreachableReason {
 
 /** What the cluster has to do, or a person with its kubeconfig. */
 export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
-  ApiServerDown: 'it answers',
-  CredentialsInvalid: 'its kubeconfig is renewed and has the rights it needs',
+  ApiServerDown: 'the API server responds',
+  CredentialsInvalid: 'its kubeconfig is renewed and has the required permissions',
   ReferenceMissing: 'its kubeconfig is in the Secret',
-  ReconcileFailed: 'the error is gone',
+  ReconcileFailed: 'the error is resolved',
 }

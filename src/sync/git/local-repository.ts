@@ -118,18 +118,18 @@ export class LocalRepository implements GitRepository {
     if (entry.kind === 'symlink' || entry.kind === 'submodule')
       throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
     if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
-    if (depth >= MAX_DEPTH) throw tooLarge(where, `nests deeper than ${MAX_DEPTH} folders`)
+    if (depth >= MAX_DEPTH) throw tooLarge(where, `is nested deeper than ${MAX_DEPTH} folders`)
     for (const child of await this.#tree(entry.oid, where))
       await this.#walk(walk, child, path === '' ? child.name : `${path}/${child.name}`, depth + 1)
   }
 
   async #file(walk: Walk, oid: string, path: string, where: string): Promise<void> {
     const { maxFiles, maxFileBytes, maxBytes } = walk.limits
-    if (walk.files.size >= maxFiles) throw tooLarge(where, `has more than ${maxFiles} files before it`)
+    if (walk.files.size >= maxFiles) throw tooLarge(where, `is beyond the limit of ${maxFiles} files`)
     const bytes = await this.#content(oid, 'blob', where)
-    if (bytes.length > maxFileBytes) throw tooLarge(where, `has ${bytes.length} bytes, of which ${maxFileBytes} may be`)
+    if (bytes.length > maxFileBytes) throw tooLarge(where, `has ${bytes.length} bytes (limit ${maxFileBytes})`)
     walk.bytes += bytes.length
-    if (walk.bytes > maxBytes) throw tooLarge(where, `brings the sum above ${maxBytes} bytes`)
+    if (walk.bytes > maxBytes) throw tooLarge(where, `exceeds the total limit of ${maxBytes} bytes`)
     walk.files.set(path, bytes)
   }
 
@@ -195,7 +195,7 @@ export class LocalRepository implements GitRepository {
     const stamp = `${info.ino}:${info.mtimeMs}:${info.size}`
     if (this.#packedRefs?.stamp !== stamp) {
       if (info.size > MAX_PACKED_REFS_BYTES)
-        throw tooLarge(file, `has ${info.size} bytes of branches and tags; delete those that nobody needs`)
+        throw tooLarge(file, `has ${info.size} bytes of branches and tags; delete unused ones`)
       const ids = new Map<string, string>()
       for (const [, id = '', name = ''] of readFileSync(file, 'utf8').matchAll(/^([0-9a-f]{40}) (\S+)$/gm))
         ids.set(name, id)

@@ -63,9 +63,9 @@ function refuseUnknownLayouts({ commonDir }: GitFolder): void {
     throw new KubeNodeError(syncErrors.KN7004({ commonDir, what, todo }))
   }
   if (/^\s*objectformat\s*=\s*sha256/m.test(text))
-    refuse('its objects are named by SHA-256', 'use a repository with the SHA-1 object format')
+    refuse('it uses the SHA-256 object format', 'use a repository with the SHA-1 object format')
   if (/^\s*refstorage\s*=\s*reftable/m.test(text))
-    refuse('its branches are in a reftable', 'run git refs migrate --ref-format=files')
+    refuse('it stores its branches in a reftable', 'run git refs migrate --ref-format=files')
   if (/^\s*partialclone\s*=/m.test(text)) refuse('it is a partial clone', 'make a full clone')
   if (existsSync(join(commonDir, 'objects/info/alternates')))
     refuse(

@@ -46,15 +46,15 @@ describe('a hostile name is refused', () => {
   })
 
   test('bytes that are no UTF-8', () => {
-    expect(() => parseTree(entry('100644', Uint8Array.of(0xff, 0xfe)), 'tree')).toThrow('a name that is no UTF-8')
+    expect(() => parseTree(entry('100644', Uint8Array.of(0xff, 0xfe)), 'tree')).toThrow('a name that is not UTF-8')
   })
 })
 
 test.each([
   ['a name twice', Buffer.concat([entry('100644', 'a'), entry('40000', 'a')]), 'the name "a" twice'],
-  ['an unknown mode', entry('100600', 'a'), 'of an unknown mode'],
-  ['a cut entry', entry('100644', 'a').subarray(0, 20), 'ends in the middle of an entry'],
-  ['no mode', Buffer.from('a'), 'ends in the middle of an entry'],
+  ['an unknown mode', entry('100600', 'a'), 'with an unknown mode'],
+  ['a cut entry', entry('100644', 'a').subarray(0, 20), 'a truncated tree entry'],
+  ['no mode', Buffer.from('a'), 'a truncated tree entry'],
 ])('%s is refused', (_, bytes, message) => {
   expect(() => parseTree(bytes, 'tree')).toThrow(message)
 })

@@ -37,11 +37,10 @@ export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[
     if (entries.length >= MAX_ENTRIES) throw hostile(where, `more than ${MAX_ENTRIES} entries in one folder`)
     const space = bytes.indexOf(SPACE, at)
     const end = space < 0 ? -1 : bytes.indexOf(NUL, space)
-    if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length)
-      throw hostile(where, 'a tree that ends in the middle of an entry')
+    if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length) throw hostile(where, 'a truncated tree entry')
     const kind = KINDS[Buffer.from(bytes.subarray(at, space)).toString('latin1')]
     const name = nameOf(bytes.subarray(space + 1, end), where)
-    if (kind === undefined) throw hostile(where, `the entry ${JSON.stringify(name)} of an unknown mode`)
+    if (kind === undefined) throw hostile(where, `the entry ${JSON.stringify(name)} with an unknown mode`)
     if (seen.has(name)) throw hostile(where, `the name ${JSON.stringify(name)} twice`)
     seen.add(name)
     const oid = Buffer.from(bytes.subarray(end + 1, end + 1 + OID_BYTES)).toString('hex')
@@ -56,7 +55,7 @@ function nameOf(bytes: Uint8Array, where: string): string {
   try {
     name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw hostile(where, 'a name that is no UTF-8')
+    throw hostile(where, 'a name that is not UTF-8')
   }
   const problem = nameProblem(name)
   if (problem !== undefined) throw hostile(where, `the name ${JSON.stringify(name.slice(0, 100))}, which ${problem}`)
@@ -69,17 +68,17 @@ const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
 
 /** Why no reader should meet this name; undefined when it is harmless. */
 export function nameProblem(name: string): string | undefined {
-  if (name === '' || name === '.' || name === '..') return 'leads elsewhere'
+  if (name === '' || name === '.' || name === '..') return 'leads to another folder'
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`
   if (CONTROL.test(name)) return 'has control characters'
-  if (/[/\\]/.test(name)) return 'has a separator in it'
+  if (/[/\\]/.test(name)) return 'has a path separator'
   // What case-folding, trimming or short-name file systems take for the folder with our hooks and settings.
   const folded = name
     .replaceAll(IGNORED_BY_SOME, '')
     .toLowerCase()
     .replace(/[. ]+$/, '')
     .replace(/::?\$.*$/, '')
-  if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'stands for .git somewhere'
+  if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'means .git on some file systems'
   return undefined
 }
 

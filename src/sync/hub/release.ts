@@ -56,7 +56,7 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
       parts,
       release,
       { ...release.status },
-      [stalled('ReferenceMissing', `there is no ${missing}`)],
+      [stalled('ReferenceMissing', `${missing} not found`)],
       context.signal,
     )
     return requeueAfter(MISSING_MS)
@@ -129,12 +129,12 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     const { targets } = await parts.renders.render(source, release.spec.commit)
     const { tracks } = splitByTrack(targets, source.spec.tracks)
     const own = tracks.get(release.spec.track)
-    if (own === undefined) return { problem: `the source has no track ${release.spec.track} any more` }
+    if (own === undefined) return { problem: `the source no longer has track ${release.spec.track}` }
     for (const [name, digest] of Object.entries(release.spec.digests)) {
       const target = own.get(name)
       if (target === undefined || targetDigest(target) !== digest)
         return {
-          problem: `commit ${release.spec.commit.slice(0, 12)} renders to other objects for ${name} than when the Release was made`,
+          problem: `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`,
         }
     }
     const others = [...tracks].filter(([name]) => name !== release.spec.track)
@@ -176,7 +176,9 @@ async function lookAt(
   const cluster = parts.clusters.get({ namespace, name })
   if (target === undefined) return undefined
   if (cluster === undefined)
-    return { look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `the hub has no Cluster ${name}` } }
+    return {
+      look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
+    }
   const { track, commit } = release.spec
   const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
   const { prune, drift } = source.spec
@@ -279,7 +281,13 @@ function conditionsOf({ status }: ReleasePlan, newer: string | undefined): reado
     reason,
     message,
   })
-  const waits = waitingFor === undefined ? 'nothing' : (waitingFor.seen ?? waitingFor.predicate)
+  const waits = waitingFor?.seen ?? waitingFor?.predicate ?? 'the next reconcile'
+  const progress =
+    phase === 'Succeeded'
+      ? 'all stages succeeded'
+      : newer !== undefined && waitingFor === undefined
+        ? `superseded by ${newer}`
+        : `waiting for ${waits}`
   const reason =
     newer === undefined
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
@@ -287,15 +295,15 @@ function conditionsOf({ status }: ReleasePlan, newer: string | undefined): reado
   const isGate = waitingFor?.predicate === 'GateClosed'
   const needsPerson = phase === 'Paused' || waitingFor?.predicate === 'PruneGuard'
   return [
-    is('Ready', phase === 'Succeeded', reason, phase === 'Succeeded' ? 'every stage is done' : `waits for ${waits}`),
-    is('Reconciling', phase === 'Progressing', reason, `waits for ${waits}`),
-    is('Stalled', needsPerson, reason, needsPerson ? waits : 'it goes on by itself'),
-    is('GatesPassed', !isGate, isGate ? 'GateClosed' : 'AsDeclared', isGate ? waits : 'no gate is closed'),
+    is('Ready', phase === 'Succeeded', reason, progress),
+    is('Reconciling', phase === 'Progressing', reason, progress),
+    is('Stalled', needsPerson, reason, needsPerson ? waits : 'no manual intervention needed'),
+    is('GatesPassed', !isGate, isGate ? 'GateClosed' : 'AsDeclared', isGate ? waits : 'all gates open'),
     is(
       'Superseded',
       newer !== undefined,
       newer === undefined ? 'AsDeclared' : 'NewerRelease',
-      newer === undefined ? 'it is the newest' : `by ${newer}`,
+      newer === undefined ? 'this is the newest release' : `superseded by ${newer}`,
     ),
   ]
 }

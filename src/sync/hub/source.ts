@@ -59,7 +59,7 @@ export async function reconcileSource(
   const paused = pausedBy(parts, source, clock.now())
   if (paused !== undefined) pass.conditions.push(good('Paused', 'HoldPause', paused))
   else {
-    pass.conditions.push(bad('Paused', 'AsDeclared', 'no hold'))
+    pass.conditions.push(bad('Paused', 'AsDeclared', 'not paused'))
     await fetch(parts, pass)
     await render(parts, pass)
     await declare(parts, pass, signal)
@@ -68,7 +68,7 @@ export async function reconcileSource(
   const trouble = troubleIn(pass.conditions)
   const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
   if (trouble !== undefined && told !== trouble.message)
-    log.warn('source is not in sync', { reason: trouble.reason, detail: trouble.message })
+    log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })
   return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
 }
 
@@ -76,7 +76,7 @@ async function fetch(parts: HubParts, pass: Pass): Promise<void> {
   const { mode } = pass.source.spec.verify ?? { mode: 'None' }
   if (mode !== 'None') {
     // Unknown blocks: a signature that is not checked is no signature.
-    const text = `signatures (mode ${mode}) are not checked by this version yet; set verify.mode None to follow unsigned commits`
+    const text = `signature verification (mode ${mode}) is not supported yet; set verify.mode to None to follow unsigned commits`
     pass.conditions.push(bad('Fetched', 'UnverifiedCommit', text))
     pass.stopped = true
     return
@@ -102,7 +102,7 @@ async function render(parts: HubParts, pass: Pass): Promise<void> {
       ...unmatched.map((u) => `${u}: no track of the source matches it`),
     ]
     pass.rendered = { tracks, problems }
-    const weak = cage.includes('namespaces') ? '' : '; in a weak cage: this machine gives no namespaces'
+    const weak = cage.includes('namespaces') ? '' : '; in a weak cage: no namespaces on this machine'
     const count = [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
     const [first] = problems
     pass.conditions.push(
@@ -137,11 +137,9 @@ async function declare(parts: HubParts, pass: Pass, signal: AbortSignal): Promis
     if (failure !== undefined) applied.push(failure)
   }
   const failed = applied.find((c) => c.type === 'Applied')
-  pass.conditions.push(
-    failed ?? good('Applied', 'UpToDate', 'the hub is as declared, and every change has its Release'),
-  )
+  pass.conditions.push(failed ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'))
   const blocked = applied.find((c) => c.type === 'PruneBlocked')
-  pass.conditions.push(blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletion waits'))
+  pass.conditions.push(blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'))
 }
 
 async function applyHub(
@@ -215,7 +213,7 @@ async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSign
   }
   const known = parts.pipelines.get({ namespace, name: pipeline })
   if (known === undefined)
-    return bad('Applied', 'ReferenceMissing', `track ${track}: there is no ReleasePipeline ${namespace}/${pipeline}`)
+    return bad('Applied', 'ReferenceMissing', `track ${track}: ReleasePipeline ${namespace}/${pipeline} not found`)
   const names = new Set(all.map((r) => r.metadata.name ?? ''))
   const revertOf = revertedCommit((await fetched.repository.commit(fetched.commit)).message)
   const made: ReleaseInput = {

@@ -221,7 +221,7 @@ describe('a baseline that was lost', () => {
   test('after the release began makes every failure count', () => {
     const lost = next({ failing: [node('n-1')], hasBegun: true })
     expect(lost).toMatchObject({ incomplete: true, failing: [] })
-    expect(judgeFailures(named([node('n-1')]), lost, 0).message).toContain('the state before the release is not known')
+    expect(judgeFailures(named([node('n-1')]), lost, 0).message).toContain('the state before the release is unknown')
   })
   test('of a release that never passed makes every failure count, until what passed last is declared again', () => {
     const lost = next({ failing: [node('n-1')], hasPassed: false })

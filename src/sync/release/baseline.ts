@@ -223,7 +223,7 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
     by !== undefined
       ? `; release ${by} broke it, and its change is still declared`
       : baseline?.incomplete === true
-        ? '; the state before the release is not known, so every failure counts'
+        ? '; the state before the release is unknown, so every failure counts'
         : ''
   return `${object}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`
 }

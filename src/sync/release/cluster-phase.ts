@@ -125,7 +125,7 @@ function fromWaiting(
   if (previous !== undefined && previous.digest === digest)
     return { ...plain, phase: 'Unchanged', digest, since: timestamp(now), healthySince: previous.healthySince }
   if (mayStart) return moved(plain, 'Applying', now)
-  const text = `stage ${stage.name} changes as many clusters as it may`
+  const text = `stage ${stage.name} has reached its concurrency limit`
   return { ...plain, waitingFor: wait(old, now, 'ConcurrencyLimit', text, 'another cluster of the stage is healthy') }
 }
 
@@ -141,7 +141,7 @@ function fromWork(
   const forMs = now - Date.parse(plain.since)
   const waits = (predicate: Reason, seen: string, unblock: string) => wait(old, now, predicate, seen, unblock)
   if (look === undefined)
-    return { ...plain, waitingFor: waits('Progressing', 'it is being applied', 'its objects are applied') }
+    return { ...plain, waitingFor: waits('Progressing', 'applying objects', 'its objects are applied') }
   if (look.kind === 'Unreachable') {
     if (forMs >= parseDuration(stage.offlineDeadline))
       return moved(plain, 'Offline', now, { message: cut(look.message) })
@@ -156,7 +156,7 @@ function fromWork(
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
   if (!look.isApplied) {
-    const message = look.failures[0] ?? 'it is not applied yet'
+    const message = look.failures[0] ?? 'not applied yet'
     if (isLate) return moved(plain, 'Failed', now, { message: cut(message) })
     return { ...plain, phase: 'Applying', waitingFor: waits('ApplyFailed', message, 'its objects are accepted') }
   }
@@ -212,7 +212,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     return {
       predicate: 'PruneGuard',
       seen: pruneText(look.prune),
-      unblock: `a person approves digest ${look.prune.digest}`,
+      unblock: `digest ${look.prune.digest} is approved`,
       isFinal: false,
       timeoutMs: Number.POSITIVE_INFINITY,
     }
@@ -230,7 +230,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
       return {
         predicate: 'GateClosed',
         seen: `${gate.name}: ${seen}`,
-        unblock: `gate ${gate.name} holds`,
+        unblock: `gate ${gate.name} opens`,
         isFinal: false,
         timeoutMs,
       }

@@ -58,7 +58,7 @@ describe('gates compare with the state before the release', () => {
       judge(consistent, readings([], ['u-m1', 'u-m2'], 1), baseline(machine('m1', 'NotReady'))),
       [false, '3 of 4 machines are consistent, 98% are needed; 1 failed before the release and does not count'],
     ],
-    ['what cannot be read holds nothing', judge(ready, {}), [false, 'the machines could not be read']],
+    ['what cannot be read holds nothing', judge(ready, {}), [false, 'cannot read the machines']],
   ])('%s', (_, seen, wanted) => {
     expect(seen).toEqual(wanted)
   })
@@ -69,16 +69,20 @@ describe('gates compare with the state before the release', () => {
   })
   test.each<[string, ReturnType<typeof judge>, [boolean, string]]>([
     ['none', judge(quiet, { repairs: [] }), [true, 'no new repairs']],
-    ['one since', judge(quiet, repair('n-1', 3), baseline()), [false, 'a repair of n-1 began 3m ago']],
+    ['one since', judge(quiet, repair('n-1', 3), baseline()), [false, 'a repair of n-1 started 3m ago']],
     ['one before the release', judge(quiet, repair('n-1', 10), baseline()), [true, 'no new repairs']],
     ['one long ago', judge(quiet, repair('n-1', 20)), [true, 'no new repairs']],
-    ['one when nothing is known of before', judge(quiet, repair('n-1', 10)), [false, 'a repair of n-1 began 10m ago']],
+    [
+      'one when nothing is known of before',
+      judge(quiet, repair('n-1', 10)),
+      [false, 'a repair of n-1 started 10m ago'],
+    ],
     [
       'one of a machine that failed before',
       judge(quiet, repair('m1', 3), baseline(machine('m1', 'NotReady'))),
       [true, 'no new repairs'],
     ],
-    ['unreadable', judge(quiet, {}), [false, 'the repairs could not be read']],
+    ['unreadable', judge(quiet, {}), [false, 'cannot read the repairs']],
   ])('repairs: %s', (_, seen, wanted) => {
     expect(seen).toEqual(wanted)
   })

@@ -46,14 +46,14 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
   if (gate.approval !== undefined) return approval(gate.approval, facts.approvedBy)
   const { machines } = readings ?? {}
   if (gate.machinesReady !== undefined) {
-    if (machines === undefined) return [false, 'the machines could not be read']
+    if (machines === undefined) return [false, 'cannot read the machines']
     const { total, notReady } = machines
     const before = machinesBefore(facts.baseline, 'NotReady')
     const old = notReady.filter((uid) => before.has(uid)).length
     return share('Ready', total - notReady.length, total - old, old, gate.machinesReady.minPercent)
   }
   if (gate.componentsConsistent !== undefined) {
-    if (machines === undefined) return [false, 'the machines could not be read']
+    if (machines === undefined) return [false, 'cannot read the machines']
     const { total, inconsistent, skipped } = machines
     const before = machinesBefore(facts.baseline, 'NotReadyOrInconsistent')
     // Those that are skipped are mostly the very machines that failed before.
@@ -61,10 +61,10 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
     return share('consistent', total - inconsistent.length, total - old, old, gate.componentsConsistent.minPercent)
   }
   if (gate.noNewRepairs !== undefined) {
-    if (readings?.repairs === undefined) return [false, 'the repairs could not be read']
+    if (readings?.repairs === undefined) return [false, 'cannot read the repairs']
     return newRepairs(readings.repairs, parseDuration(gate.noNewRepairs.within), facts)
   }
-  return [false, 'this sort of gate is not supported yet']
+  return [false, 'this kind of gate is not supported yet']
 }
 
 function share(what: string, good: number, of: number, old: number, minPercent: number): [boolean, string] {
@@ -85,7 +85,7 @@ function newRepairs(
   const fresh = repairs.filter((r) => r.at >= since && now - r.at <= withinMs && !r.names.some((n) => before.has(n)))
   const [newest] = fresh.toSorted((a, b) => b.at - a.at)
   if (newest === undefined) return [true, 'no new repairs']
-  return [false, `a repair of ${newest.names[0] ?? ''} began ${formatDuration(Math.max(0, now - newest.at))} ago`]
+  return [false, `a repair of ${newest.names[0] ?? ''} started ${formatDuration(Math.max(0, now - newest.at))} ago`]
 }
 
 function approval({ from, count }: NonNullable<Gate['approval']>, approvedBy: ReadonlySet<string>): [boolean, string] {

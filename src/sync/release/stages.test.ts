@@ -325,7 +325,7 @@ describe('gates and windows', () => {
   test('a reading that is missing keeps a gate shut', () => {
     const story = new Story(two({ gates: [{ name: 'quiet', noNewRepairs: {} }] }))
     story.steps(5, { a: { ...well, readings: {} }, b: well })
-    expect(story.status?.clusters?.[0]?.waitingFor?.seen).toBe('quiet: the repairs could not be read')
+    expect(story.status?.clusters?.[0]?.waitingFor?.seen).toBe('quiet: cannot read the repairs')
   })
 
   test('an approval opens the stage that wants it', () => {

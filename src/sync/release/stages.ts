@@ -171,7 +171,7 @@ function lostClusters(
         now,
         'StageWaiting',
         'no stage of the pipeline has this cluster',
-        'label it for a stage',
+        'the cluster has the labels of a stage',
       )
       return { name, stage: old?.stage ?? 'none', phase: 'Waiting', since: old?.since ?? timestamp(now), waitingFor }
     })
@@ -236,13 +236,14 @@ function configOf({ maxConcurrency, maxFailures }: Stage, size: number): StageCo
 function closedBecause({ stage, seen, now, isOpen }: StageInput, old: StageStatus | undefined): Blocked | undefined {
   const why = (predicate: Reason, seenValue: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, seenValue, unblock)
-  if (!isOpen) return why('StageWaiting', 'an earlier stage is not done', 'the earlier stage succeeds')
+  if (!isOpen) return why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds')
   if (seen.paused !== undefined) return why('HoldPause', seen.paused, 'the hold ends or is deleted')
   for (const gate of stage.before ?? []) {
     const result = judgeGate(gate, undefined, { now, approvedBy: seen.approvedBy })
-    if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} holds`)
+    if (!result.holds) return why('GateClosed', `${gate.name}: ${result.seen}`, `gate ${gate.name} opens`)
   }
-  if (!isAnyOpen(stage.windows, now)) return why('WaitingForWindow', 'no window is open', 'the next window opens')
+  if (!isAnyOpen(stage.windows, now))
+    return why('WaitingForWindow', 'no maintenance window is open', 'the next window opens')
   return undefined
 }
 
@@ -270,7 +271,7 @@ function stageStatus(
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''}`
-    const unblock = `what failed becomes healthy, a commit corrects or reverts it, or a person runs ${retry}`
+    const unblock = `the failed clusters become healthy, or a commit corrects or reverts the change; to retry now, run ${retry}`
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }
@@ -292,7 +293,13 @@ function stageStatus(
   if (counts.healthy === 0) {
     // With nobody to vouch for the change, the next stage stays shut.
     const text = `none of ${counts.total} clusters of the stage is healthy`
-    const waitingFor = wait(old?.waitingFor, now, 'ClusterOffline', text, 'one of them answers and is healthy')
+    const waitingFor = wait(
+      old?.waitingFor,
+      now,
+      'ClusterOffline',
+      text,
+      'at least one of them responds and is healthy',
+    )
     return { ...base, ...opened, phase: 'Progressing', waitingFor }
   }
   return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
@@ -331,7 +338,11 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
       ...base,
       phase: 'Soaking',
       soakUntil,
-      waitingFor: why('MinSuccessTime', `healthy, soaking until ${soakUntil}`, `stays healthy until ${soakUntil}`),
+      waitingFor: why(
+        'MinSuccessTime',
+        `healthy, soaking until ${soakUntil}`,
+        `the stage stays healthy until ${soakUntil}`,
+      ),
     }
   for (const gate of stage.after ?? []) {
     const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map(({ name }) => {
@@ -344,7 +355,7 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
         ...base,
         phase: 'Soaking',
         soakUntil,
-        waitingFor: why('GateClosed', `${gate.name}: ${closed.seen}`, `gate ${gate.name} holds`),
+        waitingFor: why('GateClosed', `${gate.name}: ${closed.seen}`, `gate ${gate.name} opens`),
       }
   }
   return { ...base, phase: 'Succeeded', soakUntil, finishedAt: timestamp(now) }

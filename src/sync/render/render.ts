@@ -104,7 +104,7 @@ function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; 
 
 const lastLine = (printed: string): string => {
   const line = printed.trim().split('\n').at(-1) ?? ''
-  return line === '' ? '' : `; it said: ${line.slice(0, 300)}`
+  return line === '' ? '' : `; output: ${line.slice(0, 300)}`
 }
 
 function clustersOf(text: string, commit: string): unknown {
@@ -128,7 +128,7 @@ function fleetErrorOf(error: unknown): FleetError {
   const { kind, message, at } = isObject(error) ? error : {}
   return {
     kind: typeof kind === 'string' && Object.hasOwn(CODES, kind) ? (kind as FleetError['kind']) : 'Thrown',
-    message: typeof message === 'string' ? message : 'it failed',
+    message: typeof message === 'string' ? message : 'the render failed',
     ...(typeof at === 'string' ? { at } : {}),
   }
 }

@@ -37,12 +37,13 @@ const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.:+]{0,251}[A-Za-z0-9])?$/
 
 export function checkRendered(clusters: unknown, validator: Validator): Targets {
   if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
-    throw unusable('the rendering', `is no map of at most ${MAX_TARGETS} clusters`)
+    throw unusable('the rendering', `is not a map of at most ${MAX_TARGETS} clusters`)
   const targets = new Map<string, RenderedTarget>()
   for (const name of Object.keys(clusters).toSorted()) {
-    if (!TARGET.test(name)) throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is no name of a cluster')
+    if (!TARGET.test(name))
+      throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is not a valid cluster name')
     const list = clusters[name]
-    if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is no list of objects')
+    if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
     targets.set(name, checkTarget(name, list as readonly unknown[], validator))
   }
   return targets
@@ -66,7 +67,7 @@ function checkTarget(target: string, list: readonly unknown[], validator: Valida
 }
 
 function identified(value: unknown, what: string): KubeObject {
-  if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `nests deeper than ${MAX_DEPTH} levels`)
+  if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`)
   if (!isObject(value) || typeof value['apiVersion'] !== 'string' || typeof value['kind'] !== 'string')
     throw unusable(what, 'has no apiVersion and kind')
   const { metadata } = value

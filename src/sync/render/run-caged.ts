@@ -76,7 +76,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
 function howEnded({ code, signal, error }: { code: number | null; signal: string | null; error?: Error }): string {
   if (error !== undefined) return `could not be started: ${error.message}`
   if (signal !== null) return `was ended by ${signal}`
-  if (code === 13) return 'waits for a promise that nothing fulfils'
+  if (code === 13) return 'waits for a promise that never resolves'
   return `ended with exit code ${code}; does it call process.exit?`
 }
 
