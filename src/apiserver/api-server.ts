@@ -137,7 +137,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   definitions.start()
   const loops = startLoops(parts, loopChoice, log)
   const failed = store.failed.then((e) => {
-    log.error('storage failed, no more requests are answered', { reason: messageOf(e) })
+    log.error('storage failed; the server stops answering requests', { reason: messageOf(e) })
     http.close()
     http.closeAllConnections()
     return e

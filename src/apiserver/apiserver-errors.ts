@@ -20,7 +20,7 @@ export const apiserverErrors = errorTable({
   },
   KN6102: {
     text: 'cannot read the data in {file}: {seen}',
-    next: 'it is damaged or no file of ours: look with kubenode apiserver check, then choose another folder with --data, or restore a backup into an empty one',
+    next: 'it is damaged or was not written by KubeNode: run kubenode apiserver check, then choose another folder with --data, or restore a backup into an empty one',
   },
   KN6103: {
     text: 'cannot use the data folder {folder}: another server is running on it',
@@ -28,11 +28,11 @@ export const apiserverErrors = errorTable({
   },
   KN6104: {
     text: 'cannot use the keys in {folder}: {missing} missing',
-    next: 'put them back from a copy, or move the folder away to have all made anew (then every client needs a new kubeconfig)',
+    next: 'restore them from a copy, or move the folder away to have all keys recreated (then every client needs a new kubeconfig)',
   },
   KN6105: {
     text: 'cannot use {file}: {why}',
-    next: 'put it back from a copy, or move the folder {folder} away to have all made anew (then every client needs a new kubeconfig)',
+    next: 'restore it from a copy, or move the folder {folder} away to have all keys recreated (then every client needs a new kubeconfig)',
   },
   KN6106: {
     text: 'cannot write to {file}: the disk is full',
