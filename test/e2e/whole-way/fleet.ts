@@ -21,9 +21,10 @@ export class TestFleet {
   #child: ChildProcess | undefined
   #said = ''
 
-  constructor() {
+  /** `data`: absent, below the checkout, as without `--data`. */
+  constructor(data?: string) {
     this.checkout = realpathSync(mkdtempSync(join(tmpdir(), 'kubenode-way-')))
-    this.data = join(this.checkout, '.kubenode')
+    this.data = data ?? join(this.checkout, '.kubenode')
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${ROOT}`, this.checkout])
     // What is tested is the work tree, committed or not.
     const git = (...args: string[]) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' })
@@ -91,7 +92,9 @@ export class TestFleet {
 
   /** Waits until the fleet is as its newest commit says. */
   async settled(): Promise<void> {
-    const { code, out } = await this.run(`bin/kubenode local status --wait --timeout ${PATIENCE_MS / 1000}s`)
+    const { code, out } = await this.run(
+      `bin/kubenode local status --wait --timeout ${PATIENCE_MS / 1000}s --data ${this.data}`,
+    )
     if (code !== 0) throw new Error(`the fleet did not settle:\n${out}\n${this.#said.slice(-3_000)}`)
   }
 

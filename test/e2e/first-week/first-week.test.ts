@@ -1,0 +1,283 @@
+// A person's first week: own keys, own component, mistakes and repairs, a rename, reverts in a hurry, people who edit by hand. What each step must never do is
+// judged over everything that was seen, not at its end.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { sleep, until } from '../../support/processes.ts'
+import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
+import { observe, type Observer } from '../whole-way/watching.ts'
+import { addLamp, edit, keyOf, setVersion } from './lamp.ts'
+
+const NODES = 3
+const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
+/** Kills in a settle window, in each direction. */
+const KILLS = isFull ? 20 : 2
+
+let fleet: TestFleet
+let seen: Observer
+const kubenode = (args: string) => fleet.run(`${fleet.checkout}/bin/kubenode ${args}`, fleet.repository)
+const onTest = (args: string) => kubenode(`${args} --kubeconfig ${fleet.kubeconfig('test')}`)
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', ['-C', fleet.repository, ...args], { encoding: 'utf8' }).trim()
+
+function commit(message: string): void {
+  git('add', '-A')
+  git('commit', '-qm', message)
+}
+
+const versionsOf = (component: string, of: Observer = seen): readonly (string | undefined)[] =>
+  of.machines().map((m) => m.status?.components?.find((c) => c.name === component)?.version)
+const all = (version: string) => Array.from({ length: NODES }, () => version)
+const uids = (): readonly (string | undefined)[] =>
+  seen
+    .machines()
+    .map((m) => m.metadata.uid)
+    .toSorted()
+const setNow = () => seen.client.get(machineComponentSet, { name: 'base' })
+const everywhere = (component: string, version: string) =>
+  until(
+    `${component} ${version} runs on every node of test`,
+    () => versionsOf(component).every((v) => v === version) || undefined,
+    PATIENCE_MS,
+  )
+
+beforeAll(async () => {
+  fleet = new TestFleet()
+  fleet.start('--nodes', String(NODES))
+  await fleet.settled()
+  seen = observe(fleet.kubeconfig('test'))
+  await until('test is observed', () => seen.machines().length === NODES || undefined, 30_000)
+}, PATIENCE_MS)
+
+afterAll(async () => {
+  await seen?.stop()
+  await fleet.dispose()
+}, 60_000)
+
+describe('the first week', { timeout: PATIENCE_MS }, () => {
+  test('the keys become one’s own while the fleet runs, and nothing restarts', async () => {
+    const before = fleet.processes('.mjs').length
+    const rotated = await kubenode(`artifact keys rotate --new-key ${keyOf(fleet)} --local-fleet ${fleet.data}`)
+    expect(`${rotated.code} ${rotated.out}`).toMatch(/^0 .*sequence 2/s)
+    commit('trust: rotate the signing keys')
+    await fleet.settled()
+    expect(fleet.processes('.mjs').length).toBe(before)
+  })
+
+  test('a first version that crashes stops at one machine, says how it ended, and the next version mends it', async () => {
+    await addLamp(fleet, '0.1.0', 'broken')
+    commit('lamp 0.1.0')
+    const why = await until(
+      'the set is blocked',
+      async () => {
+        const { out } = await onTest('why machinecomponentset/base')
+        return /Blocked/.test(out) ? out : undefined
+      },
+      PATIENCE_MS,
+    )
+    expect(why).toMatch(/exit code 3|exited with code 3/)
+    expect(seen.versionsSeen('lamp').size).toBeLessThanOrEqual(1)
+    await addLamp(fleet, '0.2.0', 'good')
+    commit('lamp 0.2.0')
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
+  })
+
+  test(
+    'F42 a component killed in its settle window, forward and back, blocks no version',
+    { timeout: 4 * PATIENCE_MS },
+    async () => {
+      await addLamp(fleet, '0.3.0', 'good')
+      setVersion(fleet.repository, 'lamp', '0.2.0')
+      commit('lamp 0.3.0, not yet wanted')
+      await fleet.settled()
+      for (let i = 0; i < 2 * KILLS; i++) {
+        const version = i % 2 === 0 ? '0.3.0' : '0.2.0'
+        setVersion(fleet.repository, 'lamp', version)
+        commit(`lamp ${version}, try ${i}`)
+        const { pid } = await until(
+          `lamp is watched after its switch to ${version}`,
+          () => {
+            const switching = seen
+              .machines()
+              .find((m) =>
+                m.status?.components?.some((c) => c.name === 'lamp' && c.state === 'Probing' && c.desired === version),
+              )
+            return switching && fleet.processes(`/test/nodes/${switching.metadata.name}/`, 'lamp.mjs')[0]
+          },
+          PATIENCE_MS,
+        )
+        process.kill(pid, i % 3 === 0 ? 'SIGTERM' : 'SIGKILL')
+        await everywhere('lamp', version)
+        expect((await setNow())?.status?.revisions?.blocked ?? []).toEqual([])
+      }
+      await fleet.settled()
+    },
+  )
+
+  test('a canary that fails names machine and probe, and a release of something else goes through all the same', async () => {
+    await addLamp(fleet, '0.4.0', 'deaf')
+    setVersion(fleet.repository, 'lamp', '0.2.0')
+    commit('lamp 0.4.0, for a canary')
+    await fleet.settled()
+    const canary = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'ComponentCanary',
+      metadata: { name: 'lamp-040' },
+      spec: {
+        selector: { matchLabels: { 'kubenode.io/pool': 'workers' } },
+        pick: { count: 1 },
+        components: [{ name: 'lamp', version: '0.4.0' }],
+        duration: '1h',
+      },
+    }
+    const file = join(fleet.data, 'canary.json')
+    writeFileSync(file, JSON.stringify(canary))
+    await fleet.run(`kubectl --kubeconfig ${fleet.kubeconfig('test')} apply -f ${file}`)
+    await until(
+      'the canary failed',
+      async () =>
+        (await seen.client.get(componentCanary, { name: 'lamp-040' }))?.status?.phase === 'Failed' || undefined,
+      PATIENCE_MS,
+    )
+    const { out } = await onTest('why componentcanary/lamp-040')
+    expect(out).toMatch(/workers-\w+.*lit.*503/s)
+    fleet.setVersion('beacon', '1.1.0')
+    await fleet.settled()
+    expect(versionsOf('beacon')).toEqual(all('1.1.0'))
+  })
+
+  test('a commit that renames the MachineSet touches no machine', async () => {
+    const before = uids()
+    const processes = fleet
+      .processes('/test/nodes/', '.mjs')
+      .map((p) => p.pid)
+      .toSorted()
+    edit(join(fleet.repository, 'fleet/machines/workers.ts'), (text) =>
+      text.replace(`MachineSet(chart, 'workers'`, `MachineSet(chart, 'nodes'`),
+    )
+    commit('machines: the set is called nodes')
+    await fleet.settled()
+    expect(uids()).toEqual(before)
+    expect(
+      fleet
+        .processes('/test/nodes/', '.mjs')
+        .map((p) => p.pid)
+        .toSorted(),
+    ).toEqual(processes)
+    const sets = await fleet.run(`kubectl --kubeconfig ${fleet.kubeconfig('test')} get machinesets.kubenode.io -o name`)
+    expect(sets.out.trim()).toBe('machineset.kubenode.io/nodes')
+  })
+
+  test('F45 an edit of the set by hand waits, changes no machine, and is put back', async () => {
+    const before = versionsOf('beacon')
+    const patch = JSON.stringify([{ op: 'replace', path: '/spec/components/0/version', value: '1.0.0' }])
+    const current = await setNow()
+    expect(current?.spec.components[0]?.name).toBe('beacon')
+    const edited = await fleet.run(
+      `kubectl --kubeconfig ${fleet.kubeconfig('test')} patch kmcs base --type json -p '${patch}'`,
+    )
+    expect(edited.code).toBe(0)
+    await until(
+      'sync put the set back',
+      async () => (await setNow())?.spec.components[0]?.version === '1.1.0' || undefined,
+      PATIENCE_MS,
+    )
+    await fleet.settled()
+    expect(versionsOf('beacon')).toEqual(before)
+    expect(
+      seen.machines().flatMap((m) => m.status?.components?.filter((c) => c.name === 'beacon').map((c) => c.attempt)),
+    ).toEqual(Array.from({ length: NODES }, () => 1))
+  })
+
+  test('git revert goes back at once although the rate is spent', async () => {
+    edit(join(fleet.repository, 'rules/defender/careful.ts'), (text) =>
+      text.replace(/rates: \[[^\]]*\]/s, `rates: [{ window: '1h', max: ${NODES} }]`),
+    )
+    setVersion(fleet.repository, 'scribe', '1.0.0')
+    commit('defender: three an hour')
+    await fleet.settled()
+    await addLamp(fleet, '0.5.0', 'good')
+    commit('lamp 0.5.0')
+    // Whatever was granted within the hour counts: the way forward waits, and says until when.
+    const waiting = await until(
+      'the rate binds',
+      async () => {
+        const { out } = await onTest('why machinecomponentset/base')
+        return /next grant at \d\d:\d\d:\d\d/.test(out) ? out : undefined
+      },
+      PATIENCE_MS,
+    )
+    expect(waiting).toMatch(/rate/i)
+    git('revert', '--no-edit', 'HEAD')
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
+  })
+
+  test('names that do not exist are refused with a suggestion', async () => {
+    for (const command of ['freeze machine/nope --reason test --for 1m', 'pause set/nope --reason test --for 1m']) {
+      const { code, out } = await onTest(command)
+      expect(`${command}: ${code} ${out}`).toMatch(/: [1-9]\d* .*nope/s)
+    }
+  })
+
+  test('a webhook configuration that somebody deletes is back, and so is a Node', async () => {
+    const kubectl = `kubectl --kubeconfig ${fleet.kubeconfig('test')}`
+    await fleet.run(`${kubectl} delete validatingwebhookconfiguration kubenode.io`)
+    await until(
+      'the webhook configuration is back',
+      async () =>
+        (await fleet.run(`${kubectl} get validatingwebhookconfiguration kubenode.io`)).code === 0 || undefined,
+      60_000,
+    )
+    const [node] = seen.machines().map((m) => m.status?.nodeRef?.name ?? '')
+    await fleet.run(`${kubectl} delete node ${node}`)
+    await until(
+      'the Node is back',
+      async () => (await fleet.run(`${kubectl} get node ${node}`)).code === 0 || undefined,
+      120_000,
+    )
+    await fleet.settled()
+  })
+
+  test('every repair that was begun has ended, and every machine is Ready', async () => {
+    await fleet.settled()
+    const { items } = await seen.client.list(machine)
+    expect(items.map((m) => m.status?.phase)).toEqual(Array.from({ length: NODES }, () => 'Ready'))
+    const jobs = await seen.client.list(remedyOperationJob)
+    expect(jobs.items.filter((j) => j.status?.phase === 'Running')).toEqual([])
+  })
+})
+
+describe('F43 a full disk', { timeout: 2 * PATIENCE_MS }, () => {
+  test('ends no program, and the fleet continues when there is room again', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('mounting a small file system needs root')
+    const mount = mkdtempSync(join(tmpdir(), 'kubenode-small-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=300m', 'tmpfs', mount])
+    const small = new TestFleet(join(mount, 'data'))
+    try {
+      small.start('--nodes', '2', '--data', small.data)
+      await small.settled()
+      const programs = () =>
+        ['run --roles', 'apiserver --data', 'agent-main.'].flatMap((p) => small.processes(p).map(({ pid }) => pid))
+      const before = programs()
+      expect(before.length).toBeGreaterThan(6)
+      await small.run(`dd if=/dev/zero of=${mount}/full bs=1M 2>/dev/null || true`)
+      await sleep(20_000)
+      expect(programs()).toEqual(before)
+      rmSync(join(mount, 'full'))
+      await small.settled()
+      expect(programs()).toEqual(before)
+    } finally {
+      await small.dispose()
+      execFileSync('umount', [mount])
+      rmSync(mount, { recursive: true, force: true })
+    }
+  })
+})
