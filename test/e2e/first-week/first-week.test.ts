@@ -158,7 +158,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
     const processes = fleet
       .processes('/test/nodes/', '.mjs')
       .map((p) => p.pid)
-      .toSorted()
+      .toSorted((a, b) => a - b)
     edit(join(fleet.repository, 'fleet/machines/workers.ts'), (text) =>
       text.replace(`MachineSet(chart, 'workers'`, `MachineSet(chart, 'nodes'`),
     )
@@ -169,7 +169,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
       fleet
         .processes('/test/nodes/', '.mjs')
         .map((p) => p.pid)
-        .toSorted(),
+        .toSorted((a, b) => a - b),
     ).toEqual(processes)
     const sets = await fleet.run(`kubectl --kubeconfig ${fleet.kubeconfig('test')} get machinesets.kubenode.io -o name`)
     expect(sets.out.trim()).toBe('machineset.kubenode.io/nodes')
