@@ -200,12 +200,17 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
     edit(join(fleet.repository, 'rules/defender/careful.ts'), (text) =>
       text.replace(/rates: \[[^\]]*\]/s, `rates: [{ window: '1h', max: ${NODES} }]`),
     )
-    setVersion(fleet.repository, 'scribe', '1.0.0')
     commit('defender: three an hour')
     await fleet.settled()
     await addLamp(fleet, '0.5.0', 'good')
     commit('lamp 0.5.0')
-    // Whatever was granted within the hour counts: the way forward waits, and says until when.
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.5.0'))
+    git('revert', '--no-edit', 'HEAD')
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
+    // Forward again is an ordinary rollout: it waits for the rate, and says until when.
+    git('revert', '--no-edit', 'HEAD')
     const waiting = await until(
       'the rate binds',
       async () => {
@@ -215,9 +220,9 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
       PATIENCE_MS,
     )
     expect(waiting).toMatch(/rate/i)
+    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
     git('revert', '--no-edit', 'HEAD')
     await fleet.settled()
-    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
   })
 
   test('names that do not exist are refused with a suggestion', async () => {
