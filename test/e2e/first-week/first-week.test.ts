@@ -36,10 +36,10 @@ const versionsOf = (component: string, of: Observer = seen): readonly (string | 
 const attemptsOf = (component: string) =>
   seen.machines().map((m) => m.status?.components?.find((c) => c.name === component)?.attempt)
 const all = (version: string) => Array.from({ length: NODES }, () => version)
-const uids = (): readonly (string | undefined)[] =>
+const uids = (): readonly string[] =>
   seen
     .machines()
-    .map((m) => m.metadata.uid)
+    .map((m) => m.metadata.uid ?? '')
     .toSorted()
 const setNow = () => seen.client.get(machineComponentSet, { name: 'base' })
 const limitRate = (max: number): void =>
