@@ -43,7 +43,7 @@ test('a server that gives no answer takes no right away', async () => {
   expect(await missingRight({ client, log: silentLogger, needs: NEEDS })).toBeUndefined()
 })
 
-test('a right that is taken away during the work is noticed, once, and not after the end', async () => {
+test('F48 a right that is taken away during the work is noticed, once, and not after the end', async () => {
   const { client, denied } = server()
   const clock = new VirtualClock()
   const missing: string[] = []

@@ -59,4 +59,23 @@ describe('a set remembers', () => {
     for (let n = 0; n < 5; n++) model.round()
     expect(writes).toBe(0)
   })
+
+  test('is Complete while a canary switches a machine of it: that is not its own work', () => {
+    const model = fleet(5)
+    const [name = ''] = [...model.machines.keys()]
+    const m = model.machines.get(name)
+    if (m === undefined) throw new Error('no machine')
+    const [told] = m.spec.components ?? []
+    const order = {
+      name: 'beacon',
+      version: '1.1.0',
+      attempt: 2,
+      canaryRef: 'try',
+      setRef: 'base',
+      switch: { attempt: 2, permit: 'p' },
+    }
+    model.machines.set(name, { ...m, spec: { ...m.spec, components: [{ ...told, ...order }] } })
+    model.planTurn()
+    expect(model.set.status?.phase).toBe('Complete')
+  })
 })

@@ -284,11 +284,11 @@ function needsKey(target: Target | undefined, { update, current }: Revisions): b
 export const downCount = ({ members, reserved }: Context): number =>
   members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0)
 
-/** Machines of a slice that ends with this look, or between two versions: none is a candidate, and none is there yet. */
+/** Machines of a slice of this set that ends with this look: none is a candidate, and none is there yet. What a canary switches is not the set's to wait for. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
   members.some(
-    ({ health, isBusy, name }, i) =>
-      health === 'Up' && (isBusy || reserved.has(name)) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
+    ({ health, name }, i) =>
+      health === 'Up' && reserved.has(name) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
   )
 
 function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>): boolean {
