@@ -153,6 +153,21 @@ function world(committed: readonly { digest: string; replicas?: number }[]) {
   return { contents, state, change: () => told.forEach((f) => f()) }
 }
 
+test('F45 deleting every Inventory sets no edit free: what sync noted on the object still acts', () => {
+  const { contents, state, change } = world([content(declared)])
+  state.inventories = []
+  change()
+  const { object, edit, isHeld } = contents.view(make(edited), NOW)
+  expect([object.spec.deleteOrder, isHeld, edit?.kind]).toEqual([
+    declared.deleteOrder ?? 'Unhealthy',
+    false,
+    'MachineSet',
+  ])
+  // Without the note nothing says that git ever declared it: somebody works with kubectl alone.
+  const own = { ...make(edited), metadata: { name: 'workers', uid: 'v', generation: 1 } }
+  expect(contents.view(own, NOW)).toEqual({ object: own, isHeld: false })
+})
+
 test('a view is the same object until something changes: an edit, a hold, the end of a hold', () => {
   const { contents, state, change } = world([content(declared)])
   const set = make(edited)

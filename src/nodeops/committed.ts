@@ -1,5 +1,5 @@
-// What of an object may be acted upon: what git declares, also while somebody has edited it, unless a hold allows the edit. Objects that no Inventory lists
-// act as they are. While a cache is behind, nothing acts and nothing is reported. Content counts, not who wrote it: an edit that is put back by hand acts at once.
+// What of an object may be acted upon: what git declares, also while somebody has edited it, unless a hold allows the edit. Objects that git never declared
+// act as they are; one whose Inventory was deleted keeps acting on what sync last wrote beside it. While a cache is behind, nothing acts and nothing is reported. Content counts, not who wrote it: an edit that is put back by hand acts at once.
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
@@ -117,6 +117,8 @@ export class CommittedContents {
   readonly #inventories: SharedInformer<Inventory>
   readonly #holds: SharedInformer<OperationalHold>
   readonly #known = new WeakMap<KubeObject, Known>()
+  /** What objects that no Inventory lists note of themselves: objects of a cache never change, so it is read once. */
+  readonly #unlisted = new WeakMap<KubeObject, Pick<Known, 'committed'>>()
   /** When content was first found that no Inventory has, by uid and generation. */
   readonly #behindSince = new Map<string, number>()
   #listed: ReadonlyMap<string, readonly CommittedContent[] | undefined> | undefined
@@ -192,8 +194,17 @@ export class CommittedContents {
     )
   }
 
-  #committed({ kind, metadata }: KubeObject): readonly CommittedContent[] | undefined {
-    return this.#index().get(`${kind}/${metadata.name ?? ''}`)
+  #committed(object: KubeObject): readonly CommittedContent[] | undefined {
+    const key = `${object.kind}/${object.metadata.name ?? ''}`
+    const index = this.#index()
+    if (index.has(key)) return index.get(key)
+    // Deleting Inventories must not set every edit free: what sync noted on the object itself still counts.
+    const known = this.#unlisted.get(object)
+    if (known !== undefined) return known.committed
+    const kept = readKept(object)
+    const committed = kept === undefined ? undefined : [kept.content]
+    this.#unlisted.set(object, { committed })
+    return committed
   }
 
   #index(): ReadonlyMap<string, readonly CommittedContent[] | undefined> {

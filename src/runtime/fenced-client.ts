@@ -42,7 +42,7 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
       fenced(`apply ${nameOf(type, object)}`, options, (o) => client.apply(type, object, o)),
     delete: async (type, key, options) => {
       const what = `delete ${pathOf(type, key)}`
-      requirePreconditions(what, options)
+      requirePreconditions(what, type, options)
       return fenced(what, options, (o) => client.delete(type, key, o))
     },
     deleteCollection: async (type) => {
@@ -62,8 +62,12 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
   }
 }
 
-function requirePreconditions(what: string, options: DeleteOptions | undefined): void {
+/** A pod's status changes every few seconds, and its UID already says that it is the one that was meant, as for an eviction. */
+const isPod = ({ group, kind }: ResourceType): boolean => group === '' && kind === 'Pod'
+
+function requirePreconditions(what: string, type: ResourceType, options: DeleteOptions | undefined): void {
   const { uid, resourceVersion } = options?.preconditions ?? {}
+  if (uid !== undefined && isPod(type)) return
   if (uid === undefined || resourceVersion === undefined)
     throw unguarded(what, 'preconditions.uid and .resourceVersion')
 }

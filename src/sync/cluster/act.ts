@@ -1,10 +1,11 @@
 // Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. Killed at any point, the next run goes on.
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
-import { isRolloutKind, keptContent } from '#api/protocol/committed.ts'
+import { isRolloutKind, keptContent, readKept } from '#api/protocol/committed.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { applyObject, describeConflicts, type ApplyOutcome } from '#kube/apply.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -102,7 +103,7 @@ async function applyOne(
     const object = marked(desired.object, commit, correct)
     const options = { fieldManager: FIELD_MANAGERS.sync, fieldValidation: 'Strict', ...(signal && { signal }) } as const
     let outcome = await applyObject(connection.client, type, object, options)
-    if (mayForce(outcome, isOurs && correct))
+    if (mayForce(outcome, correct && (isOurs || (await isNoted(connection.client, type, ref, outcome, signal)))))
       outcome = await applyObject(connection.client, type, object, { ...options, force: true })
     // What others added stays under an apply; where an edit would roll out, that is an edit too.
     if (outcome.kind === 'Applied' && correct && !hasDeclaredContent(desired.object, outcome.object))
@@ -135,6 +136,20 @@ async function replaceSpec(
   return outcome.kind === 'Applied' || outcome.kind === 'Denied' || outcome.kind === 'Unknown'
     ? outcome
     : { kind: 'Conflict', conflicts: [], error: outcome.error }
+}
+
+/** An object whose Inventory was deleted is still ours when it carries what sync noted on it: without that its edit would stay for good. */
+async function isNoted(
+  client: KubeClient,
+  type: ResourceType,
+  { name, namespace }: ObjectRef,
+  outcome: ApplyOutcome<KubeObject>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (outcome.kind !== 'Conflict' || !isRolloutKind(type.kind)) return false
+  const key = { name, ...(namespace !== '' && { namespace }) }
+  const live = await client.get(type, key, signal === undefined ? {} : { signal })
+  return live !== undefined && readKept(live) !== undefined
 }
 
 function mayForce(outcome: ApplyOutcome<KubeObject>, isCorrected: boolean): boolean {

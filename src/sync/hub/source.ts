@@ -8,7 +8,7 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
-import { isAlreadyExists } from '#kube/errors.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -249,8 +249,17 @@ async function forget(
   const keep = parts.pipelines.get({ namespace: source.metadata.namespace, name: pipeline })?.spec.keep
   for (const { metadata } of keep === undefined ? [] : releasesToForget(chain, keep)) {
     const key = { namespace: metadata.namespace, name: metadata.name ?? '' }
-    const preconditions = metadata.uid === undefined ? {} : { preconditions: { uid: metadata.uid } }
-    await parts.context.client.delete(release, key, { ...preconditions, signal })
+    const { uid, resourceVersion } = metadata
+    const preconditions = {
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    }
+    try {
+      await parts.context.client.delete(release, key, { preconditions, signal })
+    } catch (error) {
+      // Written or deleted since it was read: the next pass decides again. Forgetting must not stop a commit.
+      if (!isConflict(error) && !isNotFound(error)) throw error
+    }
   }
 }
 
