@@ -292,7 +292,7 @@ export const cliErrors = errorTable({
   },
   KN1372: {
     text: 'cannot find {revision} of set/{name}',
-    next: 'use one of: {known}',
+    next: 'name one with --to: {known}',
   },
   KN1373: {
     text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',

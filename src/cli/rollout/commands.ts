@@ -122,7 +122,7 @@ function registerRollback(program: Command, io: Io): void {
       .argument('<set>', 'name of the set', nameAfter('set'))
       .option(
         '--to <revision>',
-        'number or name, as kubenode rollout history shows them; the last one that did not fail',
+        'number or name, as kubenode rollout history shows them; the last one whose rollout completed when left out',
       )
       .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
       .option('--path <dir>', 'folder of the fleet in the repository', '.')
@@ -131,7 +131,7 @@ function registerRollback(program: Command, io: Io): void {
       .option('--reason <text>', 'why; needed with --now')
       .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
   ).action(async (name: string, options: RollbackOptions) => {
-    const [{ rollbackChange }, { revisionCalled }] = await Promise.all([
+    const [{ rollbackChange }, { revisionCalled, warningsOf }] = await Promise.all([
       import('./commit.ts'),
       import('./revisions.ts'),
     ])
@@ -140,6 +140,7 @@ function registerRollback(program: Command, io: Io): void {
     const client = await connect(options, io)
     const { set, revisions } = await setAndRevisions(client, name)
     const to = revisionCalled(set, revisions, options.to)
+    for (const line of warningsOf(set, to)) io.err(printable(`${line}\n`))
     const change = rollbackChange(set, to)
     if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
     else await printWayBack(set, change, to.number, options, io)

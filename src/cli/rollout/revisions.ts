@@ -1,6 +1,8 @@
 // The revisions of a set as a person sees them: by number, with what changed, what failed, and the commit that declared them. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type ConfiguredComponent, renderedConfig } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { type Completed, completedIn, isLeft } from '#api/protocol/healthy-before.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -15,10 +17,8 @@ export const revisionType: ResourceType = {
   namespaced: true,
 }
 
-export interface Component {
-  readonly name: string
+export interface Component extends ConfiguredComponent {
   readonly version: string
-  readonly values?: unknown
 }
 
 export interface Revision {
@@ -26,58 +26,108 @@ export interface Revision {
   readonly number: number
   readonly components: readonly Component[]
   readonly commit: string | undefined
-  /** What failed of it, while it binds. */
+  /** What failed and has not completed since. */
   readonly failed: readonly string[]
+  /** Each of its components completed its rollout on this set, and the set did not go back from any of them since. */
+  readonly isCompleted: boolean
 }
 
 /** The newest first. */
 export function revisionsOf(set: MachineComponentSet, objects: readonly KubeObject[]): readonly Revision[] {
   return objects
     .filter((o) => o.metadata.ownerReferences?.some((r) => r.uid === set.metadata.uid))
-    .map((o) => ({
-      name: o.metadata.name ?? '',
-      number: typeof o['revision'] === 'number' ? o['revision'] : 0,
-      components: componentsIn(o['data']),
-      commit: o.metadata.annotations?.[ANNOTATIONS.commit],
-      failed: failuresIn(o.metadata.annotations?.[ANNOTATIONS.blocked]),
-    }))
+    .map((o) => {
+      const name = o.metadata.name ?? ''
+      const components = componentsIn(o['data'])
+      const completed = completedIn(o)
+      return {
+        name,
+        number: typeof o['revision'] === 'number' ? o['revision'] : 0,
+        components,
+        commit: o.metadata.annotations?.[ANNOTATIONS.commit],
+        failed: failuresIn(
+          o.metadata.annotations?.[ANNOTATIONS.blocked],
+          completed,
+          name === set.status?.revisions?.update,
+        ),
+        isCompleted: components.length > 0 && components.every((c) => hasCompleted(c, completed.get(c.name))),
+      }
+    })
     .toSorted((a, b) => b.number - a.number)
 }
+
+const hasCompleted = (component: Component, known: Completed | undefined): boolean =>
+  known?.at !== undefined &&
+  !isLeft(known) &&
+  known.version === component.version &&
+  known.config === renderedConfig(component)?.object
 
 function componentsIn(data: unknown): readonly Component[] {
   const list = isObject(data) ? data['components'] : undefined
   return Array.isArray(list) ? (list.filter(isObject) as unknown as readonly Component[]) : []
 }
 
-function failuresIn(text: string | undefined): readonly string[] {
+function failuresIn(
+  text: string | undefined,
+  completed: ReadonlyMap<string, Completed>,
+  isTarget: boolean,
+): readonly string[] {
   try {
     const entries: unknown = JSON.parse(text ?? '[]')
     if (!Array.isArray(entries)) return []
     return entries
-      .filter((e) => isObject(e) && e['liftedAt'] === undefined)
-      .map((e: Record<string, unknown>) => `${String(e['component'])}: ${String(e['reason'])}`)
+      .filter((e): e is Record<string, unknown> => isObject(e) && !isOver(e, completed, isTarget))
+      .map((e) => `${String(e['component'])}: ${String(e['reason'])}`)
   } catch {
     // Written by somebody else: it says nothing.
     return []
   }
 }
 
-/** By number, by name, or the one before what machines go to now. */
+/** A newer revision lifts a block and says nothing about this one: only its own rollout does, while it is tried again or when it completes. */
+function isOver(
+  failure: Readonly<Record<string, unknown>>,
+  completed: ReadonlyMap<string, Completed>,
+  isTarget: boolean,
+): boolean {
+  if (failure['liftedAt'] === undefined) return false
+  const at = completed.get(String(failure['component']))?.at
+  return isTarget || (at !== undefined && Date.parse(at) > Date.parse(String(failure['since'])))
+}
+
+/** By number, by name, or the newest before the current one whose rollout is known to have completed. */
 export function revisionCalled(
   set: MachineComponentSet,
   revisions: readonly Revision[],
   to: string | undefined,
 ): Revision {
-  const { update } = set.status?.revisions ?? {}
-  const now = revisions.find((r) => r.name === update)
+  const now = revisions.find((r) => r.name === set.status?.revisions?.update)
   const found =
-    to === undefined
-      ? revisions.find((r) => r.failed.length === 0 && r.number < (now?.number ?? Infinity))
-      : revisions.find((r) => String(r.number) === to || r.name === to)
+    to === undefined ? completedBefore(revisions, now) : revisions.find((r) => String(r.number) === to || r.name === to)
   if (found !== undefined) return found
-  const known = revisions.map((r) => r.number).join(', ')
-  const revision = to === undefined ? 'a revision before the current one' : `revision ${JSON.stringify(to)}`
-  throw new KubeNodeError(cliErrors.KN1372({ revision, name: String(set.metadata.name), known: known || 'none' }))
+  const known = revisions.filter((r) => to !== undefined || r !== now).map((r) => r.number)
+  const revision = to === undefined ? 'an earlier revision with a completed rollout' : `revision ${JSON.stringify(to)}`
+  throw new KubeNodeError(
+    cliErrors.KN1372({ revision, name: String(set.metadata.name), known: known.join(', ') || 'none is kept' }),
+  )
+}
+
+function completedBefore(revisions: readonly Revision[], now: Revision | undefined): Revision | undefined {
+  const found = revisions.find((r) => r.isCompleted && r.failed.length === 0 && r.number < (now?.number ?? Infinity))
+  if (found === undefined || now === undefined) return undefined
+  // Removals leave no record: whether this one took a component away, or was replaced before it could, is unknown.
+  const has = (r: Revision, name: string) => r.components.some((c) => c.name === name)
+  const isRemovalUnknown = now.components.some(
+    ({ name }) => !has(found, name) && revisions.some((r) => r.number < found.number && has(r, name)),
+  )
+  return isRemovalUnknown ? undefined : found
+}
+
+/** For a person who names a revision that is not known to have been healthy. */
+export function warningsOf(set: MachineComponentSet, { number, failed, isCompleted }: Revision): readonly string[] {
+  const name = `set/${set.metadata.name}`
+  if (failed.length > 0) return failed.map((line) => `warning: revision ${number} failed on ${name}: ${line}`)
+  return isCompleted ? [] : [`warning: no completed rollout of revision ${number} is recorded on ${name}`]
 }
 
 /** One line a component that differs. */

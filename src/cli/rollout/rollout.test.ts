@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import { renderedConfig } from '#api/kinds/component-config.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -11,7 +12,7 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { changeText, promotion, rollbackChange } from './commit.ts'
 import { placeHold } from '../hold/placing.ts'
 import { heldTarget, holdFor, liftHolds } from './holds.ts'
-import { revisionCalled, revisionsOf } from './revisions.ts'
+import { revisionCalled, revisionsOf, warningsOf } from './revisions.ts'
 import { canaryLines, historyRows, setLines } from './status.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
@@ -81,6 +82,22 @@ const revision = (
   revision: number,
   data: { components },
 })
+/** What the set keeps on a revision whose components completed their ladder. */
+const completed = (versions: Record<string, string>, more: object = {}): Record<string, string> => ({
+  'kubenode.io/completed': JSON.stringify(
+    Object.fromEntries(
+      Object.entries(versions).map(([name, version]) => [
+        name,
+        { version, digest: 'a'.repeat(64), at: '2026-01-05T10:00:00Z', ...more },
+      ]),
+    ),
+  ),
+})
+const failure = (component: string, since: string, liftedAt?: string): Record<string, string> => ({
+  'kubenode.io/blocked': JSON.stringify([{ component, since, reason: 'it broke', machines: [], liftedAt }]),
+})
+const components = (versions: Record<string, string>) =>
+  Object.entries(versions).map(([name, version]) => ({ name, version }))
 const objects = [
   revision(1, [{ name: 'beacon', version: '1.0.0' }]),
   revision(
@@ -89,7 +106,7 @@ const objects = [
       { name: 'beacon', version: '1.1.0' },
       { name: 'scribe', version: '1.0.0' },
     ],
-    { 'kubenode.io/commit': 'bbb' },
+    { 'kubenode.io/commit': 'bbb', ...completed({ beacon: '1.1.0', scribe: '1.0.0' }) },
   ),
   revision(
     3,
@@ -126,7 +143,7 @@ describe('the revisions of a set', () => {
 
   test('that are not kept are refused with those that are', () => {
     expect(() => revisionCalled(set, revisions, '7')).toThrow(
-      /^KN1372: cannot find revision "7" of set\/base; use one of: 3, 2, 1/,
+      /^KN1372: cannot find revision "7" of set\/base; name one with --to: 3, 2, 1/,
     )
     expect(() => revisionCalled(set, [], undefined)).toThrow(/^KN1372/)
   })
@@ -146,6 +163,121 @@ describe('the revisions of a set', () => {
       ].join('\n'),
     )
   })
+})
+
+describe('the revision that a set returns to when none is named', () => {
+  const BEFORE = '2026-01-05T09:00:00Z'
+  const AFTER = '2026-01-05T11:00:00Z'
+  const target = { beacon: '1.0.0', thermo: '1.0.1' }
+  const on = (...older: readonly KubeObject[]) => {
+    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update: 'base-6', current: 'base-6' } } }
+    const found = revisionsOf(now, [...older, revision(6, components(target), completed(target))])
+    return { now, found, default: () => revisionCalled(now, found, undefined).name }
+  }
+  const good = { beacon: '1.0.0' }
+  const completedOne = revision(1, components(good), completed(good))
+
+  test.each<[string, KubeObject]>([
+    ['was reverted before it completed', revision(5, components({ beacon: '1.2.0' }))],
+    [
+      'completed in one component only',
+      revision(5, components({ beacon: '1.0.0', thermo: '1.0.0' }), completed({ beacon: '1.0.0' })),
+    ],
+    ['completed with another version', revision(5, components({ beacon: '1.2.0' }), completed({ beacon: '1.1.0' }))],
+    [
+      'completed with another configuration',
+      revision(5, [{ name: 'beacon', version: '1.2.0', values: { a: 1 } }], completed({ beacon: '1.2.0' })),
+    ],
+    [
+      'people went back from',
+      revision(5, components({ beacon: '1.2.0' }), completed({ beacon: '1.2.0' }, { leftAt: AFTER })),
+    ],
+    [
+      'was only left or begun, with no completion',
+      revision(5, components({ beacon: '1.2.0' }), completed({ beacon: '1.2.0' }, { at: undefined, backAt: AFTER })),
+    ],
+    [
+      'failed after it had completed',
+      revision(5, components({ beacon: '1.2.0' }), {
+        ...completed({ beacon: '1.2.0' }),
+        ...failure('beacon', AFTER, '2026-01-05T12:00:00Z'),
+      }),
+    ],
+    ['has no components', revision(5, [], completed({}))],
+    ['has text for a record', revision(5, components({ beacon: '1.2.0' }), { 'kubenode.io/completed': '{' })],
+  ])('is not one that %s', (_, other) => {
+    expect(on(completedOne, other).default()).toBe('base-1')
+    expect(on(other).default).toThrow(
+      /^KN1372: cannot find an earlier revision with a completed rollout of set\/base; name one with --to: 5$/,
+    )
+  })
+
+  test('is the newest that completed', () => {
+    const newer = { beacon: '1.0.0', thermo: '1.0.0' }
+    expect(on(completedOne, revision(5, components(newer), completed(newer))).default()).toBe('base-5')
+  })
+
+  test('is one that completed with the configuration that it declares', () => {
+    const configured = { name: 'beacon', version: '1.2.0', values: { a: 1 } }
+    const kept = completed({ beacon: '1.2.0' }, { config: renderedConfig(configured)?.object })
+    expect(on(revision(5, [configured], kept)).default()).toBe('base-5')
+  })
+
+  test('is not guessed while the set has no current one', () => {
+    const fresh = { ...set, status: { phase: 'Pending' as const } }
+    expect(() => revisionCalled(fresh, revisionsOf(fresh, [completedOne]), undefined)).toThrow(/^KN1372/)
+  })
+
+  test('is one that failed and completed later', () => {
+    const kept = { ...completed(good), ...failure('beacon', BEFORE, '2026-01-05T09:30:00Z') }
+    expect(on(revision(5, components(good), kept)).default()).toBe('base-5')
+  })
+
+  test('is not guessed when it takes away a component that was there before it', () => {
+    const both = { beacon: '1.0.0', thermo: '1.0.0' }
+    const older = revision(4, components(both), completed(both))
+    const without = revision(5, components(good), completed(good))
+    expect(on(older, without).default).toThrow(/name one with --to: 5, 4$/)
+  })
+
+  test('is none of those that were made before completions were recorded, whatever the status says', () => {
+    const { found, now } = on(revision(5, components(good)))
+    const blocked = {
+      ...now,
+      status: { phase: 'Blocked' as const, revisions: { update: 'base-6', current: 'base-5' } },
+    }
+    expect(() => revisionCalled(blocked, found, undefined)).toThrow(/^KN1372/)
+  })
+})
+
+describe('a revision that failed', () => {
+  const failed = failure('thermo', '2026-01-05T09:00:00Z', '2026-01-05T09:30:00Z')
+  const wanted = { thermo: '1.0.0' }
+  const rows = (update: string, annotations: Record<string, string>) => {
+    const now = { ...set, status: { phase: 'Complete' as const, revisions: { update, current: 'base-3' } } }
+    const all = [revision(2, components(wanted), annotations), revision(3, components({ thermo: '1.0.1' }))]
+    return historyRows(now, revisionsOf(now, all)).map((r) => r[2])
+  }
+
+  test('stays failed in the history when a newer one completed', () => {
+    expect(rows('base-3', failed)).toEqual(['target, last healthy', 'failed'])
+  })
+
+  test('is failed no more once its own rollout completed', () => {
+    expect(rows('base-3', { ...failed, ...completed(wanted) })).toEqual(['target, last healthy', ''])
+  })
+
+  test('is not failed while it is the target and tried again', () => {
+    expect(rows('base-2', failed)).toEqual(['last healthy', 'target'])
+  })
+})
+
+test.each([
+  ['3', ['warning: revision 3 failed on set/base: beacon: it broke']],
+  ['1', ['warning: no completed rollout of revision 1 is recorded on set/base']],
+  ['2', []],
+])('a person who names revision %s is warned of what is known: %j', (to, lines) => {
+  expect(warningsOf(set, revisionCalled(set, revisions, to))).toEqual(lines)
 })
 
 const canary = (phase: 'Observing' | 'Passed' | 'Promoted', version = '1.3.0'): ComponentCanary => ({
