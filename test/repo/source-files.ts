@@ -19,7 +19,7 @@ export interface SourceFile {
 
 const SKIPPED = new Set(['node_modules', 'dist', 'recorded'])
 
-function filesUnder(folder: string): string[] {
+export function filesUnder(folder: string): string[] {
   try {
     return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((e) => {
       if (e.isDirectory()) return SKIPPED.has(e.name) || e.name.startsWith('.') ? [] : filesUnder(`${folder}/${e.name}`)

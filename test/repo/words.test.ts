@@ -1,0 +1,71 @@
+// Everything that KubeNode shows is plain English, and stands in `test/words/` to be read in one go. `npm run words` writes the files again.
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { avoidedIn } from '#test/support/plain-english.ts'
+import { spokenIn } from '#test/support/spoken.ts'
+import { ROOT, filesUnder } from './source-files.ts'
+
+/** The embedded server and its schemas answer in the words of a real kube-apiserver: held to plain English, but not ours to review. */
+const IN_WORDS_OF_KUBERNETES = new Set(['apiserver', 'schema'])
+
+const sources = filesUnder('src').filter((f) => !f.endsWith('.test.ts'))
+
+const roomOf = (path: string): string => {
+  const [, room = '', part = ''] = path.split('/')
+  return room === 'controllers' && !part.endsWith('.ts') ? `controllers-${part}` : room
+}
+
+const rooms = [...Map.groupBy(sources, roomOf)].toSorted(([a], [b]) => (a < b ? -1 : 1))
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+test.each(rooms)('what %s shows has none of the words and forms that plain English avoids', (_, files) => {
+  const found = files.flatMap((path) =>
+    spokenIn(read(path)).flatMap(({ line, text }) =>
+      avoidedIn(text).map(({ word, instead }) => `${path}:${line}: "${word}" in "${text.slice(0, 120)}"; ${instead}`),
+    ),
+  )
+  expect(found).toEqual([])
+})
+
+test.each(rooms.filter(([room]) => !IN_WORDS_OF_KUBERNETES.has(room)))(
+  'test/words/%s.txt holds every sentence that it shows; run npm run words when it does not',
+  async (room, files) => {
+    const parts = files.toSorted().flatMap((path) => {
+      const sentences = [...new Set(spokenIn(read(path)).map((s) => s.text.replaceAll('\n', '\\n')))]
+      return sentences.length === 0 ? [] : [`${path}\n${sentences.map((s) => `  ${s}\n`).join('')}`]
+    })
+    await expect(parts.join('\n')).toMatchFileSnapshot(join(ROOT, `test/words/${room}.txt`))
+  },
+)
+
+test('no file in test/words is left over from a room that is no more', () => {
+  const expected = rooms.filter(([room]) => !IN_WORDS_OF_KUBERNETES.has(room)).map(([room]) => `${room}.txt`)
+  expect(readdirSync(join(ROOT, 'test/words')).filter((f) => !expected.includes(f))).toEqual([])
+})
+
+function markdownUnder(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((e) =>
+    e.isDirectory() ? markdownUnder(`${folder}/${e.name}`) : e.name.endsWith('.md') ? [`${folder}/${e.name}`] : [],
+  )
+}
+
+const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...markdownUnder('docs'), 'deploy/alerts']
+const asFiles = (path: string): string[] =>
+  path.endsWith('.md') ? [path] : readdirSync(join(ROOT, path)).map((name) => `${path}/${name}`)
+
+/** Code blocks and links are names, not words of ours. */
+const withoutCode = (text: string): string =>
+  text
+    .replace(/^( {4}|\t).*$/gm, '')
+    .replace(/```[\s\S]*?```/g, (block) => block.replace(/[^\n]/g, ''))
+    .replace(/\]\([^)]*\)/g, ']')
+
+test.each(documents.flatMap(asFiles).map((path) => [path] as const))('%s is in plain English', (path) => {
+  const found = withoutCode(read(path))
+    .split('\n')
+    .flatMap((text, i) =>
+      avoidedIn(text).map(({ word, instead }) => `${path}:${i + 1}: "${word}" in "${text.trim().slice(0, 120)}"; ${instead}`),
+    )
+  expect(found).toEqual([])
+})
