@@ -8,7 +8,8 @@ export interface Spoken {
 
 /** Two words at least, one of them lower-case and of three letters: identifiers, paths, selectors and SQL are no sentences. */
 const LIKE_WORDS = /(^|[\s"'(])[A-Za-z][a-z']*[,;:.]?\s+([^\s]+\s+)*?[a-z']{2,}/
-const NO_SENTENCE = /^(SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|DROP|ALTER|BEGIN|WITH|import|export)\b|^\s*[{<[]|=>|^--|^#!/
+const NO_SENTENCE =
+  /^(SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|DROP|ALTER|BEGIN|WITH|import|export)\b|^\s*[{<[]|=>|^--|^#!/
 
 type Tree = Readonly<Record<string, unknown>>
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
