@@ -28,7 +28,7 @@ function textOf(node: Tree): string | undefined {
 const VALUE_AND_WORD = /(^|\{\}.* )[a-z]{2,}( .*\{\}|$)/
 
 export const isSentence = (text: string): boolean =>
-  (LIKE_WORDS.test(text) || VALUE_AND_WORD.test(text)) && !NO_SENTENCE.test(text)
+  (LIKE_WORDS.test(text) || (text.includes('{}') && VALUE_AND_WORD.test(text))) && !NO_SENTENCE.test(text)
 
 export function spokenIn(code: string): readonly Spoken[] {
   const starts = [0, ...[...code.matchAll(/\n/g)].map((m) => m.index + 1)]
