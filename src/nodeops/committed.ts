@@ -112,6 +112,18 @@ export interface ContentCaches {
   readonly holds: SharedInformer<OperationalHold>
 }
 
+const keyOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
+
+/** What git declares of an object. Deleting Inventories must not set every edit free: where none lists it, what sync noted on it still counts. Pure. */
+export function committedOf(
+  object: KubeObject,
+  listed: ReadonlyMap<string, readonly CommittedContent[] | undefined>,
+): readonly CommittedContent[] | undefined {
+  if (listed.has(keyOf(object))) return listed.get(keyOf(object))
+  const kept = readKept(object)
+  return kept === undefined ? undefined : [kept.content]
+}
+
 /** The views of one process, remembered by object: whoever looks at a thousand machines asks for the same few sets each time. */
 export class CommittedContents {
   readonly #inventories: SharedInformer<Inventory>
@@ -195,14 +207,11 @@ export class CommittedContents {
   }
 
   #committed(object: KubeObject): readonly CommittedContent[] | undefined {
-    const key = `${object.kind}/${object.metadata.name ?? ''}`
     const index = this.#index()
-    if (index.has(key)) return index.get(key)
-    // Deleting Inventories must not set every edit free: what sync noted on the object itself still counts.
+    if (index.has(keyOf(object))) return index.get(keyOf(object))
     const known = this.#unlisted.get(object)
     if (known !== undefined) return known.committed
-    const kept = readKept(object)
-    const committed = kept === undefined ? undefined : [kept.content]
+    const committed = committedOf(object, index)
     this.#unlisted.set(object, { committed })
     return committed
   }

@@ -25,10 +25,14 @@ test.for([
     'Ok',
     '01234567890123456789012345678901234567890123456789012345678901234567890123456789',
   ],
-  ['non-executable.sh', 'Unknown', 'Error in starting plugin. Please check the error log'],
+  // Its own message sends people to a log; ours names the cause.
+  ['non-executable.sh', 'Unknown', /^Error in starting plugin: .* EACCES$/],
 ] as const)('%s ends with %s', async ([name, status, message], context) => {
   if (!isNpdPresent) return context.skip(NO_NPD)
-  expect(await run(`plugin-test-data/${name}`)).toEqual({ status, message })
+  const found = await run(`plugin-test-data/${name}`)
+  expect(found.status).toBe(status)
+  if (typeof message === 'string') expect(found.message).toBe(message)
+  else expect(found.message).toMatch(message)
   return undefined
 })
 

@@ -22,8 +22,11 @@ export function register(program: Command, io: Io): void {
   ).action(async (what: string, options: ServerOptions) => {
     const { editable, putBack } = await import('../edits/edits.ts')
     editable(what)
-    const { committed } = await putBack(await connect(options, io), what, systemClock.now())
+    const { committed, ended, remaining } = await putBack(await connect(options, io), what, systemClock.now())
     io.out(printable(`${what} is back at what git declares (content ${committed})\n`))
+    for (const hold of ended) io.out(printable(`operationalhold/${hold}, which allowed the edit, was deleted\n`))
+    for (const hold of remaining)
+      io.err(printable(`operationalhold/${hold} still allows the edit: you are not allowed to delete it\n`))
   })
 
   withServer(

@@ -52,8 +52,32 @@ test('an edit is put back to what git declares', async () => {
   await expect(findEdit(client, WHAT, NOW)).rejects.toThrow(/^KN1396: nothing to do .* it is in sync with git/)
 })
 
+test('an edit is put back also when every Inventory was deleted', async () => {
+  const { client, edit, replicas } = await cluster({ isListed: false })
+  await edit()
+  await putBack(client, WHAT, NOW)
+  expect(await replicas()).toBe(5)
+})
+
+test('the hold that allowed an edit ends when the edit is put back', async () => {
+  const { client, edit } = await cluster()
+  await edit()
+  const { digest } = (await findEdit(client, WHAT, NOW)).edit
+  const { metadata } = await placeHold(
+    client,
+    allowHold({ what: WHAT, digest, reason: 'git is away', for: '8h', author: 'ada' }, NOW),
+  )
+  expect(await putBack(client, WHAT, NOW)).toMatchObject({ ended: [metadata.name], remaining: [] })
+  expect((await client.list(operationalHold)).items).toEqual([])
+})
+
 test.each<[string, Listed, boolean, RegExp]>([
-  ['an object that git does not declare', { isListed: false }, true, /^KN1392: .* git does not declare it/],
+  [
+    'an object that git does not declare',
+    { isListed: false, hasCopy: false },
+    true,
+    /^KN1392: .* git does not declare it/,
+  ],
   ['an object that is as git declares', {}, false, /^KN1396: .* it is in sync with git/],
   ['an edit without a copy of what git declares', { hasCopy: false }, true, /^KN1393: .* apply it from the repository/],
 ])('%s is not put back, and the message says why', async (_, listed, isEdited, says) => {

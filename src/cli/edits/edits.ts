@@ -1,14 +1,15 @@
 // Edits of what git declares: found by comparing an object with the Inventory, put back by the content that sync left on the object, or allowed by a hold.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { inventory } from '#api/kinds/inventory.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { isRolloutKind } from '#api/protocol/committed.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type Edit, type View, committedIn, viewOf } from '#nodeops/committed.ts'
+import { isForbidden } from '#kube/errors.ts'
+import { type Edit, type View, committedIn, committedOf, viewOf } from '#nodeops/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -37,22 +38,43 @@ export async function findEdit(client: KubeClient, what: string, now: number): P
   const { type, name, noun } = editable(what)
   const live = await findObject(client, type, name, noun)
   const { items } = await client.list(inventory)
-  const listed = committedIn(items)
-  const committed = listed.get(`${type.kind}/${name}`)
+  const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
   if (committed === undefined) throw new KubeNodeError(cliErrors.KN1392({ what }))
   const view = viewOf(live, committed, [], now)
   if (view.edit === undefined) throw new KubeNodeError(cliErrors.KN1396({ what }))
   return { type, live, view, edit: view.edit }
 }
 
-/** Only while nobody has changed it since it was read. */
-export async function putBack(client: KubeClient, what: string, now: number): Promise<Edit> {
+export interface PutBack extends Edit {
+  /** Holds that let the edit take effect: ended, or still in force because the caller may not delete them. */
+  readonly ended: readonly string[]
+  readonly remaining: readonly string[]
+}
+
+/** Only while it is unchanged since it was read. A hold that let the edit take effect ends with it: the next edit asks again. */
+export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack> {
   const { type, live, view, edit } = await findEdit(client, what, now)
   if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
   const { managedFields: _, ...metadata } = live.metadata
   const object = { ...live, metadata, spec: view.object['spec'] }
   await client.update(type, object, { fieldManager: FIELD_MANAGERS.cli })
-  return edit
+  const { items } = await client.list(operationalHold)
+  const allowing = items.filter(
+    ({ spec }) => spec.effect === 'AllowEdit' && spec.target.kind === type.kind && spec.target.name === edit.name,
+  )
+  const ended: string[] = []
+  const remaining: string[] = []
+  for (const { metadata: hold } of allowing) {
+    const preconditions = hold.uid === undefined ? {} : { preconditions: { uid: hold.uid } }
+    try {
+      await client.delete(operationalHold, { name: hold.name ?? '' }, preconditions)
+      ended.push(hold.name ?? '')
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      remaining.push(hold.name ?? '')
+    }
+  }
+  return { ...edit, ended, remaining }
 }
 
 export interface AllowWish {
