@@ -189,7 +189,7 @@ test('a program that somebody keeps exchanging is put right a few times, then re
   }
   exchange()
   const drifted = await until('the report', machine, (m) => reportOf(m)?.drifted !== undefined, WITHIN_MS)
-  expect(reportOf(drifted)?.drifted).toMatch(/bin\/sleeper has different content; left so after 3 corrections/)
+  expect(reportOf(drifted)?.drifted).toMatch(/bin\/sleeper has different content; not repaired again after 3 repairs/)
   await until('the end', machine, (m) => m?.spec.components?.[0]?.attempt === 2 && isWell(m), WITHIN_MS)
   expect(digestOfRunning()).toEqual([installed])
   expect(digest(readFileSync(place()))).toBe(installed)
