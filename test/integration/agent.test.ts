@@ -84,7 +84,10 @@ describe('an agent from its token to its repairs', () => {
   test('F40 a second agent on the node ends with a numbered line', async () => {
     const second = bench.run()
     const [code] = (await once(second, 'exit')) as [number]
-    expect([code, bench.logOf(second)]).toEqual([78, expect.stringMatching(/^KN8001: cannot start the agent on .*another agent is already running/)])
+    expect([code, bench.logOf(second)]).toEqual([
+      78,
+      expect.stringMatching(/^KN8001: cannot start the agent on .*another agent is already running/),
+    ])
   })
 
   test('stages a new version and waits for an order whose permit is granted', async () => {

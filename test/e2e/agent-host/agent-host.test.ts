@@ -213,7 +213,10 @@ describe('an agent on a host with systemd', () => {
   test('F40 a second agent ends with a numbered line', () => {
     const own = ['env', 'LD_LIBRARY_PATH=/opt/kubenode/lib', '/opt/kubenode/bin/node', '/opt/kubenode/agent.mjs']
     const { code, out } = machine().run(...own, '--root', '/var/lib/kubenode', '--host')
-    expect([code, out]).toEqual([78, expect.stringMatching(/^KN8001: cannot start the agent on .*another agent is already running/)])
+    expect([code, out]).toEqual([
+      78,
+      expect.stringMatching(/^KN8001: cannot start the agent on .*another agent is already running/),
+    ])
   })
 
   test('upgrades to the next Debian’s version and back', async () => {
