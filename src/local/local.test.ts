@@ -213,6 +213,30 @@ describe('the summary', () => {
       'release r is Progressing, waiting for ApplyFailed: test: KN4009',
     ],
     [
+      'a release that was deleted, when an older one succeeded',
+      fleet(cluster(), { sources: [{ status: { commit: COMMIT, tracks: [{ name: 'fleet', release: 'fleet-b' }] } }] }),
+      'release fleet-b was deleted; sync creates it again',
+    ],
+    [
+      'an edit by hand, also one that a hold allows',
+      fleet(
+        cluster({
+          sets: [
+            {
+              metadata: { name: 'base' },
+              status: {
+                conditions: [
+                  { type: 'Ready', status: 'True' },
+                  { type: 'UncommittedChange', status: 'True', message: 'edited: content a differs from git (b)' },
+                ],
+              },
+            },
+          ],
+        }),
+      ),
+      'test: set/base was edited: content a differs from git (b)',
+    ],
+    [
       'a commit that does not render',
       fleet(cluster(), {
         sources: [

@@ -148,6 +148,11 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} has not been read yet`]
   const release = newest(releases)
   if (release === undefined) return ['no release created yet']
+  // Without it the release before it would pass for the newest.
+  const deleted = source.status?.tracks?.find(
+    (t) => !releases.some((r) => r.metadata.name === (t.release ?? r.metadata.name)),
+  )
+  if (deleted !== undefined) return [`release ${deleted.release ?? ''} was deleted; sync creates it again`]
   if (release.status?.phase === 'Succeeded') return []
   const waits = release.status?.waitingFor
   const why = waits === undefined ? '' : `, waiting for ${[waits.predicate, waits.seen ?? []].flat().join(': ')}`
@@ -161,6 +166,9 @@ export const unheard = ({ clusters }: FleetSeen, since: number): readonly string
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents were not heard of since the start`]
   })
 
+const editOf = (o: MachineComponentSet | MachineSet): string =>
+  o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
+
 /** Why the fleet is not yet as git says; empty when it is. */
 export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
   const out: string[] = [...unmetByHub(hub, commit)]
@@ -171,6 +179,9 @@ export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly st
     }
     if (declared(c) === 0) out.push(`${c.name} has no MachineSet yet`)
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
+    const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]
+    for (const [noun, s] of edited)
+      if (isTrue(s, 'UncommittedChange')) out.push(`${c.name}: ${noun}/${s.metadata.name ?? ''} was ${editOf(s)}`)
     for (const s of c.sets)
       if (!isTrue(s, 'Ready')) out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out`)
     const open = openJobs(c).length
