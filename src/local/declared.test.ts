@@ -57,6 +57,15 @@ test('what is served is what the commit holds, not the working tree, and follows
   expect(readdirSync(root).filter((f) => f.startsWith('commit-'))).toEqual([])
 })
 
+test('an agent.json that is not a JSON object reaches no node', async () => {
+  const files = declared()
+  await files.serve(commit({ 'components/trust/trust.json': '1', 'machines/agent.json': '{"lease":"5s"}' }))
+  files.follow(commit({ 'components/trust/trust.json': '2', 'machines/agent.json': '{ "logs": [' }))
+  await files.idle()
+  expect(lines).toEqual([expect.stringMatching(/KN1222: cannot give fleet\/machines\/agent\.json to agents/)])
+  expect([served('trust.json'), served('agent.json')]).toEqual(['1', '{"lease":"5s"}'])
+})
+
 test('a commit that cannot be served is reported once, and what was served stays', async () => {
   const files = declared()
   await files.serve(commit({ 'components/trust/trust.json': '1' }))
