@@ -106,7 +106,7 @@ async function calls(node: string, type: NodeConditionType, url: string, secret 
 
 test('a webhook is told of the repair, with the token of its Secret, which is written down nowhere', async () => {
   const step = await calls('n-0', 'ReadonlyFilesystem', `${hook}/repairs`)
-  expect(step).toMatchObject({ outcome: 'Succeeded', output: 'answered 200: thank you' })
+  expect(step).toMatchObject({ outcome: 'Succeeded', output: 'HTTP 200: thank you' })
   const said = heard.at(-1)
   const job = await bench.jobOf('n-0')
   expect(said?.headers).toMatchObject({
@@ -127,7 +127,7 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
   expect(server?.output).toMatch(/^not called/)
   expect(heard).toHaveLength(before)
   const moved = await calls('n-3', 'DiskPressure', `${hook}/moved`)
-  expect(moved).toMatchObject({ outcome: 'Failed', output: expect.stringMatching(/^answered 307/) as string })
+  expect(moved).toMatchObject({ outcome: 'Failed', output: expect.stringMatching(/^HTTP 307/) as string })
   expect(heard.slice(before).length).toBe(1)
   await bench.admin.create(secretType, {
     apiVersion: 'v1',
@@ -177,7 +177,7 @@ test('a node is marked out of service only after its provider says that the mach
   await bench.setHeard('n-5', false)
   await bench.until(
     () => stepOf('n-5', 'fence'),
-    (step) => step?.output === 'the provider says that the machine is Running',
+    (step) => step?.output === 'the provider reports the machine as Running',
   )
   expect(hasTaint(await bench.node('n-5'), OUT_OF_SERVICE)).toBe(false)
   setState('n-5', 'Stopped')

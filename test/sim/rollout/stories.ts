@@ -36,6 +36,8 @@ export interface Act {
 export interface Story {
   readonly name: string
   readonly phases: (agents: () => Agents) => readonly Act[]
+  /** Why it cannot be replayed with hollow agents in real processes. */
+  readonly simulatedOnly?: string
 }
 
 /** The faults of a phase last so long; whatever a story does to machines is healed soon after. */
@@ -334,6 +336,7 @@ function meddle(world: Stage, agents: Agents, salt: number): void {
 
 const meddled: Story = {
   name: 'one end in every settle window',
+  simulatedOnly: 'hollow agents have no processes that could end; test/e2e/settle-window kills real ones',
   phases: (agents) => [
     { name: 'begin', act: (w, g) => g.plantFleet(agents(), { declared: '1.1.0', members: agents().scale.some }) },
     {
@@ -353,6 +356,7 @@ const FEW = 8
 
 const firstInstall: Story = {
   name: 'a first install that fails',
+  simulatedOnly: 'hollow agents fail no first install; test/e2e/first-week does it with a real component',
   phases: (agents) => [
     {
       name: 'begin',
