@@ -184,7 +184,7 @@ describe('a secret value of a set', () => {
   })
 
   test.each([
-    ['whose Secret is not there', undefined, /there is no Secret kubenode-system\/registry/, 'registry'],
+    ['whose Secret is not there', undefined, /Secret kubenode-system\/registry not found/, 'registry'],
     ['whose Secret lacks the key', secret('x', { data: {} }), /has no key password/, 'registry'],
     ['in a Secret of another type', secret('x', { type: 'kubernetes.io/tls' }), /only Opaque/, 'registry'],
     [

@@ -86,7 +86,11 @@ test('a policy that git no longer declares is gone with its deletion, and one th
   state.inventories = []
   change()
   expect(inForce([])).toEqual([])
-  expect(budgets(inForce([policy(loose)]))).toEqual([1_000])
+  // What sync noted on it still counts when every Inventory was deleted; without a note git never declared it.
+  expect(budgets(inForce([policy(loose)]))).toEqual([1])
+  const own = policy(loose)
+  const { annotations: _, ...metadata } = own.metadata
+  expect(budgets(inForce([{ ...own, metadata }]))).toEqual([1_000])
   expect(budgets(world(undefined).inForce([policy(loose)]))).toEqual([1_000])
 })
 
