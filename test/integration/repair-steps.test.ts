@@ -138,7 +138,7 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
   const unlabelled = await calls('n-6', 'PIDPressure', `${hook}/repairs`, 'private')
   expect(unlabelled).toMatchObject({
     outcome: 'Failed',
-    output: expect.stringContaining('is not labelled kubenode.io/for-webhooks=true') as string,
+    output: expect.stringContaining('is not labeled kubenode.io/for-webhooks=true') as string,
   })
   expect(heard.slice(before).length).toBe(1)
 }, 60_000)
