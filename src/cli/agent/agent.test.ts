@@ -84,7 +84,7 @@ describe('joining a host', () => {
       )
     }
     identity('half writ')
-    expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1 of test: .*identity/)
+    expect(() => prepareHost(host())).toThrow(/^KN8052: cannot join as m-1 of test: this host already has an identity/)
   })
 
   test('with what is no bundle changes nothing', () => {

@@ -8,7 +8,8 @@ import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '#kube/errors.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { requeueAfter, done, type Outcome } from '#runtime/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -247,19 +248,10 @@ async function forget(
   signal: AbortSignal,
 ): Promise<void> {
   const keep = parts.pipelines.get({ namespace: source.metadata.namespace, name: pipeline })?.spec.keep
-  for (const { metadata } of keep === undefined ? [] : releasesToForget(chain, keep)) {
-    const key = { namespace: metadata.namespace, name: metadata.name ?? '' }
-    const { uid, resourceVersion } = metadata
-    const preconditions = {
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    }
-    try {
-      await parts.context.client.delete(release, key, { preconditions, signal })
-    } catch (error) {
-      // Written or deleted since it was read: the next pass decides again. Forgetting must not stop a commit.
-      if (!isConflict(error) && !isNotFound(error)) throw error
-    }
+  // One that was written or deleted since it was read stays for the next pass: forgetting must not stop a commit.
+  for (const old of keep === undefined ? [] : releasesToForget(chain, keep)) {
+    const outcome = await deleteExactly(parts.context.client, release, old, { signal })
+    if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
   }
 }
 
