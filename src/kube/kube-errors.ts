@@ -43,8 +43,8 @@ export const kubeErrors = errorTable({
     next: 'send fewer requests',
   },
   KN2014: {
-    text: 'cannot {action} {target}: the name is empty',
-    next: 'give a name',
+    text: 'cannot {action} {target}: {bad} cannot be the name of an object',
+    next: 'correct the name',
   },
   KN2015: {
     text: 'cannot use context {context}: not found in {files}',

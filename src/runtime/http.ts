@@ -1,7 +1,8 @@
-// Serves /metrics, /healthz and /readyz, and nothing else, on the loopback address unless told otherwise.
+// Serves GET of /metrics, /healthz and /readyz, and nothing else, on the loopback address unless told otherwise, to requests that name this server.
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isOwnHost } from '#lib/host-header.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
@@ -10,6 +11,8 @@ export interface StatusHttpOptions {
   /** The text of all metrics and its content type, such as a prom-client Registry gives. */
   readonly metrics: { metrics(): Promise<string>; readonly contentType: string }
   readonly host?: string
+  /** Other names by which scrapers reach it. */
+  readonly names?: readonly string[]
   /** 0 lets the system choose. */
   readonly port: number
 }
@@ -26,12 +29,19 @@ const REQUEST_TIMEOUT_MS = 10_000
 /** A few scrapers and probes; a flood must not take descriptors from the rest of the process. */
 const MOST_CONNECTIONS = 32
 
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly isOwnHost: boolean
+}
+
 export async function answer(
-  method: string,
-  url: string,
+  { method, url, ...asked }: Asked,
   { health, metrics }: Pick<StatusHttpOptions, 'health' | 'metrics'>,
 ): Promise<Answer> {
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, contentType: TEXT, body: 'method not allowed\n' }
+  if (!asked.isOwnHost)
+    return { status: 421, contentType: TEXT, body: 'the Host header names another server; use localhost\n' }
+  if (method !== 'GET') return { status: 405, contentType: TEXT, body: 'method not allowed; use GET\n' }
   const path = url.split('?', 1)[0]
   if (path === '/healthz') return healthAnswer(health.live())
   if (path === '/readyz') return healthAnswer(health.ready())
@@ -55,7 +65,8 @@ export class StatusHttp {
     this.#server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
       (request, response) => {
-        answer(request.method ?? 'GET', request.url ?? '/', options)
+        const { method = '', url = '/', headers, socket } = request
+        answer({ method, url, isOwnHost: isOwnHost(headers.host, socket.localAddress, options.names) }, options)
           .catch((error: unknown): Answer => ({ status: 500, contentType: TEXT, body: `${messageOf(error)}\n` }))
           .then(({ status, contentType, body }) =>
             response.writeHead(status, { 'content-type': contentType }).end(body),

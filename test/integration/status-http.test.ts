@@ -18,9 +18,9 @@ async function serve(port = 0) {
   return { http, health }
 }
 
-const get = (port: number | undefined, path: string) =>
+const get = (port: number | undefined, path: string, method = 'GET', host = `127.0.0.1:${port}`) =>
   new Promise<{ status: number | undefined; type: string | undefined; body: string }>((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path }, (response) => {
+    request({ host: '127.0.0.1', port, path, method, headers: { host } }, (response) => {
       let body = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => (body += chunk))
@@ -53,3 +53,22 @@ test('after the stop nothing listens any more', async () => {
   servers.pop()
   await expect(get(port, '/healthz')).rejects.toThrow()
 })
+
+test('S18 a page of another name that resolves to the loopback address reads nothing', async () => {
+  const { http } = await serve()
+  for (const host of ['evil.example', `evil.example:${http.port}`, '127.0.0.1.evil.example', 'localhost@evil.example'])
+    for (const path of ['/metrics', '/healthz', '/readyz', '/'])
+      expect(await get(http.port, path, 'GET', host)).toMatchObject({
+        status: 421,
+        body: 'the Host header names another server; use localhost\n',
+      })
+  expect(await get(http.port, '/healthz', 'GET', `localhost:${http.port}`)).toMatchObject({ status: 200 })
+})
+
+test.each(['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])(
+  'S18 %s is refused: only GET is answered',
+  async (method) => {
+    const { http } = await serve()
+    expect(await get(http.port, '/metrics', method)).toMatchObject({ status: 405 })
+  },
+)

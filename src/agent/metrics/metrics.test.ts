@@ -101,9 +101,9 @@ describe('what the kernel tells', () => {
   })
 })
 
-const ask = (port: number, method: string, path: string): Promise<string> =>
+const ask = (port: number, method: string, path: string, host = 'localhost'): Promise<string> =>
   new Promise((resolve, reject) => {
-    const one = request({ host: '127.0.0.1', port, method, path }, (response) => {
+    const one = request({ host: '127.0.0.1', port, method, path, headers: { host } }, (response) => {
       let text = ''
       response.on('data', (c) => (text += String(c)))
       response.on('end', () => resolve(`${response.statusCode} ${text}`))
@@ -120,8 +120,10 @@ test('S22 only GET /metrics is answered, and only on a loopback address', async 
   await one.start()
   const port = one.port ?? 0
   expect(await ask(port, 'GET', '/metrics?x=1')).toBe('200 text')
-  expect(await ask(port, 'POST', '/metrics')).toBe('404 only GET /metrics\n')
-  expect(await ask(port, 'GET', '/../etc/passwd')).toBe('404 only GET /metrics\n')
+  expect(await ask(port, 'POST', '/metrics')).toBe('405 only GET /metrics of localhost\n')
+  expect(await ask(port, 'GET', '/../etc/passwd')).toBe('404 only GET /metrics of localhost\n')
+  for (const host of ['evil.example', `localhost.evil.example:${port}`])
+    expect(await ask(port, 'GET', '/metrics', host)).toBe('421 only GET /metrics of localhost\n')
   // A port that is taken keeps nobody from working.
   const second = serve('127.0.0.1', port)
   await second.start()

@@ -1,5 +1,6 @@
 // Serves /metrics, and nothing else, on the node's loopback address. It never keeps the agent from starting.
 import type http from 'node:http'
+import { isOwnHost } from '#lib/host-header.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 
@@ -62,8 +63,14 @@ export class MetricsServer {
   }
 
   #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const isAsked = request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
-    response.writeHead(isAsked ? 200 : 404, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
-    response.end(isAsked ? this.#o.text() : 'only GET /metrics\n')
+    const status = statusOf(request)
+    response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+    response.end(status === 200 ? this.#o.text() : 'only GET /metrics of localhost\n')
   }
+}
+
+function statusOf({ method, url, headers, socket }: http.IncomingMessage): number {
+  if (!isOwnHost(headers.host, socket.localAddress)) return 421
+  if (method !== 'GET') return 405
+  return url?.split('?')[0] === '/metrics' ? 200 : 404
 }

@@ -9,7 +9,7 @@ import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, retry } from '#runtime/outcome.ts'
 import type { ControllerContext } from '../module.ts'
 import { readContent } from './csr-content.ts'
-import { type CsrDecision, type CsrSeen, claimedMachine, decide, nodeNameOf, tokenIdOf } from './csr-decision.ts'
+import { type CsrDecision, type CsrSeen, decide, machineToRead, nodeNameOf, tokenIdOf } from './csr-decision.ts'
 import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
 import { tokenKey } from './token.ts'
 
@@ -77,9 +77,9 @@ async function lookAt(
   signal: AbortSignal,
 ): Promise<{ readonly decision: CsrDecision; readonly machine: Machine | undefined }> {
   const content = await readContent(request.spec.request)
-  const name = claimedMachine(content)
+  const name = machineToRead(content)
   const id = tokenIdOf(request)
-  const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal }).catch(notAName)
+  const machine = name === undefined ? undefined : await client.get(machineType, { name }, { signal })
   const token = id === undefined ? undefined : await client.get(secretType, tokenKey(id), { signal })
   const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, clock, machines }, signal)
   const seen: CsrSeen = { request, content, machine, token, rivals }
@@ -98,12 +98,6 @@ async function rivalsOf(
     others.slice(0, MOST_RIVALS).map(({ metadata: { name = '' } }) => client.get(machineType, { name }, { signal })),
   )
   return read.flatMap((m) => (m !== undefined && nodeNameOf(m) === node ? (m.metadata.name ?? []) : []))
-}
-
-/** A claim that is no possible object name is refused by the server before it looks; such a machine does not exist. */
-function notAName(e: unknown): undefined {
-  if (e instanceof Error && 'status' in e && (e.status === 400 || e.status === 422)) return undefined
-  throw e
 }
 
 function answer(

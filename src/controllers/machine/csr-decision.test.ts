@@ -1,7 +1,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
-import { type ContentRead, type CsrSeen, decide } from './csr-decision.ts'
+import { type ContentRead, type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import type { CertificateRequest } from './objects.ts'
 import { tokenFor, tokenId } from './token.ts'
 
@@ -131,4 +131,21 @@ describe('a certificate request', () => {
   ])('%s', (_, s, kind) => {
     expect(decide(seen(s), NOW).kind).toBe(kind)
   })
+})
+
+describe('S2 a claim that no Machine can be named by', () => {
+  test.each(['', '.', '..', 'a/b', 'm-1%2f', 'M-1', 'm 1', 'm-1\n', 'm-1\u0000', '-', 'm'.repeat(300), 'ｍ-1'])(
+    'is denied and never looked up: %j',
+    (name) => {
+      const named = content({ commonNames: [agentUser(name)] })
+      expect(machineToRead(named)).toBeUndefined()
+      for (const asked of [request(), request(renewal), request(person)])
+        expect(decide(seen({ request: asked, content: named, machine: undefined }), NOW)).toEqual({
+          kind: 'Deny',
+          message: 'the common name must be kubenode:agent:<machine>',
+        })
+    },
+  )
+
+  test('leaves an ordinary one to be read', () => expect(machineToRead(content())).toBe('m-1'))
 })

@@ -1,6 +1,7 @@
 // Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
 import type { Machine } from '#api/kinds/machine.ts'
 import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { subdomainProblems } from '#schema/name-problems.ts'
 import type { CertificateRequest, Secret } from './objects.ts'
 import { isTokenOf, tokenExpiresAt } from './token.ts'
 
@@ -50,6 +51,12 @@ export function claimedMachine({
   return name?.slice(USER_PREFIX.length)
 }
 
+/** The machine to read. A claim that no object can be named by is not looked up: the client refuses it, and would each time. */
+export function machineToRead(content: ContentRead): string | undefined {
+  const claim = claimedMachine(content)
+  return claim === undefined || subdomainProblems(claim).length > 0 ? undefined : claim
+}
+
 export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   const { request, content } = seen
   const { signerName, groups = [], username = '' } = request.spec
@@ -81,7 +88,8 @@ function contentProblem(
   claim: string | undefined,
 ): string | undefined {
   const { commonNames, organizations, extras } = content
-  if (claim === undefined || commonNames.length !== 1) return `the common name must be ${USER_PREFIX}<machine>`
+  if (claim === undefined || machineToRead({ kind: 'Content', content }) === undefined || commonNames.length !== 1)
+    return `the common name must be ${USER_PREFIX}<machine>`
   if (extras.length > 0) return `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}`
   const strange = (request.spec.usages ?? []).filter((u) => !USAGES.has(u))
   if (strange.length > 0) return `the usage ${strange[0]} is not allowed for agents`

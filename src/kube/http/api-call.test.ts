@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { collectionCall, pageOf } from './api-call.ts'
+import { collectionCall, objectCall, pageOf } from './api-call.ts'
 
 const NODES = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false } as const
 const page = (body: unknown) => pageOf(NODES, body, collectionCall('GET', 'list', NODES, undefined, '', {}))
@@ -26,4 +26,21 @@ describe('a page of a list', () => {
   ])('is refused by number: %s', (_name, body) => {
     expect(() => page(body)).toThrow(/^KN2006: cannot list nodes: the response is /)
   })
+})
+
+describe('S33 a name that would change the path', () => {
+  const PODS = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true } as const
+
+  it.each(['', '.', '..', '../nodes', 'a/b', 'a%2fb'])('is refused before a request is made: %j', (bad) => {
+    const call = (namespace: string, name: string) => () =>
+      objectCall('DELETE', 'delete', PODS, { namespace, name }, {}, undefined)
+    expect(call('default', bad)).toThrow(/^KN2014: /)
+    expect(call(bad, 'p')).toThrow(/^KN2014: /)
+    expect(() => objectCall('GET', 'get', NODES, { name: bad }, {}, undefined)).toThrow(/^KN2014: /)
+  })
+
+  it('does not touch the other characters of names', () =>
+    expect(objectCall('GET', 'get', NODES, { name: 'system:node:n_1.x' }, {}, undefined).path).toBe(
+      '/api/v1/nodes/system%3Anode%3An_1.x',
+    ))
 })

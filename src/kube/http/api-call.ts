@@ -1,4 +1,5 @@
 // What the calls of the client port are in terms of HTTP: method, path and body in, what their answers mean out. Pure.
+import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
@@ -38,6 +39,9 @@ export function targetOf(type: ResourceType, key: ObjectKey): string {
   return [qualifiedPlural(type), ...(key.namespace === undefined ? [] : [key.namespace]), key.name].join('/')
 }
 
+/** Nothing else may become a part of a path: an empty name would mean the whole collection, `..` the level above it. */
+const isPathSegment = (name: string): boolean => name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name)
+
 export function objectCall(
   method: string,
   action: string,
@@ -47,9 +51,11 @@ export function objectCall(
   subresource: string | undefined,
   search = '',
 ): ApiCall {
-  const scoped = type.namespaced ? { ...key, namespace: key.namespace ?? 'default' } : { name: key.name }
+  const scoped: ObjectKey = type.namespaced ? { ...key, namespace: key.namespace ?? 'default' } : { name: key.name }
   const target = targetOf(type, scoped)
-  if (key.name === '') throw new ConnectionError(kubeErrors.KN2014({ action, target }), 'no')
+  const bad = [scoped.name, scoped.namespace ?? 'default'].find((part) => !isPathSegment(part))
+  if (bad !== undefined)
+    throw new KubeNodeError(kubeErrors.KN2014({ action, target, bad: JSON.stringify(bad) }), { retry: 'never' })
   return {
     method,
     action,
