@@ -10,7 +10,8 @@ describe('health over HTTP', () => {
   function setup() {
     const health = new Health()
     const metrics = createMetrics()
-    const get = (url: string, method = 'GET') => answer({ method, url, isOwnHost: true }, { health, metrics: metrics.registry })
+    const get = (url: string, method = 'GET') =>
+      answer({ method, url, isOwnHost: true }, { health, metrics: metrics.registry })
     return { health, metrics, get }
   }
 
