@@ -342,4 +342,8 @@ export const cliErrors = errorTable({
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',
     next: 'kubenode why release/{name}',
   },
+  KN1399: {
+    text: 'cannot restore {what}: it was edited again just now',
+    next: 'check the newer edit, then run the command again',
+  },
 })

@@ -7,6 +7,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { contentOf, keptContent } from '#api/protocol/committed.ts'
 import { createValidator } from '#api/validate.ts'
 import { seededRandom } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
 import { placeHold } from '../hold/placing.ts'
@@ -100,6 +101,38 @@ test('exactly the content that a person looked at is allowed, and the hold is va
   await expect(checkDigest(client, { ...wish, digest: '0123456789abcdef' }, NOW)).rejects.toThrow(
     `KN1395: cannot allow 0123456789abcdef: the content of ${WHAT} is ${digest} now`,
   )
+})
+
+/** A client that lets something happen right before its first update. */
+const disturbed = (client: KubeClient, disturb: () => Promise<unknown>): KubeClient => {
+  let isFirst = true
+  return new Proxy(client, {
+    get: (target, name) =>
+      name !== 'update'
+        ? Reflect.get(target, name, target).bind(target)
+        : async (...args: Parameters<KubeClient['update']>) => {
+            if (isFirst) await disturb()
+            isFirst = false
+            return target.update(...args)
+          },
+  })
+}
+
+test('F45 an edit is put back although a controller writes the status meanwhile', async () => {
+  const { client, edit, replicas } = await cluster()
+  await edit()
+  const status = () =>
+    client.patch(machineSet, key, { type: 'merge', value: { status: { replicas: 3 } } }, { subresource: 'status' })
+  await putBack(disturbed(client, status), WHAT, NOW)
+  expect(await replicas()).toBe(5)
+})
+
+test('F45 an edit that comes while another one is put back stays, and the message says so', async () => {
+  const { client, edit, replicas } = await cluster()
+  await edit()
+  const again = () => client.patch(machineSet, key, { type: 'merge', value: { spec: { replicas: 60 } } })
+  await expect(putBack(disturbed(client, again), WHAT, NOW)).rejects.toThrow(/^KN1399: .* edited again/)
+  expect(await replicas()).toBe(60)
 })
 
 test.each(['machine/m-1', 'component/x'])('%s cannot be put back or allowed', (what) => {

@@ -8,7 +8,7 @@ import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { isForbidden } from '#kube/errors.ts'
+import { isConflict, isForbidden } from '#kube/errors.ts'
 import { type Edit, type View, committedIn, committedOf, viewOf } from '#nodeops/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -51,13 +51,32 @@ export interface PutBack extends Edit {
   readonly remaining: readonly string[]
 }
 
-/** Only while it is unchanged since it was read. A hold that let the edit take effect ends with it: the next edit asks again. */
+/** Controllers write the status of an object at any time, which makes an update a conflict although nobody edited it again. */
+const PUT_BACK_TRIES = 8
+
+/** Only the edit that was found first: one that comes in between is somebody's newer wish. */
+async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit> {
+  let first: Edit | undefined
+  for (let tries = 1; ; tries++) {
+    const found = await findEdit(client, what, now)
+    const { type, live, view, edit } = found
+    if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
+    first ??= edit
+    if (edit.digest !== first.digest) throw new KubeNodeError(cliErrors.KN1399({ what }))
+    const { managedFields: _, ...metadata } = live.metadata
+    const object = { ...live, metadata, spec: view.object['spec'] }
+    try {
+      await client.update(type, object, { fieldManager: FIELD_MANAGERS.cli })
+      return found
+    } catch (error) {
+      if (!isConflict(error) || tries === PUT_BACK_TRIES) throw error
+    }
+  }
+}
+
+/** A hold that let the edit take effect ends with it: the next edit asks again. */
 export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack> {
-  const { type, live, view, edit } = await findEdit(client, what, now)
-  if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
-  const { managedFields: _, ...metadata } = live.metadata
-  const object = { ...live, metadata, spec: view.object['spec'] }
-  await client.update(type, object, { fieldManager: FIELD_MANAGERS.cli })
+  const { type, edit } = await overwriteEdit(client, what, now)
   const { items } = await client.list(operationalHold)
   const allowing = items.filter(
     ({ spec }) => spec.effect === 'AllowEdit' && spec.target.kind === type.kind && spec.target.name === edit.name,
