@@ -217,10 +217,11 @@ const agents: RoleEntry = {
   name: 'kubenode:agents',
   subjects: AGENTS,
   rules: [
-    ours(['machines', 'remedyoperationjobs', 'machinecomponents', 'componentconfigs'], LOOK),
-    ours(['operationpermits'], ['get']),
+    // Watched by name, which a role can't demand of a group: the names of other machines and jobs can be listed.
+    ours(['machines', 'remedyoperationjobs'], LOOK),
+    ours(['machinecomponents', 'componentconfigs', 'operationpermits'], ['get']),
     ours(['machines/status', 'remedyoperationjobs/status'], ['patch']),
-    core(['nodes'], [...LOOK, 'create']),
+    core(['nodes'], ['get', 'create']),
     core(['nodes/status'], ['patch']),
     certificates(['certificatesigningrequests'], ['create', 'get']),
     events,
@@ -235,11 +236,12 @@ const agentValues: RoleEntry = {
   rules: [core(['configmaps'], ['get'])],
 }
 
+/** Without `get`: an agent writes its own Leases and has no reason to read any. */
 const agentLeases = (namespace: string): RoleEntry => ({
   name: 'kubenode:agents',
   namespace,
   subjects: AGENTS,
-  rules: [leases(['leases'], ['get', 'create', 'patch'])],
+  rules: [leases(['leases'], ['create', 'patch'])],
 })
 
 /** A join token may ask for a certificate and look whether it came. */
