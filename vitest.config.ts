@@ -22,6 +22,7 @@ export default defineConfig({
       project('contract', ['test/contract/**/*.test.ts'], 120_000),
       project('sim', ['test/sim/**/*.test.ts'], 120_000),
       project('fuzz', ['test/fuzz/**/*.test.ts'], 120_000),
+      project('attacks', ['test/attacks/**/*.test.ts'], 120_000),
       project('integration', ['test/integration/**/*.test.ts'], 60_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
     ],

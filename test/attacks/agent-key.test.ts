@@ -1,0 +1,106 @@
+// The attacker has the key of one agent: other machines, their Nodes, heartbeats, certificates and secrets stay out of reach.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+
+const OURS = '/apis/kubenode.io/v1alpha1'
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`
+const lease = (name: string) => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name },
+  spec: { holderIdentity: 'thief' },
+})
+const phase = (value: string) => ({ body: { status: { phase: value } } })
+
+/** A request that the thief makes with the key of agent A. */
+const thief =
+  (method: string, path: string, body?: unknown) =>
+  ({ ask, who }: AttackWorld) =>
+    ask(who.agentA, method, path, body === undefined ? {} : { body })
+
+const ATTEMPTS: readonly Attempt[] = [
+  {
+    name: 'S25 writes the status of another Machine',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${OURS}/machines/m-b/status`, {
+        body: { status: { agent: { version: '9.9.9' } } },
+      }),
+    control: ({ ask, who }) =>
+      ask(who.agentB, 'PATCH', `${OURS}/machines/m-b/status`, {
+        body: { status: { agent: { version: '1.0.0' } } },
+      }),
+    refused: /^40[03].*its own Machine/,
+  },
+  {
+    name: 'S25 says which Node its Machine is, and so becomes another node',
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { nodeRef: { name: 'n-b', uid: 'of-n-b' } } }),
+    refused: /an agent does not say .*nodeRef/,
+  },
+  {
+    name: 'S25 says that its Machine is Ready',
+    attempt: ({ ask, who }) => ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, phase('Ready')),
+    refused: /an agent does not say .*phase/,
+  },
+  { name: 'S25 deletes its Machine', attempt: thief('DELETE', `${OURS}/machines/m-a`), refused: 403 },
+  {
+    name: 'S25 changes what its Machine is to run',
+    attempt: thief('PATCH', `${OURS}/machines/m-a`, { spec: { pool: 'mine' } }),
+    refused: 403,
+  },
+  {
+    name: 'S25 keeps another agent alive with its heartbeat',
+    attempt: thief('POST', LEASES, lease('agent-m-b')),
+    control: ({ ask, who }) => ask(who.agentB, 'POST', LEASES, { body: lease('agent-m-b') }),
+    refused: /its own Leases/,
+  },
+  {
+    name: 'S25 takes the leadership of the Defender',
+    attempt: thief('POST', LEASES, lease('kubenode-defender')),
+    refused: /its own Leases/,
+  },
+  {
+    name: 'S25 registers a Node of another name',
+    attempt: thief('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-c' } }),
+    refused: /its own Node/,
+  },
+  {
+    name: 'S25 says that another Node is not ready',
+    attempt: thief('PATCH', '/api/v1/nodes/n-b/status', {
+      status: { conditions: [{ type: 'Ready', status: 'False' }] },
+    }),
+    refused: /its own Node/,
+  },
+  {
+    name: 'S25 reads Secrets',
+    attempt: thief('GET', `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets`),
+    refused: 403,
+  },
+  {
+    name: 'S25 mints a token of the Defender',
+    attempt: thief('POST', `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/kubenode-defender/token`, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    }),
+    refused: 403,
+  },
+  {
+    name: 'S25 approves a permit for itself',
+    attempt: thief('POST', `${OURS}/operationpermits`, { kind: 'OperationPermit' }),
+    refused: 403,
+  },
+  {
+    name: 'S25 impersonates the administrator',
+    attempt: ({ ask, who: { agentA } }) =>
+      ask(agentA, 'POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+        body: {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectAccessReview',
+          spec: { resourceAttributes: { verb: 'impersonate', group: '', resource: 'users', name: 'admin' } },
+        },
+      }),
+    refused: /"allowed":false/,
+  },
+]
+
+tryOnServers('the key of an agent', ATTEMPTS)
