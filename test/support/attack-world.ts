@@ -200,7 +200,8 @@ export function tryOnServers(attacker: string, attempts: readonly Attempt[]): vo
 }
 
 /** Of attempts that no API server takes part in; `status` is 0 where there is none. */
-export const tryHere = (attacker: string, attempts: readonly Attempt<void>[]): void =>
+export function tryHere(attacker: string, attempts: readonly Attempt<void>[]): void {
   describe(attacker, () => {
     test.each(attempts)('$name', (attempt) => tryOne(attempt, undefined))
   })
+}
