@@ -36,7 +36,7 @@ export interface AttackWorld {
   readonly admin: HttpKubeClient
   readonly who: Identities
   /** One request as the identity whose key was stolen. */
-  ask(who: Who, method: string, path: string, options?: AskOptions): Promise<Answer>
+  readonly ask: (who: Who, method: string, path: string, options?: AskOptions) => Promise<Answer>
 }
 
 export interface Attempt<World = AttackWorld> {
