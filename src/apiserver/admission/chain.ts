@@ -14,6 +14,8 @@ export interface AdmissionRequest {
   readonly subresource: string
   readonly namespace: string
   readonly name: string
+  /** The name in the path of the request; '' where the body alone has one. */
+  readonly pathName?: string
   readonly object: KubeObject | undefined
   readonly old: KubeObject | undefined
   readonly user: RequestUser

@@ -1,7 +1,8 @@
-// Nobody gives what they do not have: roles and bindings may grant only what the writer holds, unless they may escalate or bind.
-import { jsonEqual } from '#lib/json.ts'
+// Nobody gives what they do not have: roles and bindings may grant only what the writer holds, unless they may escalate or bind. A rule
+// that aggregates may come to grant anything, so it needs everything.
+import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { coversRule, RBAC, rulesOf, type Authorizer, type PolicyRule } from '../auth/authorizer.ts'
+import { coversRule, EVERYTHING_RULES, RBAC, rulesOf, type Authorizer, type PolicyRule } from '../auth/authorizer.ts'
 import { MASTERS } from '../auth/user.ts'
 import { forbidden } from '../status/refusal.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
@@ -11,29 +12,50 @@ const BOUND = new Set([`${RBAC}/rolebindings`, `${RBAC}/clusterrolebindings`])
 
 export const escalationGuard = (authorizer: Authorizer): AdmissionLink => ({
   validate(request) {
-    if (request.user.groups.includes(MASTERS) || request.object === undefined) return
-    if (ROLES.has(request.served.resource)) checkRole(authorizer, request, request.object)
-    else if (BOUND.has(request.served.resource)) checkBinding(authorizer, request, request.object)
+    const { user, object, old, served } = request
+    if (user.groups.includes(MASTERS) || object === undefined) return
+    const check = ROLES.has(served.resource) ? checkRole : BOUND.has(served.resource) ? checkBinding : undefined
+    if (check !== undefined && !changesOnlyOwnership(object, old)) check(authorizer, request, object)
   },
 })
 
+/**
+ * What a garbage collector writes. Every other change is judged by the whole role, for its writer vouches for it: a new label can
+ * feed the aggregate of somebody else.
+ */
+function changesOnlyOwnership(object: KubeObject, old: KubeObject | undefined): boolean {
+  return old !== undefined && jsonEqual(withoutOwnership(object), withoutOwnership(old))
+}
+
+function withoutOwnership(o: KubeObject): unknown {
+  const { finalizers: _f, ownerReferences: _o, managedFields: _m, resourceVersion: _r, ...metadata } = o.metadata
+  return { ...o, metadata }
+}
+
 function checkRole(authorizer: Authorizer, request: AdmissionRequest, role: KubeObject): void {
-  const { user, namespace, name, old, served } = request
-  if (old !== undefined && jsonEqual(old['rules'], role['rules'])) return
-  const plural = served.type.plural
-  if (authorizer.allows(user, { verb: 'escalate', group: RBAC, resource: plural, subresource: '', namespace, name }))
-    return
+  const { user, namespace, pathName = '', old, served, name } = request
+  const attributes = { group: RBAC, resource: served.type.plural, subresource: '', namespace, name: pathName }
+  if (authorizer.allows(user, { verb: 'escalate', ...attributes })) return
   refuseMissing(authorizer, request, rulesOf(role))
+  if (!aggregates(role) && !aggregates(old)) return
+  const held = authorizer.rulesFor(user, '')
+  if (EVERYTHING_RULES.every((r) => coversRule(held, r))) return
+  throw forbidden(
+    { group: RBAC, plural: served.type.plural },
+    name,
+    'must have cluster-admin privileges to use the aggregationRule',
+  )
+}
+
+function aggregates(role: KubeObject | undefined): boolean {
+  const rule = role?.['aggregationRule']
+  if (!isObject(rule)) return false
+  const selectors = rule['clusterRoleSelectors']
+  return Array.isArray(selectors) && selectors.length > 0
 }
 
 function checkBinding(authorizer: Authorizer, request: AdmissionRequest, binding: KubeObject): void {
-  const { user, namespace, old } = request
-  if (
-    old !== undefined &&
-    jsonEqual(old['roleRef'], binding['roleRef']) &&
-    jsonEqual(old['subjects'], binding['subjects'])
-  )
-    return
+  const { user, namespace } = request
   const ref = binding['roleRef'] as { readonly kind: string; readonly name: string }
   const plural = ref.kind === 'ClusterRole' ? 'clusterroles' : 'roles'
   if (

@@ -66,7 +66,7 @@ export class Authorizer {
 
   /** All rules that bind a user in a namespace ('' for the cluster alone). */
   rulesFor(user: RequestUser, namespace: string): readonly PolicyRule[] {
-    if (user.groups.includes(MASTERS)) return [EVERYTHING, EVERY_PATH]
+    if (user.groups.includes(MASTERS)) return EVERYTHING_RULES
     return this.#grantsOf(user)
       .filter((g) => g.namespace === '' || g.namespace === namespace)
       .flatMap((g) => g.rules)
@@ -124,8 +124,10 @@ function reasonOf(binding: KubeObject, namespace: string, subject: Subject): str
   return `RBAC: allowed by ${binding.kind} ${JSON.stringify(name)} of ${ref.kind} ${JSON.stringify(ref.name)} to ${subject.kind} ${JSON.stringify(who)}`
 }
 
-const EVERYTHING: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
-const EVERY_PATH: PolicyRule = { verbs: ['*'], nonResourceURLs: ['*'] }
+export const EVERYTHING_RULES: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+]
 
 export const rulesOf = (role: KubeObject | undefined): readonly PolicyRule[] =>
   (role?.['rules'] as readonly PolicyRule[] | null | undefined) ?? []

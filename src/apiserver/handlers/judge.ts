@@ -45,6 +45,7 @@ export function admissionRequest(call: Call, operation: Operation, options: Writ
     subresource: call.path.subresource,
     namespace: call.path.namespace,
     name: call.path.name,
+    pathName: call.path.name,
     object: undefined,
     old,
     user: call.user,
