@@ -51,6 +51,8 @@ export const ANNOTATIONS = {
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
+  /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */
+  source: 'kubenode.io/source',
   /** On an object whose edit would roll out: the spec that git declares, as JSON. Counts only where the Inventory has its digest. */
   committed: 'kubenode.io/committed',
   /** On a Node: owner → {reason, until} of our cordon, as JSON. */

@@ -70,6 +70,10 @@ export const cliErrors = errorTable({
     text: '{place}: not a trust document',
     next: 'make one with kubenode artifact keys trust',
   },
+  KN1025: {
+    text: '{place}: {problem}',
+    next: 'use letters, digits and dashes as Kubernetes allows them',
+  },
   KN1031: {
     text: 'cannot listen on port {text}: not a number from 0 to 65535',
     next: 'give one with --port',

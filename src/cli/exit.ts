@@ -1,5 +1,6 @@
 // Exit codes, and the one place that turns a thrown error into what a person reads.
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { printable } from '#lib/printable.ts'
 import { cliErrors } from './cli-errors.ts'
 import type { Io } from './io.ts'
 
@@ -41,8 +42,3 @@ export function reportError(io: Io, error: unknown): number {
 /** What the operating system refuses about a file or a port that the user named is no bug of ours. */
 const isSystemError = (e: unknown): e is NodeJS.ErrnoException & { code: string; syscall: string } =>
   e instanceof Error && 'syscall' in e && 'code' in e && typeof e.code === 'string' && typeof e.syscall === 'string'
-
-/** Text from files and servers without the control characters that steer a terminal (S20). Newlines and tabs stay. */
-export const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')

@@ -46,4 +46,20 @@ export const nodeopsErrors = errorTable({
     text: 'these versions require each other in a cycle: {circle}',
     next: 'declare a version of one of them that requires none of the others',
   },
+  KN3090: {
+    text: 'kind {kind} is written by KubeNode programs only',
+    next: 'remove it from the fleet',
+  },
+  KN3091: {
+    text: 'kind {kind} records the decision of a person, which a commit cannot make',
+    next: 'remove it from the fleet, and use kubenode approve, pause or freeze instead',
+  },
+  KN3092: {
+    text: '{field} is set by programs, not by a commit',
+    next: 'remove it',
+  },
+  KN3093: {
+    text: 'metadata.{field} decides when an object is deleted, which a commit may not',
+    next: 'remove it',
+  },
 })

@@ -1,7 +1,8 @@
 // `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of one that runs.
 import { Option, type Command } from 'commander'
 import type { DataReport } from '#apiserver/storage/check-data.ts'
-import { Exit, EXIT_DIFFERENT, printable } from '../exit.ts'
+import { printable, shownLine } from '#lib/printable.ts'
+import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import type { Io } from '../io.ts'
 
 const dataOption = () =>
@@ -65,7 +66,7 @@ function print(io: Io, file: string, { format, revision, objects, counts, proble
     io.err(`${file} is sound\n`)
     return
   }
-  for (const problem of problems) io.err(`${printable(problem)}\n`)
+  for (const problem of problems) io.err(shownLine(problem))
   io.err(`${file} is damaged; restore a backup into an empty folder with kubenode apiserver restore\n`)
   throw new Exit(EXIT_DIFFERENT)
 }

@@ -6,7 +6,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { printable } from '../exit.ts'
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -41,14 +41,12 @@ export function register(program: Command, io: Io): void {
     const who = await whoAmI(client)
     if (who === undefined) throw new KubeNodeError(cliErrors.KN1335({ what }))
     const requests = requestsOf(object)
-    if (requests.length === 0) io.err(printable(`${what} needs no approval now\n`))
+    if (requests.length === 0) io.err(shownLine(`${what} needs no approval now`))
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
       const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))
       const subject = text === undefined ? what : `${what}, ${text}, digest ${digest}`
-      io.out(
-        printable(`approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})\n`),
-      )
+      io.out(shownLine(`approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`))
     }
   })
 }

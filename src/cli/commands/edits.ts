@@ -1,7 +1,7 @@
 // `kubenode put-back | allow-edit`: what to do about an object that was edited although git declares it, also while git or the hub is away.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { printable } from '../exit.ts'
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
@@ -23,10 +23,10 @@ export function register(program: Command, io: Io): void {
     const { editable, putBack } = await import('../edits/edits.ts')
     editable(what)
     const { committed, ended, remaining } = await putBack(await connect(options, io), what, systemClock.now())
-    io.out(printable(`${what} is back at what git declares (content ${committed})\n`))
-    for (const hold of ended) io.out(printable(`operationalhold/${hold}, which allowed the edit, was deleted\n`))
+    io.out(shownLine(`${what} is back at what git declares (content ${committed})`))
+    for (const hold of ended) io.out(shownLine(`operationalhold/${hold}, which allowed the edit, was deleted`))
     for (const hold of remaining)
-      io.err(printable(`operationalhold/${hold} still allows the edit: you are not allowed to delete it\n`))
+      io.err(shownLine(`operationalhold/${hold} still allows the edit: you are not allowed to delete it`))
   })
 
   withServer(
@@ -51,9 +51,7 @@ export function register(program: Command, io: Io): void {
     await checkDigest(client, wish, systemClock.now())
     const hold = allowHold({ ...wish, author: await authorOf(client, io) }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
-    io.out(
-      printable(`content ${digest} of ${what} takes effect until ${spec.until} (${spec.author}: ${spec.reason})\n`),
-    )
+    io.out(shownLine(`content ${digest} of ${what} takes effect until ${spec.until} (${spec.author}: ${spec.reason})`))
     io.err(
       `commit the change before then; kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''} ends it earlier\n`,
     )

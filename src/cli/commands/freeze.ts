@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { printable } from '../exit.ts'
+import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
@@ -43,7 +43,7 @@ export function register(program: Command, io: Io): void {
       const { freezeNode } = await import('../hold/node-file.ts')
       const author = io.env['SUDO_USER'] ?? io.env['USER'] ?? 'unknown'
       const file = await freezeNode(options.nodeFolder, { reason: options.reason, author }, systemClock.now())
-      io.out(printable(`frozen: ${file}\n`))
+      io.out(shownLine(`frozen: ${file}`))
       io.err(
         'running components continue; nothing is switched or repaired until kubenode thaw or until the file is removed\n',
       )
@@ -62,9 +62,7 @@ export function register(program: Command, io: Io): void {
     if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, freezeTarget(what), what)
     const author = await authorOf(client, io)
     const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
-    io.out(
-      printable(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})\n`),
-    )
+    io.out(shownLine(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`))
     io.err(
       `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
     )
@@ -82,7 +80,7 @@ export function register(program: Command, io: Io): void {
       refuseBeside(options.all === true, '--all')
       const { thawNode } = await import('../hold/node-file.ts')
       const file = await thawNode(options.nodeFolder)
-      io.out(file === undefined ? 'this node is not frozen by a file\n' : printable(`thawed: ${file}\n`))
+      io.out(file === undefined ? 'this node is not frozen by a file\n' : shownLine(`thawed: ${file}`))
       return
     }
     const [{ freezeTarget, thaw }, { findHeld }] = await Promise.all([
@@ -97,8 +95,8 @@ export function register(program: Command, io: Io): void {
       await findHeld(client, target, what)
     io.out(
       removed.length === 0
-        ? printable(`${what ?? 'the cluster'} is not frozen\n`)
-        : `thawed: ${removed.map(printable).join(', ')}\n`,
+        ? shownLine(`${what ?? 'the cluster'} is not frozen`)
+        : `thawed: ${removed.map(printableLine).join(', ')}\n`,
     )
     for (const { metadata, spec } of left)
       io.err(

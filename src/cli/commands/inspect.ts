@@ -6,7 +6,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { printable } from '../exit.ts'
+import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import type { Related } from '../inspect/why.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
@@ -27,7 +27,7 @@ export async function connect({ kubeconfig, context }: ServerOptions, io: Io): P
   const file = kubeconfig ?? io.env['KUBECONFIG']
   if (file === undefined || file === '') throw new KubeNodeError(cliErrors.KN1312())
   const { config, warnings } = await connectionOf(file, context)
-  for (const w of warnings) io.err(`${printable(w)}\n`)
+  for (const w of warnings) io.err(shownLine(w))
   return clientOf(config, 'kubenode-cli')
 }
 
@@ -64,7 +64,7 @@ async function getTable(client: KubeClient, path: string, isWide: boolean): Prom
     throw new KubeNodeError(cliErrors.KN1314({ answer: said }))
   }
   const shown = answer.columnDefinitions.map((c, i) => ({ ...c, i })).filter((c) => isWide || (c.priority ?? 0) === 0)
-  const rows = answer.rows.map((r) => shown.map(({ i }) => printable(String(r.cells[i] ?? ''))))
+  const rows = answer.rows.map((r) => shown.map(({ i }) => printableLine(String(r.cells[i] ?? ''))))
   return rows.length === 0 ? '' : `${alignedRows([shown.map((c) => c.name.toUpperCase()), ...rows])}\n`
 }
 
@@ -175,9 +175,7 @@ export function register(program: Command, io: Io): void {
       io.out(printable(stringify({ ...object, metadata })))
       const events = await eventLines(client, object)
       io.out(
-        printable(
-          `\nwhy:\n${why.map((l) => `  ${l}`).join('\n')}\n\nevents:\n${events.length === 0 ? '  none' : events.join('\n')}\n`,
-        ),
+        `\nwhy:\n${shownLines(why.map((l) => `  ${l}`))}\nevents:\n${shownLines(events.length === 0 ? ['  none'] : events)}`,
       )
     })
 
@@ -193,7 +191,7 @@ export function register(program: Command, io: Io): void {
       const { type, name, noun } = named(words)
       const client = await connect(options, io)
       const object = await findObject(client, type, name, noun)
-      io.out(printable(`${whyLines(object, await relatedTo(client, object, Date.now()), Date.now()).join('\n')}\n`))
+      io.out(shownLines(whyLines(object, await relatedTo(client, object, Date.now()), Date.now())))
     })
 
   withServer(program.command('trace'))
@@ -207,6 +205,6 @@ export function register(program: Command, io: Io): void {
       ])
       const { type, name, noun } = named(words)
       const object = await findObject(await connect(options, io), type, name, noun)
-      io.out(printable(`${traceLines(object).join('\n')}\n`))
+      io.out(shownLines(traceLines(object)))
     })
 }

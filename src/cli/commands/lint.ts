@@ -1,6 +1,7 @@
 // `kubenode lint PATH…`: everything that is wrong with the objects, rules and kubeconfigs in files, before a server sees them.
 import type { Command } from 'commander'
-import { EXIT_ERROR, Exit, printable } from '../exit.ts'
+import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
+import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import type { Finding } from '../lint/lint.ts'
 import { outputOption } from '../output.ts'
@@ -9,19 +10,17 @@ type Form = 'text' | 'json' | 'github'
 
 const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`
 
-const oneLine = (text: string): string => printable(text).replaceAll(/[\n\u2028\u2029]/g, '\ufffd')
-
 /** One line a finding, whatever names and values hold. */
 const asText = (f: Finding): string =>
-  oneLine(
+  shownLine(
     `${f.file}:${f.line}:${f.column}: ${f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,
   )
 
 /** Annotations on a pull request. Their own escapes keep a hostile file name from adding commands. */
 const asGithub = (f: Finding): string => {
   const escape = (s: string) => s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-  const property = (s: string) => escape(s).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return `::${f.isWarning === true ? 'warning' : 'error'} file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printable(f.message))}`
+  const property = (s: string) => escape(printableLine(s)).replaceAll(':', '%3A').replaceAll(',', '%2C')
+  return `::${f.isWarning === true ? 'warning' : 'error'} file=${property(f.file)},line=${f.line},col=${f.column},title=${f.code}::${escape(printableLine(f.message))}\n`
 }
 
 export function register(program: Command, io: Io): void {
@@ -43,8 +42,8 @@ export function register(program: Command, io: Io): void {
       const warnings = findings.filter((f) => f.isWarning === true).length
       const looked = results.reduce((n, r) => n + r.looked, 0)
       const data = results.reduce((n, r) => n + r.data, 0)
-      if (output === 'json') io.out(`${JSON.stringify({ files: files.length, looked, findings }, null, 2)}\n`)
-      else for (const f of findings) io.out(`${output === 'github' ? asGithub(f) : asText(f)}\n`)
+      if (output === 'json') io.out(shownJson({ files: files.length, looked, findings }))
+      else for (const f of findings) io.out(output === 'github' ? asGithub(f) : asText(f))
       const skipped = data === 0 ? '' : `, ${count(data, 'document')} skipped (plain data)`
       const nothing = files.length === 0 ? '; to check TypeScript, use "kubenode plan" and "kubenode rules lint"' : ''
       io.err(

@@ -6,7 +6,8 @@ import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
-import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit, printable } from '../exit.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -92,10 +93,10 @@ export function register(program: Command, io: Io): void {
         data: dataFolder(data, io),
         waitMs: wait === true ? parseDuration(timeout) : 0,
         connect: connector,
-        onWait: (what) => io.err(printable(`waiting for: ${what}\n`)),
+        onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
       })
-      io.out(printable(`${lines.join('\n')}\n`))
-      for (const reason of missing) io.err(printable(`${reason}\n`))
+      io.out(shownLines(lines))
+      for (const reason of missing) io.err(shownLine(reason))
       if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
     })
 }

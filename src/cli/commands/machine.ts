@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { Exit, EXIT_ERROR, printable } from '../exit.ts'
+import { shownLine } from '#lib/printable.ts'
+import { Exit, EXIT_ERROR } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -55,6 +56,6 @@ export function register(program: Command, io: Io): void {
       const { items } = await client.list(secrets, { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken })
       const command = joinCommand(found, items, systemClock.now())
       io.out(`${command.line}\n`)
-      io.err(printable(`${validity(command)}\n`))
+      io.err(shownLine(validity(command)))
     })
 }

@@ -41,3 +41,23 @@ test('nothing is said where no machine is deleted', () => {
   const quiet = { ...difference, machines: { deleted: 0, sets: [], single: [] } }
   expect(textOf('c0ffee', undefined, [quiet], true)).not.toContain('machine')
 })
+
+test('S33 keys, values and problems of a commit add no line of their own and no command of a CI runner', () => {
+  const forged: ClusterDifference = {
+    ...difference,
+    machines: { deleted: 0, sets: [], single: [] },
+    problems: ['x: bad\n::error::forged'],
+    changes: [
+      {
+        change: 'changed',
+        ref: { group: '', kind: 'ConfigMap', namespace: 'default', name: 'a' },
+        object: 'ConfigMap/default/a',
+        fields: [{ path: 'data.a\n  - MachineSet/workers', before: '##[add-path]', after: '\u2028::error::\u202e' }],
+        more: 0,
+      },
+    ],
+  }
+  const text = textOf('c0ffee', undefined, [forged], false)
+  expect(text.split('\n')).toHaveLength(7)
+  expect(text).not.toMatch(/^\s*::|##\[|[\u2028\u202e]/m)
+})

@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 import { counted } from '#lib/counted.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
-import { EXIT_DIFFERENT, EXIT_ERROR, Exit, printable } from '../exit.ts'
+import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
@@ -78,9 +79,9 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   if (options.output === 'json')
-    io.out(`${JSON.stringify({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }, null, 2)}\n`)
+    io.out(shownJson({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }))
   else io.out(textOf(commit, base, shown, hasColors(io)))
-  for (const p of problems) io.err(printable(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}\n`))
+  for (const p of problems) io.err(shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   // Sync refuses the first kind, and what is invalid for its kind is applied nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
@@ -111,16 +112,18 @@ export function textOf(
   all: readonly ClusterDifference[],
   isColored: boolean,
 ): string {
-  const head = `plan of ${commit.slice(0, 12)}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}\n`
-  return printable(head) + all.map((d) => clusterText(d, isColored)).join('')
+  const head = `plan of ${commit.slice(0, 12)}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
+  return shownLine(head) + all.map((d) => clusterText(d, isColored)).join('')
 }
 
 function clusterText(difference: ClusterDifference, isColored: boolean): string {
   const { cluster, added, changed, removed, unchanged, changes, problems, machines } = difference
   const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
-  const lines = [`\n${cluster}: ${counts}`, ...changes.flatMap(objectText), ...problems.map((p) => `  ! ${p}`)]
-  const loss = lossText(machines).map((line) => (isColored ? `${RED}${printable(line)}${PLAIN}` : printable(line)))
-  return [...lines.map(printable), ...keptText(machines).map(printable), ...loss, ''].join('\n')
+  const lines = ['', `${cluster}: ${counts}`, ...changes.flatMap(objectText), ...problems.map((p) => `  ! ${p}`)]
+  const loss = lossText(machines).map((line) =>
+    isColored ? `${RED}${printableLine(line)}${PLAIN}` : printableLine(line),
+  )
+  return [...lines.map(printableLine), ...keptText(machines).map(printableLine), ...loss, ''].join('\n')
 }
 
 const RED = '\u001b[31m'

@@ -2,7 +2,8 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { EXIT_DIFFERENT, EXIT_ERROR, Exit, printable } from '../exit.ts'
+import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 
@@ -25,7 +26,7 @@ export function register(program: Command, io: Io): void {
       .addOption(outputOption(['text', 'json']).default('text'))
   const load = async ({ dir }: Options) => (await import('../rules/rule-files.ts')).ruleFiles(dir, io.cwd)
   const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
-    io.out(output === 'json' ? `${JSON.stringify(data, null, 2)}\n` : lines.map((l) => `${printable(l)}\n`).join(''))
+    io.out(output === 'json' ? shownJson(data) : shownLines(lines))
 
   withFolder(rules.command('test'))
     .description('run every case of every rule; exit 1 when one fails')
@@ -98,8 +99,7 @@ export function register(program: Command, io: Io): void {
       const isTrue = said.filter((s) => s.verdict === 'true').length
       const unread = rules.filter((r) => r.compiled === undefined).length
       for (const { name, standing } of views)
-        if (standing.kind !== 'Readable')
-          io.err(printable(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}\n`))
+        if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
       if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
       io.err(
         `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,

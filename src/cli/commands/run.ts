@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
-import { printable } from '../exit.ts'
+import { shownLine } from '#lib/printable.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
@@ -114,7 +114,7 @@ export function register(program: Command, io: Io): void {
       // What cannot be meant is told before anything is asked for.
       const outbound = parsePlaces(listOf(options.callAllow))
       const connection = await connectionOf(options.kubeconfig, options.context)
-      for (const w of connection.warnings) io.err(`${printable(w)}\n`)
+      for (const w of connection.warnings) io.err(shownLine(w))
       const { server, ca } = serverOf(connection)
       const log = pinoLogger({ level: options.logLevel })
       const shutdown = untilEnded()

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { printable } from '../exit.ts'
+import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
@@ -30,8 +30,8 @@ export function register(program: Command, io: Io): void {
         import('../why-not/blockers.ts'),
       ])
       const seen = await look(await connect(options, io), name, systemClock.now())
-      if (options.output === 'json') io.out(`${JSON.stringify(blockers(seen), null, 2)}\n`)
-      else io.out(printable(`${blockerLines(seen).join('\n')}\n`))
+      if (options.output === 'json') io.out(shownJson(blockers(seen)))
+      else io.out(shownLines(blockerLines(seen)))
     })
 
   withEvenIfAbsent(withServer(program.command('repair')))
@@ -63,9 +63,7 @@ export function register(program: Command, io: Io): void {
       const author = await authorOf(client, io)
       const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
       io.out(
-        printable(
-          `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})\n`,
-        ),
+        shownLine(`${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`),
       )
     })
 }

@@ -56,6 +56,40 @@ test('a version that no file declares is an error in the file of the set, at its
   )
 })
 
+test('S27 what no commit may declare is an error at its line, and what people make by hand is a warning', async () => {
+  const { code, out } = await lint({
+    'forged.yaml': `apiVersion: kubenode.io/v1alpha1
+kind: Inventory
+metadata: { name: forged }
+spec: { source: fleet/other, track: main, shard: 0, refs: [] }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: a, namespace: default, finalizers: [example.org/never] }
+---
+apiVersion: v1
+kind: "ConfigMap\\n::error::forged"
+metadata: { name: b }
+`,
+    'hold.yaml': `apiVersion: kubenode.io/v1alpha1
+kind: OperationalHold
+metadata: { name: night }
+spec: { target: { kind: Machine, name: m-1 }, effect: Freeze, reason: night, author: ada, until: '2999-01-01T00:00:00Z' }
+`,
+  })
+  expect(code).toBe(2)
+  expect(out().split('\n')).toEqual([
+    'forged.yaml:2:1: KN3090: Inventory/forged: kind Inventory is written by KubeNode programs only; remove it from the fleet',
+    'forged.yaml:8:42: KN3093: ConfigMap/a: metadata.finalizers decides when an object is deleted, which a commit may not; remove it',
+    String.raw`forged.yaml:11:1: KN1025: ConfigMap�::error::forged/b: the object has an invalid kind "ConfigMap\n::error::forged"`.replace(
+      String.raw`\ufffd`,
+      '\ufffd',
+    ),
+    expect.stringMatching(/^hold\.yaml:2:1: warning: KN3091: /),
+    '',
+  ])
+})
+
 test('a placeholder is an error once a trust document is there', async () => {
   expect((await lint({ 'component.yaml': component('1.0.0') })).code).toBe(0)
   const { code, out } = await lint({ 'trust.json': TRUST })

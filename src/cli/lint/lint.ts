@@ -15,6 +15,8 @@ import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
+import { identityProblem } from '#nodeops/declared/identity.ts'
+import { ownershipProblem } from '#nodeops/declared/ownership.ts'
 import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { LintFile } from './files.ts'
@@ -44,6 +46,7 @@ interface Unplaced {
   readonly code: ErrorCode
   readonly message: string
   readonly pointer: string
+  readonly isWarning?: true
 }
 
 export interface LintResult {
@@ -147,6 +150,21 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   return out
 }
 
+/** What no commit may declare. People do make holds and approvals from files, so of those it is only told. */
+function commitProblems(value: Record<string, unknown>): Unplaced[] {
+  if (value['apiVersion'] === undefined || !isObject(value['metadata'])) return []
+  const named = identityProblem(value)
+  if (named !== undefined) {
+    // A missing name is told with the frame.
+    if (named.message.startsWith('has no ')) return []
+    return [{ code: cliErrors.KN1025.code, message: `the object ${named.message}`, pointer: named.pointer }]
+  }
+  const owned = ownershipProblem(value as unknown as KubeObject)
+  if (owned === undefined) return []
+  const { code, text } = owned.message
+  return [{ code, message: text, pointer: owned.pointer, ...(owned.isForPeople && { isWarning: true as const }) }]
+}
+
 /** What is wrong with one value, and how many things it holds. */
 function lintValue(value: unknown, validator: Validator): { looked: number; problems: Unplaced[]; object?: string } {
   if (!isObject(value)) {
@@ -176,9 +194,10 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       problems: parts.flatMap((p, i) => p.problems.map((x) => ({ ...x, pointer: `/items/${i}${x.pointer}` }))),
     }
   }
+  const problems = isOurs(value) ? ownProblems(value, validator) : frameProblems(value)
   return {
     looked: 1,
-    problems: isOurs(value) ? ownProblems(value, validator) : frameProblems(value),
+    problems: problems.length > 0 ? problems : commitProblems(value),
     object: nameOf(value),
   }
 }
@@ -196,15 +215,15 @@ function lintDocument(
   validator: Validator,
 ): Pick<LintResult, 'looked' | 'findings' | 'objects'> {
   const { looked, problems, object } = lintValue(doc.value, validator)
-  const findings = problems.map(({ code, message, pointer }) => ({
+  const findings = problems.map(({ pointer, ...problem }) => ({
     file,
     ...doc.placeOf(pointer),
-    code,
-    message,
+    ...problem,
     pointer,
     ...(object === undefined ? {} : { object }),
   }))
-  return { looked, findings, objects: findings.length > 0 ? [] : objectsOf(file, doc) }
+  const isWrong = problems.some((p) => p.isWarning !== true)
+  return { looked, findings, objects: isWrong ? [] : objectsOf(file, doc) }
 }
 
 /** Whoever is invalid for its kind is not asked what it means. */

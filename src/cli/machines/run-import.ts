@@ -8,7 +8,7 @@ import { nodeType } from '#nodeops/objects.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { printable } from '../exit.ts'
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ImportStep, type UndoStep, planImport, planUndo } from './import.ts'
 
@@ -65,7 +65,7 @@ async function carryOut(
   let failed = 0
   let done = 0
   for (const step of steps) {
-    const say = (what: string) => io.out(printable(`${step.name}: ${what}\n`))
+    const say = (what: string) => io.out(shownLine(`${step.name}: ${what}`))
     switch (step.kind) {
       case 'There':
       case 'Gone':

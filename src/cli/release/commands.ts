@@ -6,7 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
-import { printable } from '../exit.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 
 interface RetryOptions extends ServerOptions {
@@ -26,7 +26,7 @@ export function register(program: Command, io: Io): void {
     const client = await connect(options, io)
     const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseCalled(client, name)]
     if (found.length === 0) io.err('no releases yet; the first rendered commit creates one\n')
-    io.out(printable(found.map((r) => `${releaseLines(r, systemClock.now()).join('\n')}\n`).join('\n')))
+    io.out(found.map((r) => shownLines(releaseLines(r, systemClock.now()))).join('\n'))
   })
 
   withServer(
@@ -54,7 +54,7 @@ export function register(program: Command, io: Io): void {
     if (!canBeRetried(status)) throw new KubeNodeError(cliErrors.KN1398({ name, phase: status.phase ?? 'Pending' }))
     const hold = await placeHold(client, holdFor({ ...wish, author: await authorOf(client, io) }, systemClock.now()))
     const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
-    io.out(printable(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})\n`))
+    io.out(shownLine(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`))
     io.err(`kubenode release status ${name}\n`)
   })
 }

@@ -7,7 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, alignedRows, connect, withServer } from '../commands/inspect.ts'
-import { printable } from '../exit.ts'
+import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import type { SetChange } from './commit.ts'
@@ -80,8 +80,8 @@ function registerHolds(program: Command, io: Io): void {
     say(io, removed.length === 0 ? `${what} has no hold created by you` : `resumed: ${removed.join(', ')}`)
     for (const { metadata, spec } of left)
       io.err(
-        printable(
-          `still held: operationalhold/${metadata.name} (${spec.effect}) until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
+        shownLine(
+          `still held: operationalhold/${metadata.name} (${spec.effect}) until ${spec.until} by ${spec.author}: ${spec.reason}`,
         ),
       )
   })
@@ -140,14 +140,14 @@ function registerRollback(program: Command, io: Io): void {
     const client = await connect(options, io)
     const { set, revisions } = await setAndRevisions(client, name)
     const to = revisionCalled(set, revisions, options.to)
-    for (const line of warningsOf(set, to)) io.err(printable(`${line}\n`))
+    for (const line of warningsOf(set, to)) io.err(shownLine(line))
     const change = rollbackChange(set, to)
     if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
     else await printWayBack(set, change, to.number, options, io)
     if (!isNow || reason === undefined) return
     const target = { kind: 'MachineComponentSet', name } as const
     const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })
-    io.err(printable(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that\n`))
+    io.err(shownLine(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that`))
   })
 
   const rollout = program.command('rollout').description('the rollout and revisions of a set')
@@ -161,7 +161,7 @@ function registerRollback(program: Command, io: Io): void {
     const client = await connect(options, io)
     const { set } = await setAndRevisions(client, name)
     const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
-    io.out(`${lines.map(printable).join('\n')}\n`)
+    io.out(`${lines.map(printableLine).join('\n')}\n`)
   })
   withServer(
     rollout
@@ -172,7 +172,7 @@ function registerRollback(program: Command, io: Io): void {
     const { historyRows } = await import('./status.ts')
     const { set, revisions } = await setAndRevisions(await connect(options, io), name)
     printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
-    for (const r of revisions) for (const line of r.failed) io.err(printable(`revision ${r.number} failed: ${line}\n`))
+    for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
   })
   withReason(
     rollout
@@ -197,7 +197,7 @@ function registerCanary(program: Command, io: Io): void {
   ).action(async (name: string, options: ServerOptions) => {
     const { canaryLines, canaryRows } = await import('./status.ts')
     const found = await canaryNamed(await connect(options, io), name)
-    io.out(`${canaryLines(found).map(printable).join('\n')}\n`)
+    io.out(`${canaryLines(found).map(printableLine).join('\n')}\n`)
     const rows = canaryRows(found)
     if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
   })
@@ -241,10 +241,10 @@ const nameAfter =
   (what: string): string =>
     what.startsWith(`${noun}/`) ? what.slice(noun.length + 1) : what
 
-const say = (io: Io, text: string): void => io.out(printable(`${text}\n`))
+const say = (io: Io, text: string): void => io.out(shownLine(text))
 
 function printRows(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): void {
-  io.out(`${alignedRows([head, ...rows].map((row) => row.map(printable)))}\n`)
+  io.out(`${alignedRows([head, ...rows].map((row) => row.map(printableLine)))}\n`)
 }
 
 type Wish = Omit<HoldWish, 'author'>

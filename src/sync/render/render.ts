@@ -2,6 +2,8 @@
 import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import { placeInFiles } from '#nodeops/declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
 import type { FleetError, RenderAnswer } from './protocol.ts'
@@ -52,7 +54,7 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
     if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
-  const targets = checkRendered(clusters, validator)
+  const targets = checkRendered(clusters, validator, (words) => placeInFiles(files, words))
   return { commit, targets, cage: cage.level.layers, printed, problems: problemsIn(targets, files) }
 }
 
@@ -104,7 +106,7 @@ function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; 
 
 const lastLine = (printed: string): string => {
   const line = printed.trim().split('\n').at(-1) ?? ''
-  return line === '' ? '' : `; output: ${line.slice(0, 300)}`
+  return line === '' ? '' : `; output: ${printableLine(line.slice(0, 300))}`
 }
 
 function clustersOf(text: string, commit: string): unknown {
@@ -135,8 +137,8 @@ function fleetErrorOf(error: unknown): FleetError {
 
 function fleetError(commit: string, error: unknown): KubeNodeError {
   const { kind, message, at } = fleetErrorOf(error)
-  const place = at === undefined ? '' : ` at ${at.slice(0, 300)}`
-  return new KubeNodeError(syncErrors[CODES[kind]]({ commit, place, why: message.slice(0, 2_000) }), {
+  const place = at === undefined ? '' : ` at ${printableLine(at.slice(0, 300))}`
+  return new KubeNodeError(syncErrors[CODES[kind]]({ commit, place, why: printableLine(message.slice(0, 2_000)) }), {
     data: at === undefined ? {} : { at },
   })
 }

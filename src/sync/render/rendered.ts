@@ -4,8 +4,11 @@ import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { Validator } from '#api/validate.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import { identityProblem } from '#nodeops/declared/identity.ts'
+import { ownershipProblem } from '#nodeops/declared/ownership.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -33,9 +36,11 @@ export type Targets = ReadonlyMap<string, RenderedTarget>
 const MAX_DEPTH = 64
 const MAX_TARGETS = 1_001
 const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.:+]{0,251}[A-Za-z0-9])?$/
 
-export function checkRendered(clusters: unknown, validator: Validator): Targets {
+/** Where in the files of the commit something is declared. */
+export type PlaceOf = (words: readonly string[]) => string | undefined
+
+export function checkRendered(clusters: unknown, validator: Validator, placeOf: PlaceOf = () => undefined): Targets {
   if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
     throw unusable('the rendering', `is not a map of at most ${MAX_TARGETS} clusters`)
   const targets = new Map<string, RenderedTarget>()
@@ -44,12 +49,17 @@ export function checkRendered(clusters: unknown, validator: Validator): Targets 
       throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is not a valid cluster name')
     const list = clusters[name]
     if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
-    targets.set(name, checkTarget(name, list as readonly unknown[], validator))
+    targets.set(name, checkTarget(name, list as readonly unknown[], { validator, placeOf }))
   }
   return targets
 }
 
-function checkTarget(target: string, list: readonly unknown[], validator: Validator): RenderedTarget {
+interface Checks {
+  readonly validator: Validator
+  readonly placeOf: PlaceOf
+}
+
+function checkTarget(target: string, list: readonly unknown[], checks: Checks): RenderedTarget {
   const seen = new Set<string>()
   const objects: DesiredObject[] = []
   const rejected: Rejected[] = []
@@ -59,7 +69,7 @@ function checkTarget(target: string, list: readonly unknown[], validator: Valida
     const key = refText(ref)
     if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target }))
     seen.add(key)
-    const problem = problemOf(object, ref, validator)
+    const problem = problemOf(object, ref, checks)
     if (problem === undefined) objects.push({ ref, object, digest: digestOf(object) })
     else rejected.push({ ref, problem })
   }
@@ -68,14 +78,12 @@ function checkTarget(target: string, list: readonly unknown[], validator: Valida
 
 function identified(value: unknown, what: string): KubeObject {
   if (isDeeperThan(value, MAX_DEPTH)) throw unusable(what, `is nested deeper than ${MAX_DEPTH} levels`)
-  if (!isObject(value) || typeof value['apiVersion'] !== 'string' || typeof value['kind'] !== 'string')
-    throw unusable(what, 'has no apiVersion and kind')
-  const { metadata } = value
-  const name = isObject(metadata) ? metadata['name'] : undefined
-  if (typeof name !== 'string' || !NAME.test(name))
-    throw unusable(`${what}, a ${value['kind']}`, 'has no metadata.name')
-  if (hasPrototypeKey(value)) throw unusable(`${what}, ${value['kind']} ${name}`, 'has the key __proto__')
-  return value as unknown as KubeObject
+  const problem = isObject(value) ? identityProblem(value) : { message: 'is not an object' }
+  if (problem !== undefined) throw unusable(what, problem.message)
+  const object = value as KubeObject
+  if (hasPrototypeKey(value))
+    throw unusable(`${what}, ${object.kind} ${object.metadata.name ?? ''}`, 'has the key __proto__')
+  return object
 }
 
 function hasPrototypeKey(value: unknown): boolean {
@@ -86,13 +94,18 @@ function hasPrototypeKey(value: unknown): boolean {
 
 const KIND_BY_NAME = new Map(KINDS.map((k) => [k.kind, k]))
 
-function problemOf(object: KubeObject, ref: ObjectRef, validator: Validator): string | undefined {
+function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: Checks): string | undefined {
+  const owned = ownershipProblem(object)
+  if (owned !== undefined) {
+    const place = placeOf([object.kind, ref.name])
+    return `${numbered(owned.message)}${place === undefined ? '' : ` (${place})`}`
+  }
   if (ref.group !== API_GROUP) return undefined
   const kind = KIND_BY_NAME.get(object.kind)
   if (kind === undefined) return `${API_GROUP} has no kind ${object.kind}`
   if (kind.namespaced && ref.namespace === '') return 'metadata.namespace is missing'
   const problems = validator.problems(kind, object)
-  return problems.length === 0 ? undefined : problems.slice(0, 5).map(formatProblem).join('; ')
+  return problems.length === 0 ? undefined : printableLine(problems.slice(0, 5).map(formatProblem).join('; '))
 }
 
 export const digestOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')

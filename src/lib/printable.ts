@@ -1,0 +1,29 @@
+// Text that others wrote, made safe to show: nothing in it steers a terminal, turns the reading direction, or is taken for a command by a CI runner (S20, S33).
+
+/** Control characters but newline and tab, marks that turn the reading direction, invisible characters, and separators that some viewers take for a newline. */
+const UNSEEN =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu
+
+/** GitHub reads `::name::` at the start of a line, and `##[name]` anywhere; Azure `##vso[`, TeamCity `##teamcity[`. */
+const LINE_COMMAND = /^(\s*)::(?=[A-Za-z])/gm
+const COMMAND = /##(?=\[|[A-Za-z]{1,20}\[)/g
+
+/** Newlines and tabs stay: for text of several lines whose line breaks are our own. */
+export const printable = (text: string): string =>
+  text.replace(UNSEEN, '\ufffd').replace(LINE_COMMAND, '$1\ufffd::').replace(COMMAND, '#\ufffd#')
+
+/** One line, whatever names and values hold. */
+export const printableLine = (text: string): string => printable(text.replaceAll('\n', '\ufffd'))
+
+/** With its end, for output. */
+export const shownLine = (text: string): string => `${printableLine(text)}\n`
+export const shownLines = (lines: readonly string[]): string => lines.map(shownLine).join('')
+
+/** JSON for output: equal data, without a character that acts where it is shown. */
+export const shownJson = (value: unknown): string =>
+  `${JSON.stringify(value, null, 2)
+    .replace(UNSEEN, (c) =>
+      [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+    )
+    .replace(COMMAND, '#\\u0023')}\n`
