@@ -70,6 +70,10 @@ export const syncErrors = errorTable({
     text: 'cannot fetch {url}: only https, ssh and file addresses are supported',
     next: 'correct the address',
   },
+  KN7019: {
+    text: 'cannot read {what} in {repository}: the git object {object} {why}, which git itself never writes',
+    next: 'run git fsck in the repository; remove the object and whatever refers to it',
+  },
   KN7101: {
     text: 'cannot render commit {commit}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',
@@ -103,8 +107,12 @@ export const syncErrors = errorTable({
     next: 'remove one',
   },
   KN7110: {
-    text: 'cannot render a fleet here: this machine gives its code no namespaces of its own (util-linux and root, or unprivileged user namespaces, are needed)',
-    next: 'allow them (sysctl kernel.unprivileged_userns_clone=1, or user.max_user_namespaces), run where they are, or accept the weaker cage with weakCage: allow',
+    text: 'cannot run the code of a fleet here: a cage needs root with CAP_SYS_ADMIN or unprivileged user namespaces, and unshare, setpriv and mount of util-linux; this machine lacks them',
+    next: 'allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces), use another machine or, for code that you trust, add --weak-cage allow',
+  },
+  KN7118: {
+    text: 'cannot run the code of a fleet in the weaker cage: the user {uid} that it would run as cannot read {release}',
+    next: 'move KubeNode to a folder that every user may read, or run the command as another user than root',
   },
   KN7111: {
     text: 'cannot render commit {commit}: the fleet renders nothing{place}: {why}',

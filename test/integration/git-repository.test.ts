@@ -236,8 +236,12 @@ describe('a copy whose git was killed', () => {
 })
 
 test('changes that no commit holds are told', async () => {
-  repository.commit({ 'fleet/a.ts': '1', 'src/b.ts': '1' })
+  const commit = repository.commit({ 'fleet/a.ts': '1', 'fleet/gone.ts': '1', 'fleet/same.ts': '1', 'src/b.ts': '1' })
   writeFileSync(join(repository.dir, 'fleet/a.ts'), '2')
   writeFileSync(join(repository.dir, 'src/b.ts'), '2')
-  expect(await uncommitted(repository.dir, ['fleet'], { PATH: process.env['PATH'] ?? '' })).toEqual(['fleet/a.ts'])
+  mkdirSync(join(repository.dir, 'fleet/new'))
+  writeFileSync(join(repository.dir, 'fleet/new/c.ts'), '1')
+  writeFileSync(join(repository.dir, 'fleet/notes.txt'), '1')
+  rmSync(join(repository.dir, 'fleet/gone.ts'))
+  expect(await uncommitted(open(), commit, ['fleet'])).toEqual(['fleet/a.ts', 'fleet/gone.ts', 'fleet/new/c.ts'])
 })

@@ -226,7 +226,15 @@ app.synth()
   for (const minor of [0, 1, 2]) repo.commit('fleet/version.ts', `export const minor: number = ${minor}\n`)
   const [head] = repo.git('log', '--format=%H').trim().split('\n')
   const components = (version: string) => [{ name: 'beacon', version }]
-  const wish = { set: 'base', now: components('1.2.0'), folder: repo.dir, path: '.', cluster: undefined, env: ENV }
+  const wish = {
+    weakCage: 'allow' as const,
+    set: 'base',
+    now: components('1.2.0'),
+    folder: repo.dir,
+    path: '.',
+    cluster: undefined,
+    env: ENV,
+  }
   const { way, clusters } = await prepareWayBack({ ...wish, wanted: components('1.1.0') })
   expect([clusters, way.kind === 'Reverts' && way.commits.map((c) => c.id)]).toEqual([['test'], [head]])
 }, 60_000)

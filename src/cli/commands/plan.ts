@@ -7,6 +7,7 @@ import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { weakCageOption, weakCageNote } from '../weak-cage.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
 interface PlanOptions {
@@ -17,7 +18,7 @@ interface PlanOptions {
   readonly path: string
   readonly output: 'text' | 'json'
   readonly detailedExitcode?: true
-  readonly refuseWeakCage?: true
+  readonly weakCage: 'allow' | 'refuse'
 }
 
 export function register(program: Command, io: Io): void {
@@ -31,7 +32,7 @@ export function register(program: Command, io: Io): void {
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
     .addOption(outputOption(['text', 'json']).default('text'))
     .option('--detailed-exitcode', 'exit with 1 when something changes (2 is an error, as always)')
-    .option('--refuse-weak-cage', 'refuse to render when the machine has no namespaces')
+    .addOption(weakCageOption())
     .action((options: PlanOptions) => plan(options, io))
 }
 
@@ -60,12 +61,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const { parents } = await repository.commit(commit)
   const [parent] = parents
   const base = options.base === undefined ? parent : await repository.resolve(options.base)
-  const cage = await findCage(options.refuseWeakCage === true ? 'refuse' : 'allow')
-  if (cage.isWeak) io.err('note: this machine has no namespaces, so the fleet is rendered in the weaker cage\n')
-  const { workTree } = repository.folder
-  const loose =
-    workTree === undefined ? [] : await uncommitted(workTree, ['fleet', 'rules'], { PATH: io.env['PATH'] ?? '' })
-  if (loose.length > 0 && options.commit === 'HEAD')
+  const cage = await findCage(options.weakCage)
+  if (cage.isWeak) io.err(weakCageNote)
+  const folders = ['fleet', 'rules'].map((folder) => (options.path === '.' ? folder : `${options.path}/${folder}`))
+  const loose = options.commit === 'HEAD' ? await uncommitted(repository, commit, folders) : []
+  if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
   const render = (id: string) => renderCommit(id, { repository, cage, path: options.path })
   const after = await render(commit)

@@ -1,4 +1,5 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role under a leader of its own.
+import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -70,11 +71,7 @@ export function register(program: Command, io: Io): void {
       'URL prefixes, joined by commas, that repair webhooks may call, such as https://hooks.example.org/repairs; none when left out',
     )
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
-    .addOption(
-      new Option('--weak-cage <policy>', 'whether to render a fleet when the machine has no namespaces')
-        .choices(['allow', 'refuse'])
-        .default('refuse'),
-    )
+    .addOption(weakCageOption())
     .addOption(
       new Option(
         '--metrics-port <n>',

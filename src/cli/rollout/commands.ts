@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { weakCageOption } from '../weak-cage.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -31,6 +32,7 @@ interface RollbackOptions extends ServerOptions {
   readonly repo?: string
   readonly path: string
   readonly cluster?: string
+  readonly weakCage: 'allow' | 'refuse'
 }
 
 export function register(program: Command, io: Io): void {
@@ -92,7 +94,7 @@ async function printWayBack(
   set: MachineComponentSet,
   change: SetChange,
   revision: number,
-  { repo = '.', path, cluster }: RollbackOptions,
+  { repo = '.', path, cluster, weakCage }: RollbackOptions,
   io: Io,
 ): Promise<void> {
   const [{ prepareWayBack }, { wayBackLines }] = await Promise.all([
@@ -101,7 +103,7 @@ async function printWayBack(
   ])
   const { resolve } = await import('node:path')
   const env = { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) }
-  const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env }
+  const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
   io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
   const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
     error: messageOf(error),
@@ -126,6 +128,7 @@ function registerRollback(program: Command, io: Io): void {
       )
       .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
       .option('--path <dir>', 'folder of the fleet in the repository', '.')
+      .addOption(weakCageOption())
       .option('--cluster <name>', 'name of the cluster in the fleet; where the set declares the same when left out')
       .option('--now', 'pin the set to that revision until the commit is there')
       .option('--reason <text>', 'why; needed with --now')

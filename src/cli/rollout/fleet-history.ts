@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { SAFE_SETTINGS } from '#sync/git/safe-settings.ts'
 
 const run = promisify(execFile)
 /** Commits of the branch that are looked at: each may have to be rendered. */
@@ -34,19 +35,8 @@ export interface FleetHistory {
   close(): Promise<void>
 }
 
-/** Nothing that a repository or a person configured for hooks, signatures or names takes part in a trial. */
-const PLAIN = [
-  '-c',
-  'core.hooksPath=/dev/null',
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'commit.gpgSign=false',
-  '-c',
-  'user.name=kubenode',
-  '-c',
-  'user.email=kubenode@localhost',
-]
+/** Nothing that a repository or a person configured for programs, signatures or names takes part in a trial. */
+const PLAIN = [...SAFE_SETTINGS, '-c', 'user.name=kubenode', '-c', 'user.email=kubenode@localhost']
 
 export async function openFleetHistory(folder: string, env: Readonly<Record<string, string>>): Promise<FleetHistory> {
   const git = async (cwd: string, ...args: readonly string[]): Promise<string> =>
@@ -95,7 +85,7 @@ export async function openFleetHistory(folder: string, env: Readonly<Record<stri
     restore: async (wanted, as) => {
       const at = await fromHead()
       const changed = await Promise.all(
-        wanted.map(({ id }) => git(at, 'diff', '--name-only', '-z', '--no-renames', `${id}^1`, id)),
+        wanted.map(({ id }) => git(at, 'diff', '--no-ext-diff', '--name-only', '-z', '--no-renames', `${id}^1`, id)),
       )
       const paths = [...new Set(changed.flatMap((text) => text.split('\0').filter((path) => path !== '')))]
       if (paths.length === 0) return undefined
@@ -106,7 +96,8 @@ export async function openFleetHistory(folder: string, env: Readonly<Record<stri
       await git(at, 'commit', '--quiet', '--allow-empty', '--message', 'restored')
       return trialIn(at)
     },
-    patchOf: ({ commit, folder: at }) => git(at, 'diff', '--binary', '--no-renames', head, commit),
+    patchOf: ({ commit, folder: at }) =>
+      git(at, 'diff', '--binary', '--no-renames', '--no-ext-diff', '--no-textconv', head, commit),
     close: () => rm(scratch, { recursive: true, force: true }),
   }
 }

@@ -16,6 +16,7 @@ export interface WayBackWish {
   readonly folder: string
   readonly path: string
   readonly cluster: string | undefined
+  readonly weakCage: 'allow' | 'refuse'
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -27,7 +28,7 @@ export interface PreparedWayBack {
 
 export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack> {
   const repository = openLocalRepository(resolve(wish.folder), { above: true })
-  const cage = await findCage('allow')
+  const cage = await findCage(wish.weakCage)
   const known = new Map<string, Targets | undefined>()
   const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
     const of = where === undefined ? repository : openLocalRepository(where.folder)

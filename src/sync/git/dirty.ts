@@ -1,35 +1,43 @@
-// Whether a work tree has changes below some folders that no commit holds, so that nobody wonders why they have no effect.
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+// Which files of a work tree differ from a commit, so that nobody wonders why a change has no effect. The git program is not asked: a hostile .git/config would choose what it runs (filters, fsmonitor, hooks).
+import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LocalRepository } from './local-repository.ts'
 
-const run = promisify(execFile)
-const DEADLINE_MS = 5_000
-const MAX_OUTPUT = 1024 * 1024
+/** A fleet has some hundred; this is a hint, nothing is decided by it. */
+const MAX_FILES = 20_000
+/** Notes, build output and packages beside the code of a fleet are nobody's change. */
+const CODE = /\.([cm]?ts|[cm]?js|json)$/
 
-/** Paths of changed files; empty also where the git program is missing: this is a hint, nothing is decided by it. */
+/** Paths from the root of the work tree; empty when the commit cannot be read. */
 export async function uncommitted(
-  workTree: string,
+  repository: LocalRepository,
+  commit: string,
   folders: readonly string[],
-  env: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const args = [
-    '-c',
-    'core.fsmonitor=false',
-    '-c',
-    'core.hooksPath=/dev/null',
-    '--no-optional-locks',
-    'status',
-    '--porcelain',
-    '--',
-    ...folders,
-  ]
-  try {
-    const { stdout } = await run('git', args, { cwd: workTree, env, timeout: DEADLINE_MS, maxBuffer: MAX_OUTPUT })
-    return stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => line.slice(3))
-  } catch {
-    return []
+  const { workTree } = repository.folder
+  if (workTree === undefined) return []
+  const committed = await repository.readTree(commit, folders).catch(() => undefined)
+  if (committed === undefined) return []
+  const changed = [...committed].filter(([path, bytes]) => isChanged(join(workTree, path), bytes)).map(([path]) => path)
+  const added = folders.flatMap((folder) => codeBelow(workTree, folder)).filter((path) => !committed.has(path))
+  return [...changed, ...added].toSorted()
+}
+
+function isChanged(path: string, bytes: Uint8Array): boolean {
+  const info = lstatSync(path, { throwIfNoEntry: false })
+  return info?.isFile() !== true || info.size !== bytes.length || !readFileSync(path).equals(bytes)
+}
+
+function codeBelow(workTree: string, folder: string): readonly string[] {
+  const found: string[] = []
+  const look = (path: string): void => {
+    for (const entry of readdirSync(join(workTree, path), { withFileTypes: true })) {
+      if (found.length >= MAX_FILES) return
+      const below = `${path}/${entry.name}`
+      if (entry.isDirectory() && entry.name !== 'node_modules') look(below)
+      else if (entry.isFile() && CODE.test(entry.name)) found.push(below)
+    }
   }
+  if (existsSync(join(workTree, folder)) && lstatSync(join(workTree, folder)).isDirectory()) look(folder)
+  return found
 }

@@ -1,10 +1,13 @@
-// A repository on this machine, read with isomorphic-git: one shared cache, every size and count bounded, hostile trees refused.
-import fs, { readFileSync, statSync } from 'node:fs'
+// A repository on this machine: every size and count is bounded before anything is inflated, hostile trees are refused.
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import git from 'isomorphic-git'
+import { setImmediate } from 'node:timers/promises'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { locateGit, type GitFolder } from './locate.ts'
+import { Damaged } from './objects/inflate.ts'
+import { ObjectStore, TooLarge, type GitObject } from './objects/object-store.ts'
+import { parseCommit, tagTarget } from './objects/parse-commit.ts'
 import type { Commit, GitRepository, ReadLimits } from './repository.ts'
 import { parseRevision, refFileName } from './revision.ts'
 import { parseTree, type TreeEntry } from './tree-entries.ts'
@@ -14,8 +17,16 @@ import { counted } from '#lib/counted.ts'
 /** A fleet of a thousand clusters has some hundred files; sources of components lie beside them. */
 const DEFAULT_LIMITS = { maxFiles: 20_000, maxFileBytes: 8 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
 const MAX_DEPTH = 32
-/** The cache of isomorphic-git never forgets; it is thrown away once so many objects went through it. */
-const MAX_CACHED_READS = 50_000
+/** Ten times the longest message that anybody writes; many parents fit, too. */
+const MAX_COMMIT_BYTES = 1024 * 1024
+/** More than 10,000 entries with long names. */
+const MAX_TREE_BYTES = 4 * 1024 * 1024
+/** Tags of tags of tags: nobody makes more. */
+const MAX_TAGS = 8
+/** Git has it without writing it. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+/** Reading blocks; others get a turn after so many files. */
+const FILES_IN_A_ROW = 64
 const DEFAULT_DEADLINE_MS = 30_000
 const COMMIT_ID = /^[0-9a-f]{40}$/
 
@@ -35,8 +46,7 @@ export class LocalRepository implements GitRepository {
   readonly folder: GitFolder
   readonly #clock: Clock
   readonly #deadlineMs: number
-  #cache: object = {}
-  #reads = 0
+  readonly #objects: ObjectStore
 
   constructor(
     name: string,
@@ -45,6 +55,7 @@ export class LocalRepository implements GitRepository {
   ) {
     this.name = name
     this.folder = folder
+    this.#objects = new ObjectStore(join(folder.commonDir, 'objects'))
     this.#clock = clock
     this.#deadlineMs = deadlineMs
   }
@@ -70,10 +81,33 @@ export class LocalRepository implements GitRepository {
   }
 
   async commit(id: string): Promise<Commit> {
-    // Peels tags: what people name may be an annotated one.
-    const { oid, commit } = await this.#read(`commit ${id}`, () => git.readCommit({ ...this.#at(), oid: id }))
-    const { parent, committer, author, message } = commit
+    const { oid, object } = this.#peeled(id)
+    const { parent, committer, author, message } = await this.#parsed(oid, object)
     return { id: oid, parents: parent, time: committer.timestamp, message, author: `${author.name} <${author.email}>` }
+  }
+
+  /** What people name may be an annotated tag. */
+  #peeled(id: string): { readonly oid: string; readonly object: GitObject } {
+    let oid = id
+    for (let i = 0; i < MAX_TAGS; i++) {
+      const object = this.#object(oid, MAX_COMMIT_BYTES, `commit ${id}`)
+      if (object.type === 'commit') return { oid, object }
+      const target = object.type === 'tag' ? tagTarget(object) : undefined
+      if (target === undefined) break
+      oid = target
+    }
+    throw new KubeNodeError(syncErrors.KN7016({ path: this.name, object: id, type: 'commit' }))
+  }
+
+  async #parsed(oid: string, object: GitObject) {
+    try {
+      return await parseCommit(oid, object)
+    } catch (cause) {
+      throw new KubeNodeError(
+        syncErrors.KN7007({ what: `commit ${oid}`, repository: this.name, why: messageOf(cause).split('\n')[0] ?? '' }),
+        { retry: 'later', cause },
+      )
+    }
   }
 
   async log(id: string, limit: number): Promise<readonly Commit[]> {
@@ -119,26 +153,26 @@ export class LocalRepository implements GitRepository {
       throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
     if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
     if (depth >= MAX_DEPTH) throw tooLarge(where, `is nested deeper than ${MAX_DEPTH} folders`)
-    for (const child of await this.#tree(entry.oid, where))
+    for (const child of this.#tree(entry.oid, where))
       await this.#walk(walk, child, path === '' ? child.name : `${path}/${child.name}`, depth + 1)
   }
 
   async #file(walk: Walk, oid: string, path: string, where: string): Promise<void> {
     const { maxFiles, maxFileBytes, maxBytes } = walk.limits
     if (walk.files.size >= maxFiles) throw tooLarge(where, `is beyond the limit of ${maxFiles} files`)
-    const bytes = await this.#content(oid, 'blob', where)
-    if (bytes.length > maxFileBytes) throw tooLarge(where, `has ${bytes.length} bytes (limit ${maxFileBytes})`)
+    const bytes = this.#content(oid, 'blob', where, maxFileBytes)
+    if (walk.files.size % FILES_IN_A_ROW === 0) await setImmediate()
     walk.bytes += bytes.length
     if (walk.bytes > maxBytes) throw tooLarge(where, `exceeds the total limit of ${maxBytes} bytes`)
     walk.files.set(path, bytes)
   }
 
   async #entryAt(commit: string, path: string): Promise<Pick<TreeEntry, 'kind' | 'oid'> | undefined> {
-    const { commit: found } = await this.#read(`commit ${commit}`, () => git.readCommit({ ...this.#at(), oid: commit }))
-    let entry: Pick<TreeEntry, 'kind' | 'oid'> = { kind: 'tree', oid: found.tree }
+    const { oid, object } = this.#peeled(commit)
+    let entry: Pick<TreeEntry, 'kind' | 'oid'> = { kind: 'tree', oid: (await this.#parsed(oid, object)).tree }
     for (const part of path.split('/').filter((p) => p !== '' && p !== '.')) {
       if (entry.kind !== 'tree') return undefined
-      const entries = await this.#tree(entry.oid, `commit ${commit.slice(0, 12)} in ${this.name}`)
+      const entries = this.#tree(entry.oid, `commit ${commit.slice(0, 12)} in ${this.name}`)
       const next = entries.find((e) => e.name === part)
       if (next === undefined) return undefined
       entry = next
@@ -146,14 +180,30 @@ export class LocalRepository implements GitRepository {
     return entry
   }
 
-  async #tree(oid: string, where: string): Promise<readonly TreeEntry[]> {
-    return parseTree(await this.#content(oid, 'tree', where), where)
+  #tree(oid: string, where: string): readonly TreeEntry[] {
+    return oid === EMPTY_TREE ? [] : parseTree(this.#content(oid, 'tree', where, MAX_TREE_BYTES), where)
   }
 
-  async #content(oid: string, type: 'blob' | 'tree', where: string): Promise<Uint8Array> {
-    const found = await this.#read(where, () => git.readObject({ ...this.#at(), oid, format: 'content' }))
-    if (found.type === type && found.format === 'content') return found.object
+  #content(oid: string, type: 'blob' | 'tree', where: string, limit: number): Uint8Array {
+    const found = this.#object(oid, limit, where)
+    if (found.type === type) return found.content
     throw new KubeNodeError(syncErrors.KN7016({ path: where, object: oid, type }))
+  }
+
+  #object(oid: string, limit: number, what: string): GitObject {
+    const missing = (why: string, cause?: unknown) =>
+      new KubeNodeError(syncErrors.KN7007({ what, repository: this.name, why }), { retry: 'later', cause })
+    try {
+      const found = this.#objects.read(oid, limit)
+      if (found !== undefined) return found
+    } catch (error) {
+      if (error instanceof TooLarge) throw tooLarge(what, `is the git object ${oid} and ${error.message}`)
+      if (error instanceof Damaged)
+        throw new KubeNodeError(syncErrors.KN7019({ what, repository: this.name, object: oid, why: error.message }))
+      // A pack that a repack removed meanwhile is not there in the next attempt.
+      throw missing(`${oid}: ${messageOf(error)}`, error)
+    }
+    throw missing(`there is no object ${oid}`)
   }
 
   async #named(name: string): Promise<string> {
@@ -163,7 +213,11 @@ export class LocalRepository implements GitRepository {
       const id = await this.#ref(ref)
       if (id !== undefined) return id
     }
-    if (/^[0-9a-f]{7,39}$/.test(name)) return this.#read(name, () => git.expandOid({ ...this.#at(), oid: name }))
+    if (/^[0-9a-f]{7,39}$/.test(name)) {
+      const ids = this.#objects.idsWithPrefix(name, 2)
+      const [id] = ids
+      if (ids.length === 1 && id !== undefined) return id
+    }
     throw new KubeNodeError(syncErrors.KN7002({ name: JSON.stringify(name), name2: this.name }))
   }
 
@@ -202,26 +256,6 @@ export class LocalRepository implements GitRepository {
       this.#packedRefs = { stamp, ids }
     }
     return this.#packedRefs.ids.get(ref)
-  }
-
-  #at() {
-    if (++this.#reads > MAX_CACHED_READS) {
-      this.#reads = 0
-      this.#cache = {}
-    }
-    return { fs, gitdir: this.folder.commonDir, cache: this.#cache }
-  }
-
-  async #read<T>(what: string, read: () => Promise<T>): Promise<T> {
-    try {
-      return await read()
-    } catch (error) {
-      if (error instanceof KubeNodeError) throw error
-      throw new KubeNodeError(
-        syncErrors.KN7007({ what, repository: this.name, why: messageOf(error).split('\n')[0] ?? '' }),
-        { retry: 'later', cause: error },
-      )
-    }
   }
 }
 

@@ -7,6 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
+import { SAFE_SETTINGS } from './safe-settings.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
@@ -20,17 +21,24 @@ export interface MirrorOptions {
 const DEFAULT_DEADLINE_MS = 120_000
 const MAX_GIT_OUTPUT = 64 * 1024
 
-/** What makes git run code, ask questions or write through links is off, whatever its own configuration says. */
+/** A repository that a stranger fills is unpacked in bounded memory: large files are streamed, and only indexed packs are stored. */
 const SAFE = [
-  'core.hooksPath=/dev/null',
-  'core.symlinks=false',
-  'core.fsmonitor=false',
-  'protocol.ext.allow=never',
-  'submodule.recurse=false',
-  'fetch.recurseSubmodules=no',
-  'transfer.fsckObjects=true',
-  'gc.auto=0',
-].flatMap((setting) => ['-c', setting])
+  ...SAFE_SETTINGS,
+  ...[
+    'core.bigFileThreshold=1m',
+    'core.deltaBaseCacheLimit=64m',
+    'pack.threads=2',
+    'fetch.unpackLimit=1',
+    'transfer.fsckObjects=true',
+    'gc.auto=0',
+  ].flatMap((setting) => ['-c', setting]),
+]
+
+/** Memory that git and its children may write to, each; a fleet with all its history takes a tenth of it. */
+const MAX_GIT_DATA_KB = 1024 * 1024
+/** In blocks of 512 bytes: 4 GiB, the largest pack that we would want to have. */
+const MAX_GIT_FILE_BLOCKS = 8 * 1024 * 1024
+const LIMITED = `ulimit -c 0; ulimit -d ${MAX_GIT_DATA_KB} 2>/dev/null; ulimit -f ${MAX_GIT_FILE_BLOCKS} 2>/dev/null; exec git "$@"`
 
 export interface WantedRef {
   readonly branch?: string | undefined
@@ -94,7 +102,7 @@ function refSpec({ branch, tag, commit }: WantedRef): string {
 async function runGit(args: readonly string[], url: string, options: MirrorOptions): Promise<void> {
   const { env = {}, deadlineMs = DEFAULT_DEADLINE_MS } = options
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
-  const child = spawn('git', [...SAFE, ...args], {
+  const child = spawn('/bin/sh', ['-c', LIMITED, 'git', ...SAFE, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
     env: {

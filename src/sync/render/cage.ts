@@ -38,6 +38,8 @@ export interface CageCommand {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
+  /** User and group of the process, without further groups; ours when absent. */
+  readonly uid?: number
   /** URL of a file at the root of the release, as it is seen from inside. */
   readonly release: string
   /** Takes away what was made on disk for this run. */
@@ -53,6 +55,7 @@ const MAX_HEAP_MB = 1_024
 /** Uids that no system gives to anybody, so that limits per user count one render only. */
 const FIRST_UID = 1_879_000_000
 const UIDS = 100_000
+const strangerUid = (): number => FIRST_UID + (process.pid % UIDS)
 
 /** No render takes a tenth of it. */
 const LONGEST_RENDER_MS = 3_600_000
@@ -66,6 +69,11 @@ export class Cage {
 
   constructor(level: CageLevel) {
     this.level = level
+  }
+
+  /** Whom the code runs as where it is not ourselves. */
+  get user(): number | undefined {
+    return process.getuid?.() === 0 ? strangerUid() : undefined
   }
 
   get isWeak(): boolean {
@@ -88,10 +96,11 @@ export class Cage {
         ...readable(RELEASE_ROOT),
         join(RELEASE_ROOT, ENTRY),
       ]
-      return { file: '/bin/sh', args, cwd, cleanUp, release: `file://${encodeURI(RELEASE_ROOT)}/package.json` }
+      const release = `file://${encodeURI(RELEASE_ROOT)}/package.json`
+      return { file: '/bin/sh', args, cwd, cleanUp, release, ...(this.user !== undefined && { uid: this.user }) }
     }
     const isRoot = this.level.name === 'Root'
-    const enter = isRoot ? String(FIRST_UID + (process.pid % UIDS)) : 'userns'
+    const enter = isRoot ? String(strangerUid()) : 'userns'
     const args = [
       ...(isRoot ? [] : ['--user', '--map-root-user']),
       ...NAMESPACES,
@@ -139,18 +148,25 @@ export async function findCage(weakCage: WeakCage, levels: readonly CageLevel[] 
     if ((level.name === 'Root') !== isRoot && level.name !== 'LimitsOnly') continue
     const cage = new Cage(level)
     if (cage.isWeak && weakCage === 'refuse') break
-    if (cage.isWeak || (await works(cage))) return cage
+    if (await works(cage)) return cage
+    if (cage.isWeak)
+      throw new KubeNodeError(syncErrors.KN7118({ uid: cage.user ?? 'of this process', release: RELEASE_ROOT }))
   }
   throw new KubeNodeError(syncErrors.KN7110())
 }
 
-/** The very command of a render, with nothing to render: the entry reads no request and says so by ending with 1 and without an answer. */
+/** Reads a file of the release as the entry will, and nothing else. */
+const probe = (release: string): string =>
+  `require('node:fs').readFileSync(new URL(${JSON.stringify(release)})); console.log('caged')`
+
+/** The very command of a render, with nothing to render. */
 async function works(cage: Cage): Promise<boolean> {
-  const { file, args, cwd, cleanUp } = cage.command(5)
+  const { file, args, cwd, cleanUp, release, ...as } = cage.command(5)
   try {
     return await new Promise<boolean>((resolve) => {
-      const child = spawn(file, [...args.slice(0, -1), '-p', '"caged"'], {
+      const child = spawn(file, [...args.slice(0, -1), '-e', probe(release)], {
         cwd,
+        ...userOf(as),
         env: CAGE_ENV,
         stdio: ['ignore', 'pipe', 'ignore'],
         timeout: PROBE_DEADLINE_MS,
@@ -166,6 +182,10 @@ async function works(cage: Cage): Promise<boolean> {
     cleanUp()
   }
 }
+
+/** For `spawn`: with a uid of its own, a process loses all groups, too. */
+export const userOf = ({ uid }: Pick<CageCommand, 'uid'>): { readonly uid?: number; readonly gid?: number } =>
+  uid === undefined ? {} : { uid, gid: uid }
 
 /** For the shell that builds the room; Node's own view of it is emptied before code of the fleet runs. */
 export const CAGE_ENV: Readonly<Record<string, string>> = {

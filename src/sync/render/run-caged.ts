@@ -1,7 +1,7 @@
 // Runs one render in a cage and brings its answer, or says by which limit it ended. The process group is dead when this returns.
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { CAGE_ENV, type Cage } from './cage.ts'
+import { CAGE_ENV, userOf, type Cage } from './cage.ts'
 import { ANSWER_FD, type RenderRequest } from './protocol.ts'
 
 export interface CageLimits {
@@ -30,9 +30,15 @@ export type CagedEnd =
 
 export async function runCaged(cage: Cage, request: RenderRequest, limits: CageLimits = {}): Promise<CagedEnd> {
   const { deadlineMs = DEFAULT_DEADLINE_MS } = limits
-  const { file, args, cwd, release, cleanUp } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
+  const { file, args, cwd, release, cleanUp, ...as } = cage.command(Math.ceil(deadlineMs / 1_000) + 1)
   try {
-    const child = spawn(file, args, { cwd, env: CAGE_ENV, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true })
+    const child = spawn(file, args, {
+      cwd,
+      ...userOf(as),
+      env: CAGE_ENV,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
     let stopped: 'Deadline' | 'AnswerTooLarge' | 'PrintedTooMuch' | 'Superseded' | undefined
     const stop = (why: typeof stopped) => {
       stopped ??= why

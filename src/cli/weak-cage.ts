@@ -1,0 +1,10 @@
+// The one option that lets code of a fleet run where this machine cannot shut it in, said the same way by every command that runs such code.
+import { Option } from 'commander'
+
+export const weakCageOption = (): Option =>
+  new Option('--weak-cage <policy>', 'whether to run code of the fleet when this machine gives it no namespaces')
+    .choices(['allow', 'refuse'])
+    .default('refuse')
+
+export const weakCageNote =
+  'note: this machine has no namespaces; the code of the fleet runs in the weaker cage, so trust its authors\n'

@@ -1,0 +1,68 @@
+// Applies a git delta: a list of copies from a base and of new bytes. Its declared sizes are checked before anything is allocated.
+import { Damaged } from './inflate.ts'
+
+export interface DeltaSizes {
+  readonly base: number
+  readonly result: number
+  /** Where the instructions begin. */
+  readonly at: number
+}
+
+/** Seven bits a byte, lowest first; more than 2^49 is no size of ours. */
+const MAX_VARINT_BYTES = 7
+
+export function readVarint(bytes: Uint8Array, from: number): { readonly value: number; readonly at: number } {
+  let value = 0
+  for (let i = 0; i < MAX_VARINT_BYTES; i++) {
+    const byte = bytes[from + i]
+    if (byte === undefined) break
+    value += (byte & 0x7f) * 2 ** (7 * i)
+    if (byte < 0x80) return { value, at: from + i + 1 }
+  }
+  throw new Damaged('has a damaged size')
+}
+
+export function deltaSizes(delta: Uint8Array): DeltaSizes {
+  const base = readVarint(delta, 0)
+  const result = readVarint(delta, base.at)
+  return { base: base.value, result: result.value, at: result.at }
+}
+
+const COPY = 0x80
+/** A copy of size 0 means this many bytes. */
+const DEFAULT_COPY = 0x10000
+
+/** The caller has compared the sizes with its bounds. */
+export function applyDelta(base: Uint8Array, delta: Uint8Array, sizes: DeltaSizes): Buffer {
+  if (base.length !== sizes.base) throw new Damaged(`is a delta of ${sizes.base} bytes, its base has ${base.length}`)
+  const out = Buffer.alloc(sizes.result)
+  let at = sizes.at
+  let end = 0
+  const next = (): number => {
+    const byte = delta[at++]
+    if (byte === undefined) throw new Damaged('has a truncated delta')
+    return byte
+  }
+  const put = (from: Uint8Array, start: number, length: number) => {
+    if (start + length > from.length || end + length > out.length)
+      throw new Damaged('has a delta that leaves its bounds')
+    out.set(from.subarray(start, start + length), end)
+    end += length
+  }
+  while (at < delta.length) {
+    const op = next()
+    if (op === 0) throw new Damaged('has an unknown delta instruction')
+    if (op < COPY) {
+      put(delta, at, op)
+      at += op
+      continue
+    }
+    let offset = 0
+    let size = 0
+    for (let i = 0; i < 4; i++) if ((op & (1 << i)) !== 0) offset += next() * 2 ** (8 * i)
+    for (let i = 0; i < 3; i++) if ((op & (0x10 << i)) !== 0) size += next() * 2 ** (8 * i)
+    put(base, offset, size === 0 ? DEFAULT_COPY : size)
+  }
+  if (end !== out.length) throw new Damaged(`declares ${out.length} bytes and makes ${end}`)
+  return out
+}
