@@ -13,42 +13,9 @@ import {
   agentUser,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
+import { accountPolicies } from './account-policies.ts'
+import { all, any, inGroup, isResource, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
 import { accountUserOf, userOf } from './system.ts'
-
-export interface AdmissionRule {
-  readonly apiGroups: readonly string[]
-  readonly apiVersions: readonly string[]
-  readonly operations: readonly string[]
-  readonly resources: readonly string[]
-}
-
-interface Named {
-  readonly name: string
-  readonly expression: string
-}
-
-export interface AdmissionPolicy {
-  readonly name: string
-  readonly rules: readonly AdmissionRule[]
-  readonly matchConditions: readonly Named[]
-  readonly variables: readonly Named[]
-  readonly validations: readonly { readonly expression: string; readonly message: string }[]
-}
-
-const quoted = (text: string): string => `'${text}'`
-const inGroup = (group: string): string => `${quoted(group)} in request.userInfo.groups`
-const any = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' || ')
-const all = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' && ')
-
-/** The request leaves out what is empty. */
-const part = (field: 'subResource' | 'namespace'): string => `has(request.${field}) ? request.${field} : ''`
-const isResource = (group: string, resource: string, subresource = ''): string =>
-  all(
-    `request.resource.group == ${quoted(group)}`,
-    `request.resource.resource == ${quoted(resource)}`,
-    `variables.sub == ${quoted(subresource)}`,
-  )
-const operations = (...verbs: readonly string[]): string => `request.operation in [${verbs.map(quoted).join(', ')}]`
 
 const USER_PREFIX = agentUser('')
 const NODE_PREFIX = agentNodeGroup('')
@@ -270,7 +237,14 @@ const certificates: AdmissionPolicy = {
   ],
 }
 
-export const POLICIES: readonly AdmissionPolicy[] = [agentWrites, defenderOwns, approvals, allowedEdits, certificates]
+export const POLICIES: readonly AdmissionPolicy[] = [
+  agentWrites,
+  defenderOwns,
+  approvals,
+  allowedEdits,
+  certificates,
+  ...accountPolicies,
+]
 
 export class PoliciesChart extends Chart {
   constructor(scope: Construct) {

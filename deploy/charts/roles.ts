@@ -1,5 +1,5 @@
 // What each of us may do, and nothing more: one table. Names of verbs and resources are those of the requests that the code makes.
-import { AGENT_SIGNER, AGENTS_GROUP, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { AGENT_SIGNER, AGENTS_GROUP, BOOTSTRAP_GROUP, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { PROGRAMS, type Program, accountOf, userOf } from './system.ts'
@@ -85,8 +85,6 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     core(['secrets'], [...WRITE, 'get', 'delete']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
-    // Pods that inspect a step of a rollout; they get no account.
-    core(['pods'], ['create']),
   ],
   defender: [
     leases(['leases'], ['get']),
@@ -164,6 +162,14 @@ const joinTokens: RoleEntry = {
   namespace: KUBE_SYSTEM,
   subjects: programs('controllers'),
   rules: [core(['secrets'], [...LOOK, ...WRITE, 'delete'])],
+}
+
+/** Pods that inspect a step of a rollout. */
+const probes: RoleEntry = {
+  name: 'kubenode:controllers',
+  namespace: PROBES_NAMESPACE,
+  subjects: programs('controllers'),
+  rules: [core(['pods'], ['create'])],
 }
 
 const nodeLeases: RoleEntry = {
@@ -255,6 +261,7 @@ export const ROLES: readonly RoleEntry[] = [
   sync,
   controllers,
   joinTokens,
+  probes,
   nodeLeases,
   defender,
   defenderNodeLeases,

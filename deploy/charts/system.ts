@@ -1,7 +1,7 @@
 // The namespace in which our own namespaced objects live, and the accounts of our programs for those who run them as pods.
 import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { programAccount, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { PROBES_NAMESPACE, programAccount, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'defender'] as const
 export type Program = (typeof PROGRAMS)[number]
@@ -15,6 +15,11 @@ export class SystemChart extends Chart {
   constructor(scope: Construct) {
     super(scope, 'system')
     new ApiObject(this, 'namespace', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } })
+    new ApiObject(this, 'probes', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: PROBES_NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+    })
     for (const program of PROGRAMS)
       new ApiObject(this, program, {
         apiVersion: 'v1',

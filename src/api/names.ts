@@ -3,6 +3,15 @@
 /** Where our namespaced objects (Leases, Secrets, ControllerRevisions) live. */
 export const SYSTEM_NAMESPACE = 'kubenode-system'
 
+/** Where pods run that inspect a step of a rollout: nothing there has rights. */
+export const PROBES_NAMESPACE = 'kubenode-probes'
+
+/** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
+export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
+
+/** The installer lists an object for git by giving sync this verb on it, in our API group: `daemonsets/<service account>` for one that names an account. */
+export const DECLARE_VERB = 'declare'
+
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
 export const programUser = (program: string): string => `kubenode:${program}`
 export const programAccount = (program: string): string =>

@@ -146,6 +146,14 @@ export const syncErrors = errorTable({
     text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
     next: 'install its CustomResourceDefinition first',
   },
+  KN7202: {
+    text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
+    next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
+  },
+  KN7203: {
+    text: 'cannot apply {object}: namespaces of Kubernetes and KubeNode (kube-*, kubenode-*) are not declared in git',
+    next: 'remove it from the fleet',
+  },
   KN7301: {
     text: 'cannot connect to cluster {id}: it has no kubeconfig yet',
     next: 'retried automatically once its Secret has one',

@@ -1,5 +1,5 @@
 // The attacker has the key of one of our programs: what it cannot read, write and become. docs/security.md has the table.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -11,6 +11,46 @@ const by =
     ask(who[thief], method, path, body === undefined ? {} : { body })
 
 const ledger = { apiVersion: 'kubenode.io/v1alpha1', kind: 'DefenderLedger', metadata: { name: 'cluster' } }
+
+const pod = (name: string, spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: { containers: [{ name: 'a', image: 'a' }], automountServiceAccountToken: false, ...spec },
+})
+const PROBES = `/api/v1/namespaces/${PROBES_NAMESPACE}/pods`
+
+const secret = (name: string, type: string, account = 'kubenode-defender') => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, annotations: { 'kubernetes.io/service-account.name': account } },
+  type,
+})
+const TOKEN = 'kubernetes.io/service-account-token'
+
+const daemonSet = (name: string, spec: object) => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name },
+  spec: {
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'a', image: 'a' }], ...spec } },
+  },
+})
+const daemonSets = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets`
+
+/** What the installer of a cluster does to allow one object of git. */
+async function list({ admin }: AttackWorld, namespace: string, resource: string, name: string): Promise<void> {
+  const apiVersion = 'rbac.authorization.k8s.io/v1'
+  const metadata = { name: `git:${name}`, namespace }
+  const post = (plural: string, body: object) =>
+    admin.raw({ method: 'POST', path: `/apis/${apiVersion}/namespaces/${namespace}/${plural}`, body })
+  const rules = [{ apiGroups: ['kubenode.io'], resources: [resource], resourceNames: [name], verbs: ['declare'] }]
+  await post('roles', { apiVersion, kind: 'Role', metadata, rules })
+  const subjects = [{ kind: 'User', name: 'kubenode:sync', apiGroup: 'rbac.authorization.k8s.io' }]
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name }
+  await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
+}
 
 const ATTEMPTS: readonly Attempt[] = [
   {
@@ -68,6 +108,98 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S25 the key of sync grants a permit',
     attempt: by('sync', 'PATCH', `${OURS}/operationpermits/any/status`, { status: { phase: 'Granted' } }),
     refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers runs a pod as the Defender',
+    attempt: by('controllers', 'POST', inSystem('pods'), pod('a', { serviceAccountName: 'kubenode-defender' })),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers runs a probe with a token',
+    attempt: by('controllers', 'POST', PROBES, pod('b', { automountServiceAccountToken: true })),
+    control: by('controllers', 'POST', PROBES, pod('c', {})),
+    refused: /only the installer makes workloads, pods and tokens/,
+  },
+  {
+    name: 'S25 the key of controllers runs a probe with a projected token',
+    attempt: by(
+      'controllers',
+      'POST',
+      PROBES,
+      pod('d', { volumes: [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }),
+    ),
+    refused: /only the installer makes workloads, pods and tokens/,
+  },
+  {
+    name: 'S25 the key of controllers makes a Secret that turns into the token of the Defender',
+    attempt: by('controllers', 'POST', inSystem('secrets'), secret('a', TOKEN)),
+    control: by('controllers', 'POST', inSystem('secrets'), secret('b', 'Opaque')),
+    refused: /turns into the token/,
+  },
+  ...(['controllers', 'approver'] as const).map((thief) => ({
+    name: `S25 the key of ${thief} makes a Secret that turns into the token of an account of Kubernetes`,
+    attempt: by(thief, 'POST', '/api/v1/namespaces/kube-system/secrets', secret('c', TOKEN, 'namespace-controller')),
+    refused: 403,
+  })),
+  {
+    name: 'S25 the key of sync runs a privileged DaemonSet as the Defender',
+    attempt: by(
+      'sync',
+      'POST',
+      daemonSets(SYSTEM_NAMESPACE),
+      daemonSet('a', { serviceAccountName: 'kubenode-defender', hostPID: true }),
+    ),
+    refused: /only the installer makes workloads|not list/,
+  },
+  {
+    name: 'S25 the key of sync runs a DaemonSet as an account of Kubernetes, other than the one that is listed',
+    attempt: async (world) => {
+      await list(world, 'kube-system', 'daemonsets/cni', 'cni')
+      return by('sync', 'POST', daemonSets('kube-system'), daemonSet('cni', { serviceAccountName: 'root' }))(world)
+    },
+    control: by(
+      'sync',
+      'POST',
+      daemonSets('kube-system'),
+      daemonSet('cni', { serviceAccountName: 'cni', hostPID: true }),
+    ),
+    afterwards: async (world) => {
+      const { status, text } = await by('sync', 'DELETE', `${daemonSets('kube-system')}/cni`)(world)
+      if (status !== 200) throw new Error(`what is listed cannot be pruned: ${text}`)
+    },
+    refused: /names a service account that the installer did not list/,
+  },
+  {
+    name: 'S25 the key of sync runs a DaemonSet with the files of every node',
+    attempt: by(
+      'sync',
+      'POST',
+      daemonSets('shop'),
+      daemonSet('a', { volumes: [{ name: 'r', hostPath: { path: '/' } }] }),
+    ),
+    control: by('sync', 'POST', daemonSets('shop'), daemonSet('a', {})),
+    refused: /not on the list of the installer/,
+  },
+  {
+    name: 'S25 the key of sync changes settings of Kubernetes',
+    attempt: by('sync', 'POST', '/api/v1/namespaces/kube-system/configmaps', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'coredns' },
+    }),
+    refused: /not on the list of the installer/,
+  },
+  {
+    name: 'S25 the key of sync says that KubeNode is being uninstalled, so that the guard stays away',
+    attempt: by('sync', 'PATCH', `/api/v1/namespaces/${SYSTEM_NAMESPACE}`, {
+      metadata: { annotations: { 'kubenode.io/uninstalling': 'true' } },
+    }),
+    refused: /declares no namespace/,
+  },
+  {
+    name: 'S25 the key of sync deletes our namespace',
+    attempt: by('sync', 'DELETE', `/api/v1/namespaces/${SYSTEM_NAMESPACE}`),
+    refused: /declares no namespace/,
   },
 ]
 

@@ -10,6 +10,25 @@ const tenant =
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }
 
+/** Somebody was given everything in our namespace, as the administrator of a namespace is. */
+const inside =
+  (method: string, path: string, body: object) =>
+  async ({ admin, ask }: AttackWorld) => {
+    const apiVersion = 'rbac.authorization.k8s.io/v1'
+    const metadata = { name: 'inside', namespace: SYSTEM_NAMESPACE }
+    const post = (plural: string, object: object) =>
+      admin.raw({ method: 'POST', path: `/apis/${apiVersion}/namespaces/${SYSTEM_NAMESPACE}/${plural}`, body: object })
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]
+    await post('roles', { apiVersion, kind: 'Role', metadata, rules })
+    const subjects = [{ kind: 'User', name: 'inside', apiGroup: 'rbac.authorization.k8s.io' }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'inside' }
+    await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
+    const who = { user: 'inside', groups: ['system:authenticated'] }
+    return ask(who, method, `/api/v1/namespaces/${SYSTEM_NAMESPACE}/${path}`, { body })
+  }
+
+const INSTALLER_ONLY = /only the installer makes/
+
 const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 a tenant writes into our namespace',
@@ -39,6 +58,43 @@ const ATTEMPTS: readonly Attempt[] = [
       return world.ask(till, 'GET', `${OURS}/defenderledgers`)
     },
     refused: 403,
+  },
+  {
+    name: 'S25 the administrator of our namespace runs a pod as the Defender',
+    attempt: inside('POST', 'pods', {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'a' },
+      spec: { serviceAccountName: 'kubenode-defender', containers: [{ name: 'a', image: 'a' }] },
+    }),
+    control: inside('POST', 'configmaps', { ...configMap, metadata: { name: 'theirs' } }),
+    refused: INSTALLER_ONLY,
+  },
+  {
+    name: 'S25 the administrator of our namespace mints a token of the Defender',
+    attempt: inside('POST', 'serviceaccounts/kubenode-defender/token', {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: {},
+      spec: {},
+    }),
+    control: ({ server: _, admin }) =>
+      admin.raw({
+        method: 'POST',
+        path: `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/kubenode-defender/token`,
+        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec: {} },
+      }),
+    refused: INSTALLER_ONLY,
+  },
+  {
+    name: 'S25 the administrator of our namespace has a token filled in',
+    attempt: inside('POST', 'secrets', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 't', annotations: { 'kubernetes.io/service-account.name': 'kubenode-defender' } },
+      type: 'kubernetes.io/service-account-token',
+    }),
+    refused: INSTALLER_ONLY,
   },
 ]
 

@@ -8,6 +8,7 @@ import { builtinServed } from '../registry/builtin-served.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
 import { decodeObject } from '../handlers/decode.ts'
 import { encoded } from '../handlers/encode.ts'
+import { admissionRequest } from '../handlers/judge.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
@@ -43,6 +44,8 @@ async function create(call: Call): Promise<Answer> {
   const spec = fields(request['spec'])
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : DEFAULT_SECONDS
   refuseBadTimes(seconds)
+  // A token is an identity: policies may refuse it like anything that is made.
+  await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), object: request })
   const bound = boundObject(call, fields(spec['boundObjectRef']))
   const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
   const { token, issued } = parts.signer.issue({

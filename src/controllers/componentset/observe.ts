@@ -5,7 +5,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { FIELD_MANAGERS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -139,7 +139,7 @@ async function probePodsOf(
   signal: AbortSignal | undefined,
 ): Promise<readonly Pod[] | undefined> {
   if (!spec.rollout.inspections?.some((i) => i.podProbe !== undefined)) return undefined
-  const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `${LABELS.probeOf}=${metadata.uid ?? ''}` }
+  const selection = { namespace: PROBES_NAMESPACE, labelSelector: `${LABELS.probeOf}=${metadata.uid ?? ''}` }
   return (await client.list(podType, { ...selection, ...(signal && { signal }) })).items
 }
 

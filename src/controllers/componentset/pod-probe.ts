@@ -1,6 +1,6 @@
 // The inspection that is a pod: one a step, on a machine that has the new version; it must succeed, or answer on its port while it runs. Pure.
 import { createHash } from 'node:crypto'
-import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Pod } from '#nodeops/objects.ts'
 import type { SetAction } from './actions.ts'
@@ -67,6 +67,9 @@ const MOST_NAME_CHARS = 40
 const shortName = ({ metadata: { name = '' } }: Seen['set']): string =>
   `probe-${name.slice(0, MOST_NAME_CHARS).replaceAll('.', '-').replace(/-+$/, '')}`
 
+/** The namespace of probes admits restricted pods only, and most images name no user. */
+const NOBODY = 65_534
+
 /** It goes to its node past the scheduler: a cordon or a taint is no reason not to look. It gets nothing of the cluster's. */
 function podOf(set: Seen['set'], { podProbe, timeout }: Inspection, name: string, nodeName: string): Pod {
   const { uid = '', name: owner = '' } = set.metadata
@@ -76,7 +79,7 @@ function podOf(set: Seen['set'], { podProbe, timeout }: Inspection, name: string
     kind: 'Pod',
     metadata: {
       name,
-      namespace: SYSTEM_NAMESPACE,
+      namespace: PROBES_NAMESPACE,
       labels: { [LABELS.probeOf]: uid },
       ownerReferences: [{ apiVersion: set.apiVersion, kind: set.kind, name: owner, uid, controller: true }],
     },
@@ -88,6 +91,7 @@ function podOf(set: Seen['set'], { podProbe, timeout }: Inspection, name: string
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       tolerations: [{ operator: 'Exists' }],
+      securityContext: { runAsNonRoot: true, runAsUser: NOBODY, runAsGroup: NOBODY },
       containers: [
         {
           name: 'probe',

@@ -11,6 +11,7 @@ import type { ClusterConnection } from './connection.ts'
 import { ABSENT, failuresOf, machinesOf, type FailingObject, type Failure } from './failures.ts'
 import { healthOf } from './health.ts'
 import { baselineIn, type InventoryMark, type InventoryOwner } from './inventory.ts'
+import { withoutUnlisted } from './listed.ts'
 import { observeCluster, type Observed } from './observe.ts'
 import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan } from './plan.ts'
 import { failingMachines, readingsOf } from './readings.ts'
@@ -50,12 +51,13 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
 }
 
 async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
-  const { target, owner, config, mark, elsewhere, approved, needs, signal } = order
+  const { owner, config, mark, elsewhere, approved, needs, signal } = order
+  const target = await withoutUnlisted(connection.client, order.target, signal)
   const read = () => observeCluster(connection, owner, target.objects, Date.parse(mark.appliedAt), signal)
   let seen = await read()
   const plan = planCluster({ ...target, desired: target.objects, ...seen, elsewhere, approved }, config)
   const { inventory, shards } = seen
-  const baseline = await baselineFor(connection, order, seen)
+  const baseline = await baselineFor(connection, { ...order, target }, seen)
   const context = {
     connection,
     owner,
