@@ -78,7 +78,7 @@ const ATTEMPTS: readonly Attempt[] = [
       metadata: {},
       spec: {},
     }),
-    control: ({ server: _, admin }) =>
+    control: ({ admin }) =>
       admin.raw({
         method: 'POST',
         path: `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/kubenode-defender/token`,
