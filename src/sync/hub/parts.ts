@@ -52,6 +52,16 @@ export function hubParts(context: SyncContext): HubParts {
   }
 }
 
+/** As they were last written, also where the cache has not seen it yet: what a Release has begun binds the next one. */
+export const releasesIn = (
+  { releases, written }: Pick<HubParts, 'releases' | 'written'>,
+  namespace: string | undefined,
+): readonly Release[] =>
+  releases
+    .list()
+    .filter((r) => r.metadata.namespace === namespace)
+    .map((r) => written.newest(r))
+
 const isOn = ({ spec: { target } }: OperationalHold, object: KubeObject): boolean => {
   const { namespace, name = '', labels = {} } = object.metadata
   if (target.kind !== object.kind || (target.namespace !== undefined && target.namespace !== namespace)) return false

@@ -20,14 +20,13 @@ import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import type { Targets } from '../render/rendered.ts'
-import { approvedDigests, keyOf, keyParts, pausedBy, retriesOf, type HubParts } from './parts.ts'
+import { approvedDigests, keyOf, keyParts, pausedBy, releasesIn, retriesOf, type HubParts } from './parts.ts'
 
 interface Work {
   readonly parts: HubParts
   readonly release: Release
   readonly source: FleetSource
   readonly pipeline: ReleasePipeline
-  readonly chain: readonly Release[]
   readonly signal: AbortSignal
 }
 
@@ -43,12 +42,10 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
   const release = cached && parts.written.newest(cached)
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
   const { namespace } = release.metadata
-  const { source: sourceName, track, pipeline: pipelineName } = release.spec
+  const { source: sourceName, pipeline: pipelineName } = release.spec
   const source = parts.sources.get({ namespace, name: sourceName })
   const pipeline = parts.pipelines.get({ namespace, name: pipelineName })
-  const all = parts.releases.list().filter((r) => r.metadata.namespace === namespace)
-  const chain = chainOf(all, { source: sourceName, track })
-  const isNewest = chain.at(-1)?.metadata.name === release.metadata.name
+  const isNewest = newerThan(parts, release) === undefined
   if (isOver(release) && !(isNewest && release.status?.phase === 'Succeeded')) return done
   if (source === undefined || pipeline === undefined) {
     const missing = source === undefined ? `FleetSource ${sourceName}` : `ReleasePipeline ${pipelineName}`
@@ -61,15 +58,25 @@ export async function reconcileRelease(parts: HubParts, key: string, context: Re
     )
     return requeueAfter(MISSING_MS)
   }
-  const work: Work = { parts, release, source, pipeline, chain, signal: context.signal }
+  const work: Work = { parts, release, source, pipeline, signal: context.signal }
   if (isOver(release)) return keepFromDrifting(work)
-  return advance(work, isNewest ? undefined : (chain.at(-1)?.metadata.name ?? ''), context)
+  return advance(work, context)
 }
 
-async function advance(work: Work, newer: string | undefined, { log }: ReconcileContext): Promise<Outcome> {
+/** The Releases of its track as they were last written. Read when it is needed: while a cluster is looked at, others go on. */
+const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly Release[] =>
+  chainOf(releasesIn(parts, metadata.namespace), spec)
+
+/** The name of the Release that supersedes this one. */
+function newerThan(parts: HubParts, release: Release): string | undefined {
+  const newest = chainNow(parts, release).at(-1)?.metadata.name
+  return newest === undefined || newest === release.metadata.name ? undefined : newest
+}
+
+async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> {
   const { parts, release, source, pipeline, signal } = work
   const { clock } = parts.context
-  const rendered = newer === undefined ? await rendering(work) : undefined
+  const rendered = newerThan(parts, release) === undefined ? await rendering(work) : undefined
   if (rendered !== undefined && 'problem' in rendered) {
     await writeStatus(parts, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
@@ -79,12 +86,17 @@ async function advance(work: Work, newer: string | undefined, { log }: Reconcile
       ? new Map<string, LookReport>()
       : await lookAround(work, rendered.targets, rendered.elsewhere)
   const now = clock.now()
+  // A newer one may have come meanwhile: then nothing may be concluded for this one any more.
+  const newer = newerThan(parts, release)
   const plan = planRelease(
     {
       release,
       pipeline: pipeline.spec,
       clusters: new Map(
-        Object.entries(release.spec.digests).map(([name, digest]) => [name, seenCluster(work, name, digest, looks)]),
+        Object.entries(release.spec.digests).map(([name, digest]) => [
+          name,
+          seenCluster(work, { name, digest, looks }),
+        ]),
       ),
       newer,
       paused: pausedBy(parts, release, now) ?? pausedBy(parts, source, now),
@@ -165,7 +177,7 @@ async function lookAround(
 }
 
 async function lookAt(
-  { parts, release, source, pipeline, chain, signal }: Work,
+  { parts, release, source, pipeline, signal }: Work,
   name: string,
   targets: Targets,
   elsewhere: ReadonlySet<string>,
@@ -186,7 +198,8 @@ async function lookAt(
     const connection = await parts.connections.to(cluster, signal)
     return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
       // While it waited for its turn a newer Release may have come: then this hand stays off.
-      if (isSuperseded(parts, release)) return undefined
+      const chain = chainNow(parts, release)
+      if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
       return lookAtCluster(connection, {
         target,
         owner: { source: keyOf(source), track },
@@ -211,17 +224,13 @@ async function lookAt(
   }
 }
 
-const isSuperseded = ({ releases }: HubParts, { metadata, spec }: Release): boolean => {
-  const all = releases.list().filter((r) => r.metadata.namespace === metadata.namespace)
-  return chainOf(all, spec).at(-1)?.metadata.name !== metadata.name
+interface ClusterNow {
+  readonly name: string
+  readonly digest: string
+  readonly looks: ReadonlyMap<string, LookReport>
 }
 
-function seenCluster(
-  { parts, release, chain }: Work,
-  name: string,
-  digest: string,
-  looks: ReadonlyMap<string, LookReport>,
-): SeenCluster {
+function seenCluster({ parts, release }: Work, { name, digest, looks }: ClusterNow): SeenCluster {
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const stage = cluster?.spec.stage
   // The field says it in the spec; selectors of stages speak of labels.
@@ -229,7 +238,8 @@ function seenCluster(
     ...(stage === undefined ? {} : { 'kubenode.io/stage': stage }),
     ...cluster.metadata.labels,
   }
-  return { name, labels, digest, look: looks.get(name)?.look, previous: previousOf(chain, release, name) }
+  const previous = previousOf(chainNow(parts, release), release, name)
+  return { name, labels, digest, look: looks.get(name)?.look, previous }
 }
 
 /** Puts back, or reports, what others changed in the clusters of the newest Release after it is done. */

@@ -40,6 +40,7 @@ test('the same commit a second time gets a name of its own', () => {
 })
 
 const at = (phase: 'Healthy' | 'Waiting' | 'Applying'): ReleaseStatus => ({
+  stages: [{ name: 'test', phase: phase === 'Healthy' ? 'Succeeded' : 'Progressing' }],
   clusters: [
     { name: 'x', stage: 'test', phase, digest: 'd', since: 's', ...(phase === 'Healthy' ? { healthySince: 'h' } : {}) },
   ],

@@ -1,6 +1,7 @@
 // The Releases of a track as a chain: which is the newest, what a cluster had before, what the next one is called, which old ones may go. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import type { SeenCluster } from './cluster-phase.ts'
+import { hasPassedStage, mayHaveTouched } from './history.ts'
 import { isOver } from './stages.ts'
 
 export interface TrackOf {
@@ -21,11 +22,34 @@ export function chainOf(all: readonly Release[], { source, track }: TrackOf): re
     seen.add(at)
     chain.unshift(at)
   }
-  return chain
+  return withBranches(chain, own)
 }
 
+/** Two Releases made at the same time name the same one before them: both may have touched a cluster, so both count. */
+function withBranches(chain: readonly Release[], own: readonly Release[]): readonly Release[] {
+  const all = [...chain]
+  const newest = all.pop()
+  if (newest === undefined || all.length + 1 === own.length) return chain
+  const inChain = new Set(chain)
+  const aside = new Set(own.filter((r) => !inChain.has(r)).toSorted(byAge))
+  for (let before = -1; before !== aside.size;) {
+    before = aside.size
+    for (const branch of aside) {
+      // One whose start was forgotten is older than the chain.
+      const parent = all.findIndex((r) => r.metadata.name === branch.spec.previous)
+      if (parent < 0) continue
+      const younger = all.findIndex((r, i) => i > parent && createdAt(r) > createdAt(branch))
+      all.splice(younger < 0 ? all.length : younger, 0, branch)
+      aside.delete(branch)
+    }
+  }
+  return [...all, newest]
+}
+
+const createdAt = ({ metadata }: Release): string => metadata.creationTimestamp ?? ''
+
 function byAge(a: Release, b: Release): number {
-  const [x, y] = [a, b].map((r) => `${r.metadata.creationTimestamp ?? ''} ${r.metadata.name ?? ''}`) as [string, string]
+  const [x, y] = [a, b].map((r) => `${createdAt(r)} ${r.metadata.name ?? ''}`) as [string, string]
   return x < y ? -1 : x > y ? 1 : 0
 }
 
@@ -42,15 +66,20 @@ export function releaseName(track: string, commit: string, isTaken: (name: strin
   return `${base}-${commit}`
 }
 
-/** What the cluster had from the Releases before: only what was healthy, and only if nothing has touched it since. */
+/** What the cluster has from the Releases before: only what passed its stage there, and only if nothing has touched it since. */
 export function previousOf(chain: readonly Release[], of: Release, cluster: string): SeenCluster['previous'] {
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  let digest: string | undefined
   for (const release of chain.slice(0, Math.max(0, at)).toReversed()) {
     const status = release.status?.clusters?.find((c) => c.name === cluster)
-    if (status === undefined || status.phase === 'Waiting') continue
-    const { phase, digest, healthySince } = status
+    if (status === undefined || !mayHaveTouched(status)) continue
+    const { phase, healthySince } = status
     const isWell = phase === 'Healthy' || phase === 'Unchanged'
-    return isWell && digest !== undefined && healthySince !== undefined ? { digest, healthySince } : undefined
+    digest ??= status.digest
+    if (!isWell || digest === undefined || status.digest !== digest || healthySince === undefined) return undefined
+    if (hasPassedStage(release, status)) return { digest, healthySince }
+    // Superseded in its soak. One that changed nothing here still has what an earlier one passed with.
+    if (phase === 'Healthy') return undefined
   }
   return undefined
 }

@@ -22,7 +22,7 @@ export interface SeenCluster {
   readonly digest: string
   /** How the last look went; absent when nobody has looked yet. */
   readonly look?: ClusterLook | undefined
-  /** What the cluster had from the release before this one. */
+  /** What the cluster has from the releases before this one, if it passed its stage. */
   readonly previous?: { readonly digest: string; readonly healthySince: string } | undefined
 }
 
@@ -121,8 +121,8 @@ function fromWaiting(
   const { previous, digest } = member
   if (blocked !== undefined)
     return { ...plain, waitingFor: wait(old, now, blocked.predicate, blocked.seen ?? '', blocked.unblock ?? '') }
-  // Equal content and well before: nothing to do, and its soak goes on from where it was.
-  if (previous !== undefined && previous.digest === digest)
+  // Equal content that has passed: nothing to do.
+  if (previous !== undefined && previous.digest === digest && plain.attempts === undefined)
     return { ...plain, phase: 'Unchanged', digest, since: timestamp(now), healthySince: previous.healthySince }
   if (mayStart) return moved(plain, 'Applying', now)
   const text = `stage ${stage.name} has reached its concurrency limit`
@@ -145,14 +145,7 @@ function fromWork(
   if (look.kind === 'Unreachable') {
     if (forMs >= parseDuration(stage.offlineDeadline))
       return moved(plain, 'Offline', now, { message: cut(look.message) })
-    return {
-      ...plain,
-      waitingFor: waits(
-        look.because,
-        look.message,
-        `${UNBLOCKS[look.because]}, or ${stage.offlineDeadline} pass and it is skipped`,
-      ),
-    }
+    return { ...plain, waitingFor: waitForAnswer(old, now, look.because, look.message, stage) }
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
   if (!look.isApplied) {
@@ -181,13 +174,46 @@ function fromWork(
 
 /** What was well and is not any more has to become so again, and its soak begins anew. */
 function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {
-  const { look } = input.member
-  if (look === undefined || look.kind === 'Unreachable') return at
-  if (!look.isApplied) return moved(plain, 'Applying', input.now)
+  const { member, now } = input
+  const { look } = member
+  if (look === undefined) return at
+  // Equal content that passed before is not judged again: what fails there now is older than the release.
+  const isSettled = at.phase === 'Unchanged'
+  if (look.kind === 'Unreachable') return isSettled ? at : unseen(input, look, at, plain)
+  if (!look.isApplied) return moved(plain, 'Applying', now)
   const trouble = isWell(input)
-  if (trouble === undefined || (at.phase === 'Unchanged' && !trouble.isFinal)) return at
-  return moved(plain, 'Verifying', input.now)
+  if (trouble === undefined || (isSettled && !trouble.isFinal)) {
+    const { waitingFor: _, ...rest } = at
+    return rest
+  }
+  return moved(plain, 'Verifying', now)
 }
+
+/** When the soak of a cluster ends. */
+export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>, { minSuccessTime }: Stage): number {
+  return healthySince === undefined ? 0 : Date.parse(healthySince) + parseDuration(minSuccessTime)
+}
+
+/** A cluster that falls silent in its soak is not known to be well at its end. */
+function unseen(
+  { stage, now }: AdvanceInput,
+  { because, message }: ClusterLook & { kind: 'Unreachable' },
+  at: ClusterStatus,
+  plain: Plain,
+): ClusterStatus {
+  const waitingFor = waitForAnswer(at.waitingFor, now, because, message, stage)
+  return now - Date.parse(waitingFor.since) >= parseDuration(stage.offlineDeadline)
+    ? moved(plain, 'Offline', now, { message: cut(message) })
+    : { ...at, waitingFor }
+}
+
+const waitForAnswer = (
+  old: WaitingFor | undefined,
+  now: number,
+  because: UnreachableReason,
+  message: string,
+  { offlineDeadline }: Stage,
+): Blocked => wait(old, now, because, message, `${UNBLOCKS[because]}, or ${offlineDeadline} pass and it is skipped`)
 
 interface Trouble {
   readonly predicate: Reason

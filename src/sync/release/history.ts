@@ -56,13 +56,17 @@ export function historyOf(chain: readonly Release[], of: Release, cluster: strin
 const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 
+/** Whether anything of the Release may be in the cluster; one that lost its stage waits, and has what was applied. */
+export const mayHaveTouched = ({ phase, failures, attempts }: ClusterStatus): boolean =>
+  phase !== 'Waiting' || failures !== undefined || attempts !== undefined
+
 /** A cluster that did not answer from the beginning has what it had. */
 function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
-  if (phase === 'Waiting') return false
+  if (phase === 'Waiting') return failures !== undefined || attempts !== undefined
   return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')
 }
 
-function hasPassedStage({ status }: Release, { phase, stage }: ClusterStatus): boolean {
+export function hasPassedStage({ status }: Release, { phase, stage }: ClusterStatus): boolean {
   const its = status?.stages?.find((s) => s.name === stage)?.phase
   return (phase === 'Healthy' || phase === 'Unchanged') && (its === 'Succeeded' || its === 'Skipped')
 }

@@ -289,7 +289,10 @@ describe('a Release', () => {
     const healthySince = timestamp(T0 - 3_600 * S)
     const story = new Story({
       ...two(),
-      previous: { a: { digest: digestOf('a'), healthySince }, b: { digest: 'other', healthySince } },
+      previous: {
+        a: { digest: digestOf('a'), healthySince },
+        b: { digest: 'other', healthySince },
+      },
     })
     story.step({ a: well, b: well })
     expect(story.phases()).toBe('Progressing: a=Unchanged b=Applying')

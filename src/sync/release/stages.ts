@@ -6,8 +6,17 @@ import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { advanceCluster, countOf, isAtWork, isDone, type ClusterStatus, type SeenCluster } from './cluster-phase.ts'
+import {
+  advanceCluster,
+  countOf,
+  isAtWork,
+  isDone,
+  soakUntil,
+  type ClusterStatus,
+  type SeenCluster,
+} from './cluster-phase.ts'
 import { judgeGate, type Stage } from './gates.ts'
+import { mayHaveTouched } from './history.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 import { isAnyOpen } from './windows.ts'
 
@@ -173,8 +182,16 @@ function lostClusters(
         'no stage of the pipeline has this cluster',
         'the cluster has the labels of a stage',
       )
-      return { name, stage: old?.stage ?? 'none', phase: 'Waiting', since: old?.since ?? timestamp(now), waitingFor }
+      const at = { name, stage: old?.stage ?? 'none', phase: 'Waiting' as const, since: old?.since ?? timestamp(now) }
+      return { ...at, ...whatWasDone(old), waitingFor }
     })
+}
+
+/** A later Release has to know that this one came to the cluster. */
+function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
+  if (old === undefined || !mayHaveTouched(old)) return {}
+  const { digest, failures, attempts = 1 } = old
+  return { ...(digest === undefined ? {} : { digest }), ...(failures === undefined ? {} : { failures }), attempts }
 }
 
 interface StageInput {
@@ -319,17 +336,17 @@ interface AfterInput {
 
 /** All clusters are there: first the soak, counted from the last that became healthy, then the gates after it. */
 function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
-  const since = clusters.flatMap((c) => (c.healthySince === undefined ? [] : [Date.parse(c.healthySince)]))
+  const well = clusters.filter((c) => c.healthySince !== undefined)
   const soakMs = parseDuration(stage.minSuccessTime)
-  const until = since.length === 0 ? now : Math.max(...since) + soakMs
-  const soakUntil = timestamp(roundUp(until))
+  const until = well.length === 0 ? now : Math.max(...well.map((c) => soakUntil(c, stage)))
+  const soaksUntil = timestamp(roundUp(until))
   const why = (predicate: Reason, value: string, unblock: string) =>
     wait(old?.waitingFor, now, predicate, value, unblock)
   if (seen.paused !== undefined)
     return {
       ...base,
       phase: 'Soaking',
-      soakUntil,
+      soakUntil: soaksUntil,
       waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
     }
   // Without a soak there is nothing to round up to.
@@ -337,13 +354,18 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
     return {
       ...base,
       phase: 'Soaking',
-      soakUntil,
+      soakUntil: soaksUntil,
       waitingFor: why(
         'MinSuccessTime',
-        `healthy, soaking until ${soakUntil}`,
-        `the stage stays healthy until ${soakUntil}`,
+        `healthy, soaking until ${soaksUntil}`,
+        `the stage stays healthy until ${soaksUntil}`,
       ),
     }
+  const silent = well.find((c) => c.waitingFor !== undefined)
+  if (silent?.waitingFor !== undefined) {
+    const seenText = `${silent.name}: ${silent.waitingFor.seen ?? ''}`.slice(0, 200)
+    return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
+  }
   for (const gate of stage.after ?? []) {
     const results = (gate.approval === undefined ? clusters : clusters.slice(0, 1)).map(({ name }) => {
       const look = lookOf(seen, name)
@@ -354,9 +376,9 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
       return {
         ...base,
         phase: 'Soaking',
-        soakUntil,
+        soakUntil: soaksUntil,
         waitingFor: why('GateClosed', `${gate.name}: ${closed.seen}`, `gate ${gate.name} opens`),
       }
   }
-  return { ...base, phase: 'Succeeded', soakUntil, finishedAt: timestamp(now) }
+  return { ...base, phase: 'Succeeded', soakUntil: soaksUntil, finishedAt: timestamp(now) }
 }
