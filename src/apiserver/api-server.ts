@@ -10,6 +10,7 @@ import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
 import { podAccounts } from './admission/pod-account.ts'
 import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
+import { nodeRestriction } from './admission/node-restriction.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
 import type { ResolveService } from './admission/webhook-call.ts'
 import { WebhookAdmission } from './admission/webhooks.ts'
@@ -22,8 +23,10 @@ import {
 } from './auth/authenticate.ts'
 import { Authorizer } from './auth/authorizer.ts'
 import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
+import { NodeAuthorizer } from './auth/node-authorizer.ts'
 import { TokenSigner } from './auth/tokens.ts'
 import { bootstrap } from './bootstrap/objects.ts'
+import { nodeRules } from './bootstrap/roles.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
@@ -88,7 +91,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k))),
     definitionServed(),
   ])
-  const authorizer = new Authorizer(store)
+  const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules))
   const { resolveService } = options
   const webhooks = new WebhookAdmission({
     store,
@@ -108,6 +111,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     admission: new AdmissionChain([
       ...((options.podAccounts ?? makesAccounts(loopChoice)) ? [podAccounts({ store, clock, random })] : []),
       escalationGuard(authorizer),
+      nodeRestriction(store),
       new MutatingPolicyAdmission({ store, registry, authorizer }),
       webhooks.mutatingLink,
       new PolicyAdmission({ store, registry, authorizer, log }),

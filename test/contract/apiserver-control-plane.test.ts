@@ -66,7 +66,6 @@ const CONTROLLER_MANAGER = [
 ]
 const KUBELET = [
   `${CORE}/services`,
-  `${CORE}/nodes`,
   `${group('node.k8s.io')}/runtimeclasses`,
   `${group('storage.k8s.io')}/csidrivers`,
 ]

@@ -7,5 +7,7 @@ export function authorize(authorizer: Authorizer, user: RequestUser, attributes:
   if (authorizer.allows(user, attributes)) return
   const text = refusalText(user, attributes)
   if (attributes.path !== undefined) throw forbiddenPath(`forbidden: ${text}`)
-  throw forbidden({ group: attributes.group, plural: attributes.resource }, attributes.name, text)
+  const why = authorizer.refusalReason(user, attributes)
+  const full = why === '' ? text : `${text}: ${why}`
+  throw forbidden({ group: attributes.group, plural: attributes.resource }, attributes.name, full)
 }

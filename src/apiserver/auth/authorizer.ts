@@ -11,6 +11,8 @@ export interface Attributes {
   readonly subresource: string
   readonly namespace: string
   readonly name: string
+  /** Of a list or a watch. */
+  readonly fieldSelector?: string
   /** Set for paths that are no resources. */
   readonly path?: string
 }
@@ -37,15 +39,23 @@ interface Grant {
   readonly reason: string
 }
 
+/** A second source of rights. What it does not allow, roles may. */
+export interface Authority {
+  /** True: allowed. A text: why not. Undefined: no opinion. */
+  verdict(user: RequestUser, attributes: Attributes): true | string | undefined
+}
+
 export const RBAC = 'rbac.authorization.k8s.io'
 const KINDS = ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'] as const
 
 export class Authorizer {
   readonly #store: Store
+  readonly #nodes: Authority | undefined
   #grants: ReadonlyMap<string, readonly Grant[]> | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, nodes?: Authority) {
     this.#store = store
+    this.#nodes = nodes
     for (const kind of KINDS)
       store.collection(`${RBAC}/${kind}`).watch({ namespace: undefined, name: undefined }, () => {
         this.#grants = undefined
@@ -59,9 +69,16 @@ export class Authorizer {
   /** Why it is allowed; undefined when it is not. */
   reasonFor(user: RequestUser, attributes: Attributes): string | undefined {
     if (user.groups.includes(MASTERS)) return ''
+    if (this.#nodes?.verdict(user, attributes) === true) return ''
     return this.#grantsOf(user).find(
       (g) => (g.namespace === '' || g.namespace === attributes.namespace) && g.rules.some((r) => covers(r, attributes)),
     )?.reason
+  }
+
+  /** What is told beside a refusal; '' where there is nothing to tell. */
+  refusalReason(user: RequestUser, attributes: Attributes): string {
+    const verdict = this.#nodes?.verdict(user, attributes)
+    return typeof verdict === 'string' ? verdict : ''
   }
 
   /** All rules that bind a user in a namespace ('' for the cluster alone). */

@@ -1,8 +1,10 @@
 // The objects that a new server begins with.
 import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { RBAC } from '../auth/authorizer.ts'
 import { encodeJson } from '../codec/json.ts'
+import { storeObject } from '../storage/internal-write.ts'
 import type { Place, Store } from '../storage/store.ts'
 import { bootstrapBindings, bootstrapRoles, type BootstrapBinding, type BootstrapRole } from './roles.ts'
 
@@ -54,10 +56,10 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
     object: {
       ...head('ClusterRoleBinding'),
       metadata: { ...born(b.name), labels: MARK, annotations: AUTOUPDATE },
-      subjects: [
+      ...withSubjects([
         ...(b.groups ?? []).map((name) => ({ kind: 'Group', apiGroup: RBAC, name })),
         ...(b.users ?? []).map((name) => ({ kind: 'User', apiGroup: RBAC, name })),
-      ],
+      ]),
       roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: b.role },
     },
   }))
@@ -130,6 +132,19 @@ function objects({ now, uid, authority }: BootstrapFacts): readonly NewObject[] 
   ]
 }
 
+const withSubjects = (subjects: readonly object[]) => (subjects.length === 0 ? {} : { subjects })
+
+/** Servers of before the node authorizer bound every node to the whole role; a stolen kubelet key would still read all Secrets. */
+async function unbindNodes(store: Store): Promise<void> {
+  const at: Place = { resource: `${RBAC}/clusterrolebindings`, namespace: '', name: 'system:node' }
+  const isNodes = (s: unknown): boolean => isObject(s) && s['kind'] === 'Group' && s['name'] === 'system:nodes'
+  await storeObject(store, at, (binding) => {
+    const { subjects, ...rest } = binding
+    const all = Array.isArray(subjects) ? (subjects as readonly object[]) : []
+    return all.some(isNodes) ? { ...rest, ...withSubjects(all.filter((s) => !isNodes(s))) } : binding
+  })
+}
+
 /** Makes what is missing; resolves when it is stored. */
 export async function bootstrap(store: Store, facts: BootstrapFacts): Promise<void> {
   const missing = objects(facts).filter(({ at }) => store.get(at) === undefined)
@@ -141,4 +156,5 @@ export async function bootstrap(store: Store, facts: BootstrapFacts): Promise<vo
       }),
     ),
   )
+  await unbindNodes(store)
 }

@@ -125,7 +125,7 @@ const admin: readonly PolicyRule[] = [
   rule(['authorization.k8s.io'], ['localsubjectaccessreviews'], ['create']),
   rule(['rbac.authorization.k8s.io'], ['rolebindings', 'roles'], [...WRITE, ...READ]),
 ]
-const node: readonly PolicyRule[] = [
+export const nodeRules: readonly PolicyRule[] = [
   rule(['authentication.k8s.io'], ['tokenreviews'], ['create']),
   rule(['authorization.k8s.io'], ['localsubjectaccessreviews', 'subjectaccessreviews'], ['create']),
   rule([''], ['services'], READ),
@@ -237,7 +237,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       rule(['authentication.k8s.io'], ['selfsubjectreviews'], ['create']),
     ],
   },
-  { name: 'system:node', rules: node },
+  { name: 'system:node', rules: nodeRules },
   {
     name: 'system:node-bootstrapper',
     rules: [rule(['certificates.k8s.io'], ['certificatesigningrequests'], ['create', ...READ])],
@@ -312,8 +312,8 @@ export const bootstrapBindings: readonly BootstrapBinding[] = [
     role: 'system:service-account-issuer-discovery',
     groups: ['system:serviceaccounts'],
   },
-  // the node authorizer is not built in: nodes act through this role
-  { name: 'system:node', role: 'system:node', groups: ['system:nodes'] },
+  // bound to nobody, as on a real server: the node authorizer says what nodes may do
+  { name: 'system:node', role: 'system:node' },
   { name: 'system:node-proxier', role: 'system:node-proxier', users: ['system:kube-proxy'] },
   {
     name: 'system:kube-controller-manager',

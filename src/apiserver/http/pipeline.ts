@@ -53,13 +53,15 @@ export async function answerOf(
   if (parsed.kind === 'malformed') throw nothingServed()
   const { path } = parsed
   const verb = verbOf(request.method ?? 'GET', path, query)
+  const fieldSelector = path.name === '' && SELECTING.has(verb) ? (query.get('fieldSelector') ?? '') : ''
   authorize(parts.authorizer, user, {
     verb,
     group: path.group,
     resource: path.plural,
     subresource: path.subresource,
     namespace: path.namespace,
-    name: path.name === '' && SELECTING.has(verb) ? nameAskedFor(query.get('fieldSelector') ?? '') : path.name,
+    name: fieldSelector === '' ? path.name : nameAskedFor(fieldSelector),
+    fieldSelector,
   })
   const served = parts.registry.find(path.group, path.version, path.plural)
   if (served === undefined) {

@@ -45,10 +45,13 @@ export function parseFieldSelector(text: string, served: Served): FieldSelector 
 }
 
 /** The one name that a selector asks for: rights to named objects count for lists and watches of that name. '' when there is none. */
-export function nameAskedFor(text: string): string {
+export const nameAskedFor = (text: string): string => valueAskedFor(text, 'metadata.name')
+
+/** The one value of a field that a selector asks for; '' when there is none. Terms are joined by "and", so the others only narrow it. */
+export function valueAskedFor(text: string, field: string): string {
   try {
     const terms = split(text).map((t) => (t === '' ? undefined : parseTerm(t)))
-    return terms.find((t) => t?.field === 'metadata.name' && t.equal)?.value ?? ''
+    return terms.find((t) => t?.field === field && t.equal)?.value ?? ''
   } catch (e) {
     // what is wrong with it is said to who may ask at all
     if (e instanceof Refusal) return ''

@@ -2,6 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
+import { tokenRefusal } from '../admission/node-restriction.ts'
 import type { NewToken } from '../auth/tokens.ts'
 import { tokenRequest } from '../builtin/reviews.ts'
 import { builtinServed } from '../registry/builtin-served.ts'
@@ -12,7 +13,7 @@ import { admissionRequest } from '../handlers/judge.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
-import { badRequest, conflict, invalid, notFound } from '../status/refusal.ts'
+import { badRequest, conflict, forbidden, invalid, notFound } from '../status/refusal.ts'
 
 const SHORTEST_SECONDS = 600
 const DEFAULT_SECONDS = 3_600
@@ -48,6 +49,10 @@ async function create(call: Call): Promise<Answer> {
   await parts.admission.validate({ ...admissionRequest(call, 'CREATE', options, undefined), object: request })
   const bound = boundObject(call, fields(spec['boundObjectRef']))
   const audiences = Array.isArray(spec['audiences']) ? spec['audiences'].map(String) : []
+  const reference = spec['boundObjectRef']
+  const pod = bound.bound?.kind === 'Pod' ? podOf(call, bound.bound.name) : undefined
+  const why = tokenRefusal(call.user, { audiences, reference, pod })
+  if (why !== undefined) throw forbidden({ group: '', plural: 'serviceaccounts/token' }, path.name, why)
   const { token, issued } = parts.signer.issue({
     namespace: path.namespace,
     account: { name: path.name, uid: account.metadata.uid ?? '' },
@@ -74,6 +79,9 @@ async function create(call: Call): Promise<Answer> {
     status: { token, expirationTimestamp: timestamp(issued + seconds * 1_000) },
   })
 }
+
+const podOf = ({ parts, path: { namespace } }: Call, name: string) =>
+  parts.store.get({ resource: '/pods', namespace, name })?.value
 
 const lifetime = (seconds: number, isForUs: boolean) =>
   seconds === POD_SECONDS && isForUs ? { seconds: POD_SECONDS_EXTENDED, warnAfterSeconds: seconds } : { seconds }
