@@ -55,7 +55,7 @@ function kept(
   old: KubeObject | undefined,
   object: KubeObject,
 ): string | undefined {
-  const of = (o: KubeObject | undefined): readonly unknown[] => (o?.metadata[field] ?? []) as readonly unknown[]
+  const of = (o: KubeObject | undefined): readonly unknown[] => o?.metadata[field] ?? []
   return jsonEqual(of(old), of(object)) ? undefined : `node ${JSON.stringify(node)} is not allowed to modify ${field}`
 }
 
