@@ -64,11 +64,7 @@ const CONTROLLER_MANAGER = [
   ].map((k) => `${group('admissionregistration.k8s.io')}/${k}`),
   `${group('apiextensions.k8s.io')}/customresourcedefinitions`,
 ]
-const KUBELET = [
-  `${CORE}/services`,
-  `${group('node.k8s.io')}/runtimeclasses`,
-  `${group('storage.k8s.io')}/csidrivers`,
-]
+const KUBELET = [`${CORE}/services`, `${group('node.k8s.io')}/runtimeclasses`, `${group('storage.k8s.io')}/csidrivers`]
 
 describe.each(apiServers)('the programs of a cluster against $name', ({ start }) => {
   let server: RunningServer

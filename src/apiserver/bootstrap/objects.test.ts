@@ -13,14 +13,17 @@ test.each([
   ['alone', [group('system:nodes')], undefined],
   ['beside others', [group('system:nodes'), group('ops')], [group('ops')]],
   ['not at all', [group('ops')], [group('ops')]],
-])('S1 data of an earlier version that bound all nodes to their whole role, %s, is mended', async (_, before, after) => {
-  const store = new Store(memoryStorage())
-  const binding = { apiVersion: `${RBAC}/v1`, kind: 'ClusterRoleBinding', metadata: { name: 'system:node' } }
-  const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'system:node' }
-  await store.put(AT, undefined, encodedAt({ ...binding, subjects: before, roleRef }))
-  await bootstrap(store, facts)
-  expect(store.get(AT)?.value['subjects']).toEqual(after)
-})
+])(
+  'S1 data of an earlier version that bound all nodes to their whole role, %s, is mended',
+  async (_, before, after) => {
+    const store = new Store(memoryStorage())
+    const binding = { apiVersion: `${RBAC}/v1`, kind: 'ClusterRoleBinding', metadata: { name: 'system:node' } }
+    const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'system:node' }
+    await store.put(AT, undefined, encodedAt({ ...binding, subjects: before, roleRef }))
+    await bootstrap(store, facts)
+    expect(store.get(AT)?.value['subjects']).toEqual(after)
+  },
+)
 
 test('a new server binds nobody to the role of nodes', async () => {
   const store = new Store(memoryStorage())
