@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '#lib/clock.ts'
 import { cutLines, MAX_LINE_BYTES, NO_LINE } from './line-reader.ts'
-import { parseLogSources } from './log-rules.ts'
+import { parseLogSources } from '#api/agent-config/log-rules.ts'
 import { nextClearMs, withComponents, withLine, withoutSilent, type Problems } from './problems.ts'
 import { Tail, type Cursor } from './tail.ts'
 

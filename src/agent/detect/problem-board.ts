@@ -7,7 +7,7 @@ import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { cursorsFile, onNode, problemsFile, type NodeDir } from '../node-dir.ts'
 import type { ComponentProblem } from './component-problems.ts'
-import type { LogSource } from './log-rules.ts'
+import type { LogSource } from '#api/agent-config/log-rules.ts'
 import {
   nextClearMs,
   withComponents,

@@ -2,7 +2,7 @@
 // one from a log until its rule says that it is over or the node has booted again.
 import type { ComponentProblem } from './component-problems.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
-import type { LogRule } from './log-rules.ts'
+import type { LogRule } from '#api/agent-config/log-rules.ts'
 
 export interface Problem {
   readonly type: string

@@ -5,7 +5,7 @@ import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
 import { judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask } from './hung-tasks.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
-import { DETECTOR_DEFAULTS } from './settings.ts'
+import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
 
 const shown = (r: { readonly type: string; readonly status: string; readonly message: string } | undefined): string =>
   r === undefined ? 'nothing' : `${r.type} ${r.status}: ${r.message}`

@@ -19,7 +19,7 @@ import { diskRoom, judgeDisks } from './disk.ts'
 import { followSleepers, judgeHung, sleepingTask, type Sleeper } from './hung-tasks.ts'
 import type { Reading } from './reading.ts'
 import { judgeReadOnly, namedBefore, parseMounts } from './read-only.ts'
-import type { DetectorName, DetectorSettings } from './settings.ts'
+import type { DetectorName, DetectorSettings } from '#api/agent-config/detector-settings.ts'
 
 export interface DetectorsDeps {
   readonly files: Files

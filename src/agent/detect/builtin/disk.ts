@@ -1,5 +1,5 @@
 // Disks that fill up, by bytes and by inodes. What is true stays until there is clearly more room again.
-import type { DetectorSettings } from './settings.ts'
+import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import type { Reading } from './reading.ts'
 
 export interface DiskRoom {

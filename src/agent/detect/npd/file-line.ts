@@ -1,7 +1,7 @@
 // Pure: takes the time and the message out of one line of a log file, as the file's settings describe them.
 import { compileRegex } from '#lib/regex.ts'
-import { goLayout } from './go-time.ts'
-import type { LogPlugin } from './monitor-config.ts'
+import { goLayout } from '#api/agent-config/go-time.ts'
+import type { LogPlugin } from '#api/agent-config/monitor-config.ts'
 
 export interface FileLine {
   readonly atMs: number

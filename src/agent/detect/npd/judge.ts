@@ -1,7 +1,7 @@
 // Pure: what a matching line or the end of a plug-in means: which event happens and what its condition becomes. What is true stays as it was first
 // said until it ends; a further rule with the same condition is announced once and changes nothing.
 import { goQuote } from '#lib/go-format.ts'
-import type { DefaultCondition } from './monitor-config.ts'
+import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 

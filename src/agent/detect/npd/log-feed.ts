@@ -9,7 +9,7 @@ import { Tail, type Cursor } from '../tail.ts'
 import { fileLineReader } from './file-line.ts'
 import type { JournalHub } from './journal-hub.ts'
 import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
-import type { LogMonitorConfig } from './monitor-config.ts'
+import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 
 /** Where reading stopped, as it is kept over restarts of the agent. */
 export type Position =

@@ -1,7 +1,7 @@
 // One log monitor: takes messages of its log, asks its rules, and tells what follows. Where the messages come from is somebody else's matter.
 import { judgeLine } from './judge.ts'
 import { LogMatcher } from './log-matcher.ts'
-import type { LogMonitorConfig } from './monitor-config.ts'
+import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { beginWell, carryOut, conditionNow, type MonitorPort } from './monitor-port.ts'
 
 export class LogMonitor {

@@ -1,7 +1,7 @@
 // What monitors need of the rest: a place for their conditions, somebody who hears of events, and counters.
 import type { Finding, Problem } from '../problems.ts'
 import type { ConditionNow, Judgement, MonitorEvent } from './judge.ts'
-import type { DefaultCondition } from './monitor-config.ts'
+import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 import type { ProblemMetrics } from './problem-metrics.ts'
 
 export interface ConditionStore {

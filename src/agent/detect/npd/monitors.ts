@@ -11,7 +11,7 @@ import { readState, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
 import { isNodeFrozen } from '../../frozen.ts'
 import { onNode, positionsFile, type NodeDir } from '../../node-dir.ts'
-import type { MonitorEntry } from '../detect-config.ts'
+import type { MonitorEntry } from '#api/agent-config/detect-config.ts'
 import type { Expiry, Finding } from '../problems.ts'
 import { HealthCheck, realHealthPorts } from './health-check.ts'
 import { healthOptions } from './health-options.ts'
@@ -26,7 +26,7 @@ import {
   type MonitorConfig,
   type PluginRule,
   type StatsMonitorConfig,
-} from './monitor-config.ts'
+} from '#api/agent-config/monitor-config.ts'
 import type { ConditionStore, MonitorPort } from './monitor-port.ts'
 import { PluginMonitor } from './plugin-monitor.ts'
 import { runPlugin } from './run-plugin.ts'

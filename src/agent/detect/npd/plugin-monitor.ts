@@ -1,7 +1,7 @@
 // One custom plug-in monitor: runs the checks of its file at their intervals, some at once, never one twice at a time, and tells what follows.
 import type { Clock } from '#lib/clock.ts'
 import { judgePlugins, judgeTemporary, type PluginResult } from './judge.ts'
-import type { PluginMonitorConfig, PluginRule } from './monitor-config.ts'
+import type { PluginMonitorConfig, PluginRule } from '#api/agent-config/monitor-config.ts'
 import { beginWell, carryOut, conditionNow, type MonitorPort } from './monitor-port.ts'
 
 export type RunCheck = (rule: PluginRule) => Promise<PluginResult>

@@ -1,8 +1,9 @@
 // What agent.json says about detection: monitors in node-problem-detector's format, our own detectors with their thresholds, and the metrics.
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
-import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
-import { DETECTOR_DEFAULTS, type DetectorSettings } from './builtin/settings.ts'
+import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
+import { unknownKeys } from './unknown-keys.ts'
+import { DETECTOR_DEFAULTS, type DetectorSettings } from './detector-settings.ts'
 
 export interface MonitorEntry {
   /** On the node. */
@@ -25,6 +26,7 @@ export interface DetectConfig {
 /** Beside node-problem-detector's 20257, which may be in use. */
 const METRICS_PORT = 20_259
 const MAX_MONITORS = 64
+const MONITOR_KEYS: readonly string[] = ['file', 'config', 'clearAfter', 'clearedBy']
 
 export const NO_DETECTION: DetectConfig = { monitors: [], detectors: DETECTOR_DEFAULTS, metricsPort: METRICS_PORT }
 
@@ -35,6 +37,8 @@ export function parseDetect(config: Readonly<Record<string, unknown>>): {
   const problems: string[] = []
   const monitors = config['monitors'] ?? []
   if (!Array.isArray(monitors)) problems.push('monitors is not a list')
+  if (Array.isArray(monitors) && monitors.length > MAX_MONITORS)
+    problems.push(`monitors has ${monitors.length} entries (limit ${MAX_MONITORS}); the others are ignored`)
   const entries = Array.isArray(monitors) ? monitors.slice(0, MAX_MONITORS) : []
   return {
     detect: {
@@ -53,6 +57,7 @@ function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEnt
     problems.push(`monitors[${n}] must be an absolute path or an object with file or config`)
     return []
   }
+  problems.push(...unknownKeys(`monitors[${n}]`, v, MONITOR_KEYS))
   for (const [condition, text] of Object.entries(isObject(v['clearAfter']) ? v['clearAfter'] : {})) {
     const ms = typeof text === 'string' ? durationMs(text) : undefined
     if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is not a duration`)
@@ -82,8 +87,7 @@ function settingsOf(v: unknown, problems: string[]): DetectorSettings {
     problems.push('detectors is not an object')
     return DETECTOR_DEFAULTS
   }
-  const unknown = Object.keys(v).filter((name) => !Object.hasOwn(DETECTOR_DEFAULTS, name))
-  for (const name of unknown) problems.push(`detectors.${name} is not a known detector`)
+  problems.push(...unknownKeys('detectors', v, Object.keys(DETECTOR_DEFAULTS)))
   return Object.fromEntries(
     Object.entries(DETECTOR_DEFAULTS).map(([name, defaults]) => [name, oneOf(v[name], name, defaults, problems)]),
   ) as unknown as DetectorSettings

@@ -1,8 +1,11 @@
-// What an operator or a provider may say about one agent, in agent.json of the node's folder. Everything has a default; a mistake disables only itself.
+// What agent.json may say about an agent: declared for a cluster in git, or written on a node. Everything has a default; on a node a mistake disables only
+// itself, in git it refuses the commit.
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
-import { NO_DETECTION, parseDetect, type DetectConfig } from './detect/detect-config.ts'
-import { parseLogSources, type LogSource } from './detect/log-rules.ts'
+import { parsedConfig } from './agent-config-map.ts'
+import { unknownKeys } from './unknown-keys.ts'
+import { NO_DETECTION, parseDetect, type DetectConfig } from './detect-config.ts'
+import { parseLogSources, type LogSource } from './log-rules.ts'
 
 export interface AgentConfig {
   /** Whether the agent makes the Node object; false where a kubelet does. */
@@ -41,30 +44,45 @@ const DEFAULTS: AgentConfig = {
   detect: NO_DETECTION,
 }
 
+/** Every key that the top level may have. */
+const KEYS: readonly string[] = [
+  'registerNode',
+  'address',
+  'allowedOrigins',
+  'trustUrl',
+  'lease',
+  'frozenAfter',
+  'frozenGrace',
+  'clearAfter',
+  'logs',
+  'monitors',
+  'detectors',
+  'metrics',
+]
+
 const MAX_ORIGINS = 16
 const LOOPBACK = /^127(\.\d{1,3}){3}$/
 
 /** The text of agent.json; undefined when there is none. */
 export function parseConfig(text: string | undefined): ParsedConfig {
   if (text === undefined) return { config: DEFAULTS, problems: [] }
-  const value = jsonOf(text)
+  const value = parsedConfig(text)
   if (!isObject(value)) return { config: DEFAULTS, problems: ['agent.json is not a JSON object'] }
   const problems: string[] = []
-  const pick = <T>(name: string, read: (v: unknown) => T | undefined, otherwise: T): T => {
+  const pick = <T>(name: string, { read, is }: Reading<T>, otherwise: T): T => {
     if (value[name] === undefined) return otherwise
     const parsed = read(value[name])
-    if (parsed === undefined) problems.push(`${name} makes no sense`)
+    if (parsed === undefined) problems.push(`${name} is not ${is}`)
     return parsed ?? otherwise
   }
-  const duration = (name: string, otherwise: number) =>
-    pick(name, (v) => (typeof v === 'string' ? durationMs(v) : undefined), otherwise)
+  const duration = (name: string, otherwise: number) => pick(name, DURATION, otherwise)
   const logs = parseLogSources(value['logs'])
   const detect = parseDetect(value)
   const config: AgentConfig = {
-    registerNode: pick('registerNode', (v) => (typeof v === 'boolean' ? v : undefined), DEFAULTS.registerNode),
-    address: pick<string | undefined>('address', (v) => (isText(v) && LOOPBACK.test(v) ? v : undefined), undefined),
-    allowedOrigins: pick('allowedOrigins', (v) => (isTexts(v) ? v.slice(0, MAX_ORIGINS) : undefined), []),
-    trustUrl: pick('trustUrl', (v) => (isText(v) ? v : undefined), DEFAULTS.trustUrl),
+    registerNode: pick('registerNode', BOOLEAN, DEFAULTS.registerNode),
+    address: pick<string | undefined>('address', ADDRESS, undefined),
+    allowedOrigins: pick('allowedOrigins', ORIGINS, []),
+    trustUrl: pick('trustUrl', TEXT, DEFAULTS.trustUrl),
     leaseMs: duration('lease', DEFAULTS.leaseMs),
     frozenAfterMs: duration('frozenAfter', DEFAULTS.frozenAfterMs),
     frozenGraceMs: duration('frozenGrace', DEFAULTS.frozenGraceMs),
@@ -72,16 +90,29 @@ export function parseConfig(text: string | undefined): ParsedConfig {
     logs: logs.sources,
     detect: detect.detect,
   }
-  return { config, problems: [...problems, ...logs.problems, ...detect.problems] }
+  return { config, problems: [...unknownKeys('', value, KEYS), ...problems, ...logs.problems, ...detect.problems] }
 }
 
 const isText = (v: unknown): v is string => typeof v === 'string' && v.length > 0 && v.length < 2_048
 const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.every(isText)
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+interface Reading<T> {
+  readonly read: (v: unknown) => T | undefined
+  /** What a value must be, for the message. */
+  readonly is: string
+}
+
+const DURATION: Reading<number> = {
+  read: (v) => (typeof v === 'string' ? durationMs(v) : undefined),
+  is: 'a duration such as "10s"',
+}
+const BOOLEAN: Reading<boolean> = { read: (v) => (typeof v === 'boolean' ? v : undefined), is: 'true or false' }
+const TEXT: Reading<string> = { read: (v) => (isText(v) ? v : undefined), is: 'a text' }
+const ADDRESS: Reading<string> = {
+  read: (v) => (isText(v) && LOOPBACK.test(v) ? v : undefined),
+  is: 'an address in 127.0.0.0/8',
+}
+const ORIGINS: Reading<readonly string[]> = {
+  read: (v) => (isTexts(v) && v.length <= MAX_ORIGINS ? v : undefined),
+  is: `a list of at most ${MAX_ORIGINS} texts`,
 }

@@ -1,4 +1,5 @@
 // Which lines of which logs mean a problem of the node. Data from the agent's configuration; a rule that cannot be used disables only itself.
+import { unknownKeys } from './unknown-keys.ts'
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
 import { compileRegex, regexProblem, type Regex } from '#lib/regex.ts'
@@ -22,6 +23,8 @@ export interface LogSource {
 
 const MAX_SOURCES = 16
 const MAX_RULES = 64
+const SOURCE_KEYS: readonly string[] = ['path', 'rules']
+const RULE_KEYS: readonly string[] = ['condition', 'reason', 'pattern', 'clearPattern', 'clearAfter']
 /** As the API wants condition types and reasons. */
 const TYPE = /^[A-Za-z]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
 
@@ -32,21 +35,29 @@ export function parseLogSources(value: unknown): {
   if (value === undefined) return { sources: [], problems: [] }
   if (!Array.isArray(value)) return { sources: [], problems: ['logs is not a list'] }
   const problems: string[] = []
+  if (value.length > MAX_SOURCES) problems.push(tooMany('logs', value, MAX_SOURCES))
   const sources = value.slice(0, MAX_SOURCES).flatMap((v: unknown, n): LogSource[] => {
     if (!isObject(v) || typeof v['path'] !== 'string' || !v['path'].startsWith('/') || !Array.isArray(v['rules'])) {
       problems.push(`logs[${n}] needs an absolute path and rules`)
       return []
     }
+    const at = `logs[${n}].rules`
+    problems.push(...unknownKeys(`logs[${n}]`, v, SOURCE_KEYS))
+    if (v['rules'].length > MAX_RULES) problems.push(tooMany(at, v['rules'], MAX_RULES))
     const rules = v['rules'].slice(0, MAX_RULES).flatMap((r: unknown, m): LogRule[] => {
+      if (isObject(r)) problems.push(...unknownKeys(`${at}[${m}]`, r, RULE_KEYS))
       const problem = ruleProblem(r)
       if (problem === undefined) return [ruleOf(r as RawRule)]
-      problems.push(`logs[${n}].rules[${m}]: ${problem}`)
+      problems.push(`${at}[${m}]: ${problem}`)
       return []
     })
     return [{ path: v['path'], rules }]
   })
   return { sources, problems }
 }
+
+const tooMany = (at: string, list: readonly unknown[], max: number): string =>
+  `${at} has ${list.length} entries (limit ${max}); the others are ignored`
 
 interface RawRule {
   readonly condition: string

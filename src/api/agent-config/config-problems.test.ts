@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { agentConfigText, isAgentConfigMap } from './agent-config-map.ts'
+import { agentConfigProblems, conditionsReportedBy } from './config-problems.ts'
+
+const rule = { condition: 'LogProblem', reason: 'Bad', pattern: 'bad' }
+const logs = (...rules: readonly object[]) => ({ logs: [{ path: '/var/log/messages', rules }] })
+const found = (config: unknown) =>
+  agentConfigProblems(JSON.stringify(config)).map(({ pointer, why }) => `${pointer} ${why}`)
+
+test.each<[string, unknown, readonly unknown[]]>([
+  ['nothing', {}, []],
+  ['what agents can use', { lease: '5s', metrics: false, detectors: { disk: { everyMs: '10s' } }, ...logs(rule) }, []],
+  ['a list', [], ['/agent/json agent.json is not a JSON object']],
+  [
+    'a typo in a key',
+    { leese: '5s' },
+    [expect.stringMatching(/^\/leese leese is not a known key \(did you mean lease\?\)/)],
+  ],
+  ['a wrong type', { lease: 5 }, ['/lease lease is not a duration such as "10s"']],
+  [
+    'a typo in a rule',
+    logs({ ...rule, clearafter: '3s' }),
+    ['/logs/0/rules/0/clearafter logs[0].rules[0].clearafter is not a known key (did you mean clearAfter?)'],
+  ],
+  [
+    'a pattern that is none',
+    logs(rule, { ...rule, pattern: '(' }),
+    [expect.stringMatching(/^\/logs\/0\/rules\/1 logs\[0\]\.rules\[1\]: /)],
+  ],
+  [
+    'more logs than agents follow',
+    { logs: Array.from({ length: 17 }, () => ({ path: '/x', rules: [] })) },
+    ['/logs logs has 17 entries (limit 16); the others are ignored'],
+  ],
+  [
+    'a threshold that is none',
+    { detectors: { disk: { minFreePercent: 'x' } } },
+    ['/detectors/disk/minFreePercent detectors.disk.minFreePercent is not valid'],
+  ],
+  [
+    'a detector that is none',
+    { detectors: { disc: false } },
+    [expect.stringMatching(/detectors\.disc .*did you mean disk\?/)],
+  ],
+  [
+    'a monitor in place with a mistake',
+    { monitors: [{ config: { plugin: 'kmsg', source: 's', rules: [{ type: 'sometimes', reason: 'R' }] } }] },
+    [expect.stringMatching(/^\/monitors\/0\/config monitors\[0\]\.config: rules\[0\] must be temporary or permanent/)],
+  ],
+])('%s', (_, config, problems) => {
+  expect(found(config)).toEqual(problems)
+})
+
+test('the conditions of log rules and of monitors in place are known; a file on the node is not read', () => {
+  const config = {
+    ...logs({ ...rule, condition: 'DatabaseSlow' }, { ...rule, condition: 'not a type' }),
+    monitors: [
+      '/etc/x.json',
+      {
+        config: {
+          plugin: 'kmsg',
+          source: 's',
+          conditions: [{ type: 'RaidDegraded', reason: 'RaidIsWell' }],
+          rules: [],
+        },
+      },
+    ],
+  }
+  expect([...conditionsReportedBy(JSON.stringify(config))]).toEqual(['DatabaseSlow', 'RaidDegraded'])
+  for (const text of ['', '{', '[]', 'null', '{"logs":1,"monitors":{"a":1}}'])
+    expect([...conditionsReportedBy(text)]).toEqual([])
+})
+
+const map = (data: unknown) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data })
+test.each<[string, unknown, string]>([
+  ['no data', undefined, 'it has no key agent.json'],
+  ['another key', { 'agent.yaml': '{}' }, 'it has no key agent.json'],
+  ['half a file', { 'agent.json': '{ "logs": [' }, 'it is not a JSON object of at most 32 levels'],
+  [
+    'a bomb',
+    { 'agent.json': `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}` },
+    'it is not a JSON object of at most 32 levels',
+  ],
+  ['too much', { 'agent.json': `{"a":"${'x'.repeat(300_000)}"}` }, 'it has 300008 characters (limit 262144)'],
+])('%s is nothing to give to agents', (_, data, why) => {
+  expect(agentConfigText(map(data))).toEqual({ kind: 'Unusable', why })
+})
+
+test('only the one object of our own namespace is the configuration of agents', () => {
+  const named = (namespace: string, name: string) =>
+    isAgentConfigMap({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name } })
+  expect(named('kubenode-system', 'kubenode-agent-config')).toBe(true)
+  expect(named('default', 'kubenode-agent-config')).toBe(false)
+  expect(named('kubenode-system', 'other')).toBe(false)
+})

@@ -1,0 +1,61 @@
+// What is wrong with an agent.json that git declares, and which Node conditions agents report by it.
+import { isObject } from '#lib/json.ts'
+import { parseConfig } from './agent-config.ts'
+import { parsedConfig } from './agent-config-map.ts'
+import { parseMonitor } from './monitor-config.ts'
+
+export interface AgentConfigProblem {
+  readonly why: string
+  /** JSON pointer into the configuration. */
+  readonly pointer: string
+  /** What a person would look for in the file to find the place. */
+  readonly words: readonly string[]
+}
+
+/** Everything that an agent would leave out: git declares no such configuration. For a text that is usable. */
+export function agentConfigProblems(text: string): readonly AgentConfigProblem[] {
+  const value = parsedConfig(text)
+  const inline = monitorsIn(value).flatMap(([config, n]) =>
+    parseMonitor(config).problems.map((why) => `monitors[${n}].config: ${why}`),
+  )
+  return [...parseConfig(text).problems, ...inline].map((why) => {
+    const keys = keysOf(why)
+    return { why, pointer: keys.map((k) => `/${k}`).join(''), words: wordsOf(keys, value) }
+  })
+}
+
+/** Every problem begins with the path of what is wrong, such as `logs[0].rules[1].pattern`. */
+const keysOf = (problem: string): readonly string[] =>
+  (/^[^\s:]+/.exec(problem)?.[0] ?? '').split(/[.[\]]+/).filter((k) => k !== '')
+
+/** The types of Node conditions that agents report by this configuration. Files of monitors lie on the nodes and cannot be read here. */
+export function conditionsReportedBy(text: string): ReadonlySet<string> {
+  const ofLogs = parseConfig(text).config.logs.flatMap(({ rules }) => rules.map((r) => r.condition))
+  const ofMonitors = monitorsIn(parsedConfig(text)).flatMap(([config]) => {
+    const { monitor } = parseMonitor(config)
+    return monitor === undefined || monitor.kind === 'Stats' ? [] : monitor.conditions.map((c) => c.type)
+  })
+  return new Set([...ofLogs, ...ofMonitors])
+}
+
+/** Monitors that stand in the configuration itself, with their index. */
+function monitorsIn(value: unknown): readonly (readonly [config: unknown, index: number])[] {
+  const monitors = isObject(value) ? value['monitors'] : undefined
+  if (!Array.isArray(monitors)) return []
+  return monitors.flatMap((m: unknown, n) => (isObject(m) && isObject(m['config']) ? [[m['config'], n] as const] : []))
+}
+
+/** Of an object its content, which is told apart more easily than its key. */
+function wordsOf(keys: readonly string[], value: unknown): readonly string[] {
+  const found = keys.reduce<unknown>((v, key) => (v as Readonly<Record<string, unknown>> | undefined)?.[key], value)
+  const names = keys.filter((k) => !/^\d+$/.test(k)).slice(-1)
+  const texts = textsIn(found)
+  return typeof found === 'object' ? [...texts, ...names] : [...names, ...texts]
+}
+
+/** As JSON writes them. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [JSON.stringify(value).slice(1, -1)]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(textsIn)
+}

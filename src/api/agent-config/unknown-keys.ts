@@ -1,0 +1,12 @@
+// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant: a typo would otherwise pass for a setting.
+import { didYouMean } from '#lib/did-you-mean.ts'
+
+/** `path` is where the object stands, such as `logs[0]`; empty for the whole file. */
+export function unknownKeys(path: string, object: object, known: readonly string[]): readonly string[] {
+  return Object.keys(object)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const near = didYouMean(key, known)
+      return `${path === '' ? key : `${path}.${key}`} is not a known key${near === undefined ? '' : ` (did you mean ${near}?)`}`
+    })
+}
