@@ -3,6 +3,7 @@ import { App } from 'cdk8s'
 import { ClusterChart, HubChart } from '#api/constructs/constructs.ts'
 import { prod, test, type FleetCluster } from './clusters/clusters.ts'
 import { declareCluster } from './clusters/declare.ts'
+import { declareAgents } from './machines/agents.ts'
 import { declareComponents } from './machines/components.ts'
 import { declareRules } from './machines/rules.ts'
 import { declareMachines } from './machines/workers.ts'
@@ -17,6 +18,7 @@ for (const cluster of clusters) {
   declareCluster(hub, cluster)
   const chart = new ClusterChart(app, cluster.name)
   declareComponents(chart)
+  declareAgents(chart)
   declareMachines(chart, cluster)
   declareRules(chart, cluster)
 }

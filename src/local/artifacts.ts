@@ -3,21 +3,16 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameS
 import { dirname, join } from 'node:path'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { localErrors } from './local-errors.ts'
 
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
 
 export const TRUST_FILE = 'trust.json'
-export const AGENT_CONFIG_FILE = 'agent.json'
 
 /** `root` holds the files of the commit. Packing is reproducible, so the digests must be those that were signed. */
 export async function provideArtifacts(root: string, artifacts: string, pack: Pack): Promise<number> {
   const components = join(root, 'fleet/components')
-  const agentConfig = join(root, 'fleet/machines', AGENT_CONFIG_FILE)
-  const hasAgentConfig = existsSync(agentConfig)
-  if (hasAgentConfig) requireObject(agentConfig)
   const validator = createValidator()
   const statements = readdirSync(components)
     .filter((f) => f.endsWith('.json'))
@@ -47,19 +42,7 @@ export async function provideArtifacts(root: string, artifacts: string, pack: Pa
     }
   }
   replaceFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
-  if (hasAgentConfig) replaceFile(agentConfig, join(artifacts, AGENT_CONFIG_FILE))
   return statements.length
-}
-
-/** Before anything is served: half an edit must not reach the nodes. */
-function requireObject(path: string): void {
-  let why = 'it is not a JSON object'
-  try {
-    if (isObject(JSON.parse(readFileSync(path, 'utf8')))) return
-  } catch (cause) {
-    why = messageOf(cause)
-  }
-  throw new KubeNodeError(localErrors.KN1222({ file: `fleet/machines/${AGENT_CONFIG_FILE}`, why }))
 }
 
 /** Agents and controllers read these files at any moment: they see the old one or the new one, whole. */

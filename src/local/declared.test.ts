@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { makeOwnedFolder } from '#lib/owned-folders.ts'
 import { packFolder } from '../cli/artifact/pack.ts'
 import { DeclaredFiles } from './declared.ts'
 
@@ -44,27 +45,41 @@ const served = (name: string) => readFileSync(join(root, 'artifacts', name), 'ut
 
 test('what is served is what the commit holds, not the working tree, and follows the newest commit', async () => {
   const files = declared()
-  const first = commit({ 'components/trust/trust.json': '1', 'machines/agent.json': '{"lease":"5s"}' })
-  writeFileSync(join(repository(), 'fleet/machines/agent.json'), 'half an edit')
+  const first = commit({ 'components/trust/trust.json': '1' })
+  writeFileSync(join(repository(), 'fleet/components/trust/trust.json'), 'half an edit')
   expect(await files.serve(first)).toBe(0)
-  expect([served('trust.json'), served('agent.json')]).toEqual(['1', '{"lease":"5s"}'])
+  expect(served('trust.json')).toBe('1')
   files.follow(first)
   await files.idle()
   expect(lines).toEqual([])
-  files.follow(commit({ 'components/trust/trust.json': '2', 'machines/agent.json': '{"lease":"6s"}' }))
+  files.follow(commit({ 'components/trust/trust.json': '2' }))
   await files.idle()
-  expect([served('trust.json'), served('agent.json')]).toEqual(['2', '{"lease":"6s"}'])
+  expect(served('trust.json')).toBe('2')
   expect(readdirSync(root).filter((f) => f.startsWith('commit-'))).toEqual([])
 })
 
-test('an agent.json that is not a JSON object reaches no node', async () => {
-  const files = declared()
-  await files.serve(commit({ 'components/trust/trust.json': '1', 'machines/agent.json': '{"lease":"5s"}' }))
-  files.follow(commit({ 'components/trust/trust.json': '2', 'machines/agent.json': '{ "logs": [' }))
-  await files.idle()
-  expect(lines).toEqual([expect.stringMatching(/KN1222: cannot give fleet\/machines\/agent\.json to agents/)])
-  expect([served('trust.json'), served('agent.json')]).toEqual(['1', '{"lease":"5s"}'])
+test('agent.json is not served from the newest commit: it goes through plan and stages', async () => {
+  await declared().serve(commit({ 'components/trust/trust.json': '1', 'machines/agent.json': '{ "logs": [' }))
+  expect(readdirSync(join(root, 'artifacts'))).toEqual(['trust.json'])
 })
+
+test('the folder that a killed start left behind is removed by the next one, and one in use is not', async () => {
+  const child = spawnSync(process.execPath, ['-e', LEAVE_FOLDER, root], { encoding: 'utf8' })
+  expect([child.signal, child.stderr]).toEqual(['SIGKILL', ''])
+  const inUse = makeOwnedFolder({ parent: root, prefix: 'commit-' })
+  expect(exports()).toHaveLength(2)
+  await declared().serve(commit({ 'components/trust/trust.json': '1' }))
+  expect(exports().map((f) => join(root, f))).toEqual([inUse])
+})
+
+const exports = () => readdirSync(root).filter((f) => f.startsWith('commit-'))
+const OWNED_FOLDERS = join(import.meta.dirname, '../lib/owned-folders.ts')
+/** What a start that was killed while it exported a commit leaves. */
+const LEAVE_FOLDER = `
+const { makeOwnedFolder } = await import(${JSON.stringify(OWNED_FOLDERS)})
+makeOwnedFolder({ parent: process.argv[1], prefix: 'commit-' })
+process.kill(process.pid, 'SIGKILL')
+`
 
 test('a commit that cannot be served is reported once, and what was served stays', async () => {
   const files = declared()

@@ -1,11 +1,15 @@
-// Serves what the newest commit declares besides objects: packed artifacts, the trust document and the configuration of agents.
+// Serves what the newest commit declares besides objects: packed artifacts and the trust document. They need no stages:
+// artifacts are named by their digest, and agents refuse a trust document that is older than theirs.
 // A commit that cannot be served leaves what was served before in place.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { messageOf } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { provideArtifacts, type Pack } from './artifacts.ts'
 import type { Layout } from './layout.ts'
 import { exportCommit } from './repository.ts'
+
+/** Exporting and packing a commit takes seconds. */
+const LONGEST_EXPORT_MS = 3_600_000
 
 export interface DeclaredFilesDeps {
   readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts'>
@@ -26,7 +30,9 @@ export class DeclaredFiles {
   /** Throws when the commit cannot be served. Answers with the number of component versions. */
   async serve(commit: string): Promise<number> {
     const { layout, pack } = this.#deps
-    const files = mkdtempSync(join(layout.root, 'commit-'))
+    const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
+    sweepOwnedFolders(folders)
+    const files = makeOwnedFolder(folders)
     try {
       await exportCommit(layout.repository, commit, files)
       const versions = await provideArtifacts(files, layout.artifacts, pack)

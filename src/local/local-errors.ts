@@ -66,8 +66,4 @@ export const localErrors = errorTable({
     text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',
     next: 'start the fleet there, or start a new one here with --reset',
   },
-  KN1222: {
-    text: 'cannot give {file} to agents: {why}',
-    next: 'correct the file and commit it; until then agents keep the configuration they have',
-  },
 })

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { AGENT_CONFIG_FILE, TRUST_FILE } from './artifacts.ts'
+import { TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
 import type { Keeper } from './keeper.ts'
 import { HUB } from './layout.ts'
@@ -43,8 +43,6 @@ export class Programs {
       cluster(name).nodes,
       '--artifact-base',
       `file://${artifacts}/`,
-      '--agent-config',
-      join(artifacts, AGENT_CONFIG_FILE),
       '--trust',
       join(artifacts, TRUST_FILE),
     ])

@@ -46,6 +46,10 @@ export const nodeopsErrors = errorTable({
     text: 'these versions require each other in a cycle: {circle}',
     next: 'declare a version of one of them that requires none of the others',
   },
+  KN3072: {
+    text: 'agents cannot use agent.json: {why}',
+    next: 'correct the file and commit it',
+  },
   KN3090: {
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',

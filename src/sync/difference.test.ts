@@ -52,6 +52,23 @@ test('entries of lists are compared by their names', () => {
   expect(d?.changes[0]?.fields).toEqual([{ path: 'spec.components[beacon].version', before: '1', after: '2' }])
 })
 
+test('of texts that hold JSON the fields that change are shown, and an entry more shows as one', () => {
+  const rule = (condition: string, pattern: string) => ({ condition, pattern })
+  const json = (value: unknown) => ({ 'agent.json': JSON.stringify(value, null, 2) })
+  const between = (before: unknown, after: unknown) =>
+    differenceOf(targets({ c: [config('a', json(before))] }), targets({ c: [config('a', json(after))] }))[0]?.changes[0]
+      ?.fields
+  const [one, two] = [rule('A', 'a'), rule('B', 'b')]
+  expect(between({ lease: '5s', logs: [{ rules: [one, two] }] }, { logs: [{ rules: [one, rule('B', 'c')] }] })).toEqual(
+    [
+      { path: 'data.agent.json.lease', before: '5s' },
+      { path: 'data.agent.json.logs[0].rules[1].pattern', before: 'b', after: 'c' },
+    ],
+  )
+  expect(between({ rules: [one] }, { rules: [two, one] })).toEqual([{ path: 'data.agent.json.rules[0]', after: two }])
+  expect(between({ a: 1 }, [])).toEqual([{ path: 'data.agent.json', before: '{\n  "a": 1\n}', after: '[]' }])
+})
+
 test('values of Secrets never appear', () => {
   const all = differenceOf(
     targets({ c: [config('s', { k: 'b2xk' }, 'Secret')] }),

@@ -1,5 +1,5 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
-import { isObject, jsonEqual } from '#lib/json.ts'
+import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { type SetLoss, declaredLoss, singleMachinesLost } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject, RenderedTarget, Targets } from './render/rendered.ts'
@@ -127,17 +127,56 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
     }
     return
   }
-  const [olds, news] = [named(before), named(after)]
-  if (olds !== undefined && news !== undefined) {
-    for (const key of new Set([...olds.keys(), ...news.keys()]))
-      collect(olds.get(key), news.get(key), `${path}[${key}]`, out)
+  const [oldJson, newJson] = [jsonIn(before), jsonIn(after)]
+  // Two texts of equal meaning are a change all the same: then the texts are shown.
+  if (oldJson !== undefined && newJson !== undefined && !jsonEqual(oldJson, newJson)) {
+    collect(oldJson, newJson, path, out)
+    return
+  }
+  const [olds, news] = [named(before), named(after)] as const
+  const [a, b] = olds === undefined || news === undefined ? changedPart(before, after) : [olds, news]
+  if (a !== undefined && b !== undefined) {
+    for (const key of new Set([...a.keys(), ...b.keys()])) collect(a.get(key), b.get(key), `${path}[${key}]`, out)
     return
   }
   out.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) })
 }
 
+/** Larger texts are shown as texts. */
+const MAX_JSON_CHARS = 256 * 1024
+
+/** ConfigMaps carry configuration as text: of JSON, the fields that change are shown. */
+function jsonIn(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*\{/.test(value) || value.length > MAX_JSON_CHARS) return undefined
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return isDeeperThan(parsed, MAX_JSON_DEPTH) ? undefined : parsed
+  } catch {
+    // A text that only begins like JSON.
+    return undefined
+  }
+}
+
+type Entries = ReadonlyMap<string | number, unknown>
+
+/** Objects without names by their position, without the equal ones at both ends: so that one more shows as one. */
+function changedPart(before: unknown, after: unknown): readonly [Entries, Entries] | readonly [undefined, undefined] {
+  if (!areObjects(before) || !areObjects(after)) return [undefined, undefined]
+  const most = Math.min(before.length, after.length)
+  let start = 0
+  while (start < most && jsonEqual(before[start], after[start])) start++
+  let end = 0
+  while (end < most - start && jsonEqual(before.at(-1 - end), after.at(-1 - end))) end++
+  const part = (list: readonly unknown[]): Entries =>
+    new Map(list.slice(start, list.length - end).map((e, i) => [start + i, e]))
+  return [part(before), part(after)]
+}
+
+const areObjects = (list: unknown): list is readonly unknown[] =>
+  Array.isArray(list) && list.length > 0 && list.every(isObject)
+
 /** Entries by their name, when each has one of its own: so that one more in front does not change them all. */
-function named(list: unknown): ReadonlyMap<string, unknown> | undefined {
+function named(list: unknown): Entries | undefined {
   if (!Array.isArray(list)) return undefined
   const entries = list.map((e: unknown) =>
     isObject(e) && typeof e['name'] === 'string' ? ([e['name'], e] as const) : undefined,

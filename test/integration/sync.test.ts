@@ -1,4 +1,7 @@
 // A commit goes to test, then to prod; what goes wrong on the way stops there and says why.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -12,6 +15,13 @@ import { requestsOf } from '#cli/approve/requests.ts'
 import { whyLines } from '#cli/inspect/why.ts'
 import { holdFor } from '#cli/rollout/holds.ts'
 import { run } from '#cli/program.ts'
+import type { EventWish } from '#kube/events.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import { DeclaredAgentConfig } from '#nodeops/declared-agent-config.ts'
+import { ConfigFiles } from '#providers/config-file.ts'
+import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/sync-bench.ts'
 
@@ -238,10 +248,138 @@ export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
   expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)
 }, 60_000)
 
+/** The agent.json of one host in each cluster, kept as providers keep it. */
+async function hostsOf(b: SyncBench) {
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-hosts-'))
+  const events: string[] = []
+  const started = ['test', 'prod'].map((cluster) => {
+    const informers = createInformers({
+      client: b.client(cluster),
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      startSpreadMs: 0,
+    })
+    const recorder = {
+      record: (_: KubeObject, { reason }: EventWish) => void events.push(`${cluster} ${reason}`),
+      flush: () => Promise.resolve(),
+    }
+    const declared = new DeclaredAgentConfig({ informers, clock: systemClock, events: recorder, log: silentLogger })
+    informers.start()
+    return { informers, path: join(folder, `${cluster}.json`), files: new ConfigFiles(async () => declared.text()) }
+  })
+  const leaseOn = async ({ path, files }: (typeof started)[number]): Promise<unknown> => {
+    await files.keep(path)
+    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).lease : undefined
+  }
+  return {
+    events,
+    leases: () => Promise.all(started.map(leaseOn)),
+    end: async () => {
+      await Promise.all(started.map(({ informers }) => informers.stop()))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const withAgents = (version: string, config: string) => {
+  const set = `if (version === 'bad') new MachineSet(chart, 'workers', { spec: { replicas: 1, selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } } } })`
+  const all = fleet(version, { extra: `new AgentConfig(chart, 'agents', agents); ${set}` })
+  const imports = `import { AgentConfig } from '#api/constructs/agent-config.ts'\nimport agents from './machines/agent.json' with { type: 'json' }\n`
+  return { ...all, 'fleet/main.ts': imports + all['fleet/main.ts'], 'fleet/machines/agent.json': config }
+}
+
+test('a change of agent.json goes through the stages as everything else, and a revert takes it back', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  const first = b.repository.commit(withAgents('1', '{ "lease": "5s" }\n'))
+  const hosts = await hostsOf(b)
+  try {
+    await b.start()
+    await eventually(hosts.leases, (l) => l.every((lease) => lease === '5s'))
+    await eventually(
+      () => newestPhase(b, first),
+      (s) => s?.phase === 'Succeeded',
+    )
+    const bad = b.repository.commit(withAgents('bad', '{ "lease": "7s" }\n'))
+    await eventually(
+      () => newestPhase(b, bad),
+      (s) => s?.phase === 'Paused',
+    )
+    await eventually(hosts.leases, ([test]) => test === '7s')
+    expect(await hosts.leases()).toEqual(['7s', '5s'])
+
+    b.repository.git('revert', '--no-edit', bad)
+    await eventually(hosts.leases, (l) => l.every((lease) => lease === '5s'))
+    const good = b.repository.commit({ 'fleet/machines/agent.json': '{ "lease": "8s" }\n' })
+    const planned = await kubenode(b.repository.dir, 'plan')
+    expect(planned.out).toMatch(
+      /ConfigMap\/kubenode-system\/kubenode-agent-config\n +data\.agent\.json\.lease: .*5s.*8s/,
+    )
+    await eventually(
+      () => newestPhase(b, good),
+      (s) => s?.phase === 'Succeeded',
+    )
+    await eventually(hosts.leases, (l) => l.every((lease) => lease === '8s'))
+
+    b.repository.commit({
+      'fleet/main.ts': withAgents('1', '')['fleet/main.ts'].replace(`new AgentConfig(chart, 'agents', agents)`, ''),
+    })
+    await eventually(
+      async () => {
+        await hosts.leases()
+        return hosts.events
+      },
+      (seen) => seen.length === 2,
+    )
+    expect([hosts.events.toSorted(), await hosts.leases()]).toEqual([
+      ['prod AgentConfigDeleted', 'test AgentConfigDeleted'],
+      ['8s', '8s'],
+    ])
+  } finally {
+    await hosts.end()
+  }
+}, 90_000)
+
+test('an agent.json with a mistake is refused with its file and key, and reaches no cluster', async () => {
+  bench = await syncBench(['test', 'prod'])
+  const b = bench
+  b.repository.commit(withAgents('1', '{ "lease": "5s" }\n'))
+  await b.start()
+  await eventually(() => versions(b), both('1'))
+  const refused = async (text: string) => {
+    const commit = b.repository.commit(withAgents('2', text))
+    const condition = await eventually(
+      async () =>
+        (await b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }))?.status?.conditions?.find(
+          (c) => c.type === 'Rendered',
+        ),
+      (c) => c?.status === 'False' && c.message.includes(commit.slice(0, 12)),
+    )
+    const { code, err } = await kubenode(b.repository.dir, 'plan')
+    return [condition?.message, code, err]
+  }
+  const typo = /KN3072: .*kubenode-agent-config in prod, test, .*cannot use agent\.json: leese is not a known key/
+  expect(await refused('{\n  "leese": "5s"\n}\n')).toEqual([
+    expect.stringMatching(typo),
+    2,
+    expect.stringMatching(/leese is not a known key .*did you mean lease\?.*\(fleet\/machines\/agent\.json:2\)/),
+  ])
+  const broken = /KN7101: .*fleet\/machines\/agent\.json/
+  expect(await refused('{ "logs": [')).toEqual([expect.stringMatching(broken), 2, expect.stringMatching(broken)])
+  expect(await versions(b)).toEqual(['1', '1'])
+}, 60_000)
+
 async function kubenode(cwd: string, ...argv: string[]) {
-  let err = ''
-  const io = { out: () => undefined, err: (t: string) => (err += t), cwd, env: process.env, isTerminal: false }
-  return { code: await run(argv, io), err }
+  let [out, err] = ['', '']
+  const io = {
+    out: (t: string) => (out += t),
+    err: (t: string) => (err += t),
+    cwd,
+    env: process.env,
+    isTerminal: false,
+  }
+  return { code: await run(argv, io), out, err }
 }
 
 test('a newer commit does not wait for the render of one that loops for ever', async () => {

@@ -6,6 +6,7 @@ import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { prune } from '#schema/prune.ts'
 import type { Schema } from '#schema/schema.ts'
+import { isAgentConfigMap } from '../agent-config/agent-config-map.ts'
 import type { ApiKind } from '../kind.ts'
 import { componentCanary } from '../kinds/component-canary.ts'
 import { defenderPolicy } from '../kinds/defender-policy.ts'
@@ -23,7 +24,7 @@ export const isRolloutKind = (kind: string): boolean => ROLLOUT_KINDS.has(kind)
 
 /** What an Inventory records of the content of an object. */
 export interface CommittedContent {
-  /** Of the spec, without the replicas. */
+  /** Of the spec, without the replicas; of the agents' configuration, its data. */
   readonly digest: string
   /** Where git declares them: `scale` may change them, nobody else. */
   readonly replicas?: number
@@ -40,14 +41,16 @@ function specSchemaOf(kind: string): Schema | undefined {
   return ROLLOUT_KINDS.get(kind)?.schema.properties?.['spec']
 }
 
-/** Undefined for other kinds. Declared content lacks defaults, live content has them: both have one digest. */
-export function contentOf({
-  kind,
-  spec,
-}: {
+interface WithContent extends Partial<Pick<KubeObject, 'apiVersion' | 'metadata'>> {
   readonly kind: string
   readonly spec?: unknown
-}): CommittedContent | undefined {
+  readonly data?: unknown
+}
+
+/** Undefined for other kinds. Declared content lacks defaults, live content has them: both have one digest. */
+export function contentOf(object: WithContent): CommittedContent | undefined {
+  if (isAgentConfigMap(object)) return { digest: digestOf(object.data) }
+  const { kind, spec } = object
   const schema = specSchemaOf(kind)
   if (schema === undefined || !isObject(spec)) return undefined
   const { replicas, ...rest } = spec
@@ -95,6 +98,7 @@ const MOST_KEPT_CHARS = 64 * 1024
 
 /** The annotation in which an object keeps what git declares, for whoever finds its spec edited; undefined when it would be too large. */
 export function keptContent({ spec }: { readonly kind: string; readonly spec?: unknown }): string | undefined {
+  if (spec === undefined) return undefined
   const text = canonicalJson(spec)
   return text.length > MOST_KEPT_CHARS ? undefined : text
 }

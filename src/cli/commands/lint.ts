@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
-import type { Finding } from '../lint/lint.ts'
+import type { Finding } from '../lint/finding.ts'
 import { outputOption } from '../output.ts'
 
 type Form = 'text' | 'json' | 'github'

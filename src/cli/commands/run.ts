@@ -22,7 +22,6 @@ interface Options {
   readonly trees: string
   readonly artifactBase?: string
   readonly trust?: string
-  readonly agentConfig?: string
   readonly hub?: boolean
   readonly webhookHost?: string
   readonly webhookListen?: string
@@ -56,7 +55,6 @@ export function register(program: Command, io: Io): void {
     .option('--trees <dir>', 'folder for the Debian trees of systemd machines', '/var/lib/kubenode/trees')
     .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
     .option('--trust <file>', 'trust document that agents start from')
-    .option('--agent-config <file>', 'agent.json for new nodes: watched logs, intervals')
     .option('--hub', 'Clusters are targets of this defender too')
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
@@ -126,7 +124,6 @@ export function register(program: Command, io: Io): void {
         ...(options.nspawnNodes === undefined ? {} : { nspawn: { dir: options.nspawnNodes, trees: options.trees } }),
         artifactBase: options.artifactBase ?? '',
         ...(options.trust === undefined ? {} : { trust: options.trust }),
-        ...(options.agentConfig === undefined ? {} : { agentConfig: options.agentConfig }),
         ...webhookOf(options),
         inspections: inspectionsOf(options),
         outbound,

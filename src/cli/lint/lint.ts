@@ -3,6 +3,7 @@ import { parseDocuments } from '#lib/documents.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
 import type { ErrorCode } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { KINDS, kindNamed } from '#api/kinds.ts'
 import { formatProblem } from '#api/problem.ts'
@@ -19,21 +20,10 @@ import { identityProblem } from '#nodeops/declared/identity.ts'
 import { ownershipProblem } from '#nodeops/declared/ownership.ts'
 import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { agentConfigFindings, isAgentConfigFile } from './agent-config.ts'
 import type { LintFile } from './files.ts'
+import type { Finding } from './finding.ts'
 import { cliErrors } from '../cli-errors.ts'
-
-export interface Finding {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-  readonly code: ErrorCode
-  readonly message: string
-  /** `MachineSet/web`, where there is an object. */
-  readonly object?: string
-  readonly pointer?: string
-  /** It may be meant: told, and no failure. */
-  readonly isWarning?: true
-}
 
 /** An object of ours that is valid by itself, with its place in a file. */
 export interface Placed {
@@ -56,6 +46,8 @@ export interface LintResult {
   /** To be held against those of other files. */
   readonly objects: readonly Placed[]
   readonly trust: readonly SignedTrust[]
+  /** Texts of agent.json: what they report is known to rules. */
+  readonly agentConfigs: readonly string[]
   /** Documents that are nothing of the API: values that the code beside them reads. */
   readonly data: number
 }
@@ -232,7 +224,7 @@ function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
   if (!isObject(value)) return []
   const isList = Array.isArray(value['items']) && word(value['kind']).endsWith('List')
   const items = isList ? (value['items'] as readonly unknown[]) : [value]
-  return items.filter(isOurs).map((object, i) => ({
+  return items.filter(isMeant).map((object, i) => ({
     file,
     object: object as unknown as KubeObject,
     placeOf: (pointer) => document.placeOf(isList ? `/items/${i}${pointer}` : pointer),
@@ -242,13 +234,21 @@ function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
 const isOurs = (v: unknown): v is Record<string, unknown> =>
   isObject(v) && word(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
 
+/** Of the objects of others only the one that agents are given is asked what it means. */
+const isMeant = (v: unknown): v is Record<string, unknown> =>
+  isOurs(v) || (isObject(v) && isObject(v['metadata']) && isAgentConfigMap(v))
+
 const isKubeconfig = (v: unknown): boolean => isObject(v) && v['kind'] === 'Config' && v['apiVersion'] === 'v1'
 
-export function lintText({ name: file, text, isNamed }: LintFile, validator: Validator): LintResult {
+export function lintText(given: LintFile, validator: Validator): LintResult {
+  const { name: file, text, isNamed } = given
   const { documents, problems } = parseDocuments(text)
+  const none = { data: 0, objects: [], trust: [], agentConfigs: [] }
+  if (isAgentConfigFile(given, documents))
+    return { ...none, looked: 1, agentConfigs: [text], findings: agentConfigFindings(given, documents) }
   if (documents.some((d) => isKubeconfig(d.value))) {
     const findings = safeKubeconfigProblems(text).map((p) => ({ file, object: 'Config', ...p }))
-    return { looked: documents.length, data: 0, findings, objects: [], trust: [] }
+    return { ...none, looked: documents.length, findings }
   }
   const meant = isNamed ? documents : documents.filter((d) => !isData(d.value))
   const parts = meant.map((d) => lintDocument(file, d, validator))
@@ -264,6 +264,7 @@ export function lintText({ name: file, text, isNamed }: LintFile, validator: Val
     data: documents.length - meant.length,
     objects: parts.flatMap((p) => p.objects),
     trust: meant.flatMap((d) => parseSignedTrust(d.value) ?? []),
+    agentConfigs: [],
     findings: [...unread, ...parts.flatMap((p) => p.findings)],
   }
 }
@@ -273,7 +274,8 @@ export function lintTogether(results: readonly LintResult[]): readonly Finding[]
   const placed = results.flatMap((r) => r.objects)
   const trust = results.flatMap((r) => r.trust).toSorted((a, b) => b.document.sequence - a.document.sequence)[0]
   const of = new Map(placed.map((p) => [p.object, p]))
-  const problems = declaredProblems([...of.keys()], { trust })
+  const agentConfigs = results.flatMap((r) => r.agentConfigs)
+  const problems = declaredProblems([...of.keys()], { trust, agentConfigs })
   return problems.flatMap(({ object, pointer, code, message, isCertain }) => {
     const at = of.get(object)
     if (at === undefined) return []

@@ -18,6 +18,7 @@ import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { conditionsOfFleet } from './fleet-conditions.ts'
 import { malformedCases } from './case-problems.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -51,8 +52,10 @@ export async function ruleFiles(folder: string, cwd: string): Promise<readonly R
     .filter((f) => f.endsWith(ENDING) && !f.includes('node_modules'))
     .toSorted()
   if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
+  const reported = conditionsOfFleet(join(root, '..', 'fleet'))
   const loaded: RuleFile[] = []
-  for (const file of files) loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), { root, cwd }))
+  for (const file of files)
+    loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), { root, cwd, reported }))
   return [...loaded, ...withoutCases(root, new Set(files), cwd)]
 }
 
@@ -114,10 +117,12 @@ function brokenAt(error: unknown, root: string): Broken | undefined {
 interface Roots {
   readonly root: string
   readonly cwd: string
+  /** Conditions that the agents' configuration reports. */
+  readonly reported: ReadonlySet<string>
 }
 
 /** One file that cannot be used says so among the others. */
-async function ruleFile(path: string, name: string, { root, cwd }: Roots): Promise<RuleFile> {
+async function ruleFile(path: string, name: string, { root, cwd, reported }: Roots): Promise<RuleFile> {
   const shown = shownPath(cwd, path)
   const beside = join(root, `${name}.ts`)
   let module: unknown
@@ -161,15 +166,15 @@ async function ruleFile(path: string, name: string, { root, cwd }: Roots): Promi
     spec,
     compiled: result.rule,
     problems: [...impossible, ...harmIn(spec)],
-    notes: notesOn(result.rule.root, spec),
+    notes: notesOn(result.rule.root, spec, reported),
   }
 }
 
-function notesOn(root: Term, { ladder }: NodeRemedier['spec']): readonly string[] {
+function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: ReadonlySet<string>): readonly string[] {
   const types = [...conditionsIn(root).map((c) => c.type), ...ladder.flatMap((r) => r.verify.conditionCleared ?? [])]
   return [...new Set(types)]
-    .filter((type) => !isKnownCondition(type))
-    .map((type) => nodeopsErrors.KN3066({ type, hint: conditionHint(type) }).text)
+    .filter((type) => !isKnownCondition(type, reported))
+    .map((type) => nodeopsErrors.KN3066({ type, hint: conditionHint(type, reported) }).text)
 }
 
 /** What compiles and will do harm or nothing all the same. */

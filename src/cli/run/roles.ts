@@ -38,8 +38,6 @@ export interface RolesConfig {
   readonly artifactBase: string
   /** The trust document that hosts start from; they are told its keys and the document itself. */
   readonly trust?: string
-  /** File with the configuration that new hosts give their agents. */
-  readonly agentConfig?: string
   /** Clusters are targets too. */
   readonly isHub: boolean
   /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
@@ -93,7 +91,7 @@ function hosts(provider: Provider): Hosts {
 async function processHosts(
   config: RolesConfig,
   { clock, log }: RoleContext,
-  agentConfig: AgentConfigText | undefined,
+  agentConfig: AgentConfigText,
 ): Promise<readonly Hosts[]> {
   if (config.nodes === undefined) return []
   const { createProcessProvider } = await import('#providers/process/provider.ts')
@@ -104,7 +102,7 @@ async function processHosts(
     clock,
     log,
     compileCache: COMPILE_CACHE,
-    ...(agentConfig === undefined ? {} : { agentConfig }),
+    agentConfig,
   })
   return [hosts(provider)]
 }
@@ -128,11 +126,10 @@ const controllersRole = (config: RolesConfig): Role => ({
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { machineHosts } = await import('../machines/hosts.ts')
-    const { configTextOf } = await import('#providers/config-file.ts')
-    const path = config.agentConfig
-    const agentConfig = path === undefined ? undefined : await configTextOf(path, context.log)
-    const { agentConfig: _path, ...own } = config
-    const machines = (await machineHosts({ ...own, ...(agentConfig && { agentConfig }) }, context)).map(hosts)
+    const { DeclaredAgentConfig } = await import('#nodeops/declared-agent-config.ts')
+    const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
+    const agentConfig = async () => declared.text()
+    const machines = (await machineHosts({ ...config, agentConfig }, context)).map(hosts)
     const all = [
       ...(await processHosts(config, context, agentConfig)),
       ...(await hollowHosts(config, context)),

@@ -1,9 +1,11 @@
 // What cannot hold, or is probably a mistake, in all the objects that are declared for one cluster. Pure; asks no cluster.
+import { conditionsReportedBy } from '#api/agent-config/config-problems.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
 import type { SignedTrust } from '#api/trust/trust-document.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { agentConfigIn, agentConfigMapProblems } from './agent-config.ts'
 import { componentProblems } from './components.ts'
 import type { DeclaredProblem } from './problem.ts'
 import { ruleProblems } from './rules.ts'
@@ -13,12 +15,14 @@ import { trustProblems } from './trust.ts'
 export interface DeclaredContext {
   /** The newest trust document that lies beside the objects. */
   readonly trust?: SignedTrust | undefined
+  /** Texts of agent.json that lie beside the objects: what they report is known. Those among the objects need not be named. */
+  readonly agentConfigs?: readonly string[]
 }
 
-/** Objects of our kinds must be valid for their schema; others are left alone. */
+/** Objects of our kinds must be valid for their schema; others are left alone, but for the configuration of agents. */
 export function declaredProblems(
   all: readonly KubeObject[],
-  { trust }: DeclaredContext = {},
+  { trust, agentConfigs = [] }: DeclaredContext = {},
 ): readonly DeclaredProblem[] {
   const given = new Map<KubeObject, KubeObject>()
   for (const o of all) {
@@ -26,9 +30,11 @@ export function declaredProblems(
     if (kind !== undefined) given.set(applyDefaults(kind.schema, o) as KubeObject, o)
   }
   const ours = [...given.keys()]
+  const reported = new Set([...agentConfigs, ...agentConfigIn(all)].flatMap((text) => [...conditionsReportedBy(text)]))
   const problems = [
+    ...all.flatMap(agentConfigMapProblems),
     ...componentProblems(ours),
-    ...ruleProblems(ours),
+    ...ruleProblems(ours, reported),
     ...selectorProblems(ours),
     ...(trust === undefined ? [] : trustProblems(ours, trust.document)),
   ]

@@ -20,20 +20,23 @@ import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.keys(NODE_CONDITIONS)])
 
-/** Detectors of the fleet's own may report any type, so a type that is unknown here is told and never refused. */
-export const isKnownCondition = (type: string): boolean =>
-  KNOWN.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
+/** Detectors of the fleet's own may report any type, so a type that is unknown here is told and never refused. `reported`: by the agents' configuration. */
+export const isKnownCondition = (type: string, reported: ReadonlySet<string>): boolean =>
+  KNOWN.has(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
 
-export function conditionHint(type: string): string {
-  const near = didYouMean(type, [...KNOWN])
+export function conditionHint(type: string, reported: ReadonlySet<string>): string {
+  const near = didYouMean(type, [...KNOWN, ...reported])
   return near === undefined ? '' : ` (did you mean ${near}?)`
 }
 
-export function ruleProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
+export function ruleProblems(
+  objects: readonly KubeObject[],
+  reported: ReadonlySet<string>,
+): readonly DeclaredProblem[] {
   return objects.flatMap((object) => {
-    if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier)
+    if (object.kind === 'NodeRemedier') return remedierProblems(object as NodeRemedier, reported)
     if (object.kind === 'DefenderPolicy') return policyProblems(object as DefenderPolicy)
-    if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet)
+    if (object.kind === 'MachineComponentSet') return inspectionProblems(object as MachineComponentSet, reported)
     return []
   })
 }
@@ -66,7 +69,7 @@ function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
   return { root, problems: [certain(where, policyErrors.KN4019({ why: never.message }))] }
 }
 
-function remedierProblems(object: NodeRemedier): readonly DeclaredProblem[] {
+function remedierProblems(object: NodeRemedier, reported: ReadonlySet<string>): readonly DeclaredProblem[] {
   const name = object.metadata.name ?? ''
   const { root, problems } = compiled({ object, name, when: object.spec.when, at: '/spec/when' }, nodeVocabulary())
   const verified = object.spec.ladder.flatMap(({ verify }, rung) =>
@@ -75,7 +78,7 @@ function remedierProblems(object: NodeRemedier): readonly DeclaredProblem[] {
       : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
   )
   const asked = root === undefined ? [] : conditionsIn(root).map((c) => ({ ...c, pointer: `/spec/when${c.pointer}` }))
-  return [...problems, ...unknownConditions(object, [...asked, ...verified])]
+  return [...problems, ...unknownConditions(object, [...asked, ...verified], reported)]
 }
 
 /** A policy whose rule does not compile stands in the way of every disruption. */
@@ -84,7 +87,7 @@ const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>
     ({ name, when }, i) => compiled({ object, name, when, at: `/spec/rules/${i}/when` }, clusterVocabulary).problems,
   )
 
-const inspectionProblems = (object: MachineComponentSet): readonly DeclaredProblem[] =>
+const inspectionProblems = (object: MachineComponentSet, reported: ReadonlySet<string>): readonly DeclaredProblem[] =>
   unknownConditions(
     object,
     (object.spec.rollout?.inspections ?? []).flatMap(({ conditionAbsent }, i) =>
@@ -92,6 +95,7 @@ const inspectionProblems = (object: MachineComponentSet): readonly DeclaredProbl
         ? []
         : [{ type: conditionAbsent.type, pointer: `/spec/rollout/inspections/${i}/conditionAbsent/type` }],
     ),
+    reported,
   )
 
 interface Named {
@@ -99,15 +103,19 @@ interface Named {
   readonly pointer: string
 }
 
-function unknownConditions(object: KubeObject, named: readonly Named[]): readonly DeclaredProblem[] {
+function unknownConditions(
+  object: KubeObject,
+  named: readonly Named[],
+  reported: ReadonlySet<string>,
+): readonly DeclaredProblem[] {
   const unknown = new Map(
     named
-      .filter(({ type }) => !isKnownCondition(type))
+      .filter(({ type }) => !isKnownCondition(type, reported))
       .toReversed()
       .map((n) => [n.type, n]),
   )
   return [...unknown.values()].map(({ type, pointer }) =>
-    doubtful({ object, pointer, words: [type] }, nodeopsErrors.KN3066({ type, hint: conditionHint(type) })),
+    doubtful({ object, pointer, words: [type] }, nodeopsErrors.KN3066({ type, hint: conditionHint(type, reported) })),
   )
 }
 

@@ -24,7 +24,7 @@ export interface ProcessProviderOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly newBootId?: () => string
-  /** The text of agent.json as it should be now; agents use their defaults without it. */
+  /** The text of agent.json as it should be now; without it agents keep what they have, new ones their defaults. */
   readonly agentConfig?: AgentConfigText
   /** Folder in which Node keeps what it compiled; from their environment it also serves the entry file of agents, which saves a third of their start. */
   readonly compileCache?: string

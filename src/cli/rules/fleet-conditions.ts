@@ -1,0 +1,31 @@
+// The conditions that agents report by the configurations beside the rules: JSON files of the fleet that watch logs or name monitors.
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { MAX_AGENT_CONFIG_CHARS } from '#api/agent-config/agent-config-map.ts'
+import { conditionsReportedBy } from '#api/agent-config/config-problems.ts'
+
+export function conditionsOfFleet(folder: string): ReadonlySet<string> {
+  return new Set(jsonFiles(folder).flatMap((path) => [...conditionsIn(path)]))
+}
+
+function jsonFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((f) => f.endsWith('.json') && !f.includes('node_modules'))
+      .map((f) => join(folder, f))
+  } catch {
+    // Rules may lie in a repository without a fleet.
+    return []
+  }
+}
+
+/** A file that cannot be read reports nothing: the rules are checked here, not the fleet. */
+function conditionsIn(path: string): ReadonlySet<string> {
+  try {
+    const stat = statSync(path)
+    if (stat.isFile() && stat.size <= MAX_AGENT_CONFIG_CHARS) return conditionsReportedBy(readFileSync(path, 'utf8'))
+  } catch {
+    // Removed meanwhile, or somebody else's.
+  }
+  return new Set()
+}

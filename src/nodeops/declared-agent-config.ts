@@ -1,0 +1,148 @@
+// The agent.json that providers give to agents: what git declares for this cluster in a ConfigMap. What is deleted, unusable or edited by hand changes
+// nothing on any node, and an event says so. Before the caches are complete, nothing is known and nothing changes.
+import {
+  AGENT_CONFIG_MAP,
+  AGENT_CONFIG_NAME,
+  agentConfigText,
+  isAgentConfigMap,
+} from '#api/agent-config/agent-config-map.ts'
+import { type Inventory, inventory } from '#api/kinds/inventory.ts'
+import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { Informers, SharedInformer } from '#runtime/informers.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+const configMapType: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+
+export type AgentConfigVerdict =
+  | { readonly kind: 'Give'; readonly text: string }
+  /** Agents keep what they have. */
+  | { readonly kind: 'Keep'; readonly reason: 'AgentConfigUnusable' | 'UncommittedChange'; readonly note: string }
+
+/** `committed` undefined: no Inventory lists the object, so whoever applied it may change it. Pure. */
+export function judgeAgentConfig(
+  object: KubeObject,
+  committed: readonly CommittedContent[] | undefined,
+): AgentConfigVerdict {
+  const found = contentOf(object)
+  if (committed !== undefined && !committed.some((c) => c.digest === found?.digest))
+    return {
+      kind: 'Keep',
+      reason: 'UncommittedChange',
+      note: 'agents keep their configuration: this edit does not come from git; commit it instead',
+    }
+  const text = agentConfigText(object)
+  if (text.kind === 'Text') return { kind: 'Give', text: text.text }
+  const note = `agents keep their configuration: ${text.why}`
+  return { kind: 'Keep', reason: 'AgentConfigUnusable', note }
+}
+
+/** What git declares of the ConfigMap, by any of the sources; undefined when an Inventory lists it without saying, or none lists it. Pure. */
+export function committedConfig(inventories: readonly Inventory[]): readonly CommittedContent[] | undefined {
+  const refs = inventories.flatMap(({ spec }) =>
+    spec.refs.filter(({ group, kind, namespace, name }) =>
+      isAgentConfigMap({ apiVersion: group === '' ? 'v1' : group, kind, metadata: { namespace, name } }),
+    ),
+  )
+  return refs.length === 0 || refs.some((r) => r.committed === undefined)
+    ? undefined
+    : refs.flatMap((r) => r.committed ?? [])
+}
+
+/** An Inventory arrives a moment after the object that it lists; what is no edit by then is not reported. */
+const REPORT_AFTER_MS = 5_000
+
+export interface DeclaredAgentConfigDeps {
+  readonly informers: Informers
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly events: EventRecorder
+  readonly log: Pick<Logger, 'warn' | 'info'>
+}
+
+interface Trouble {
+  readonly object: KubeObject
+  readonly reason: string
+  readonly note: string
+  readonly since: number
+}
+
+export class DeclaredAgentConfig {
+  readonly #configs: SharedInformer
+  readonly #inventories: SharedInformer<Inventory>
+  readonly #deps: DeclaredAgentConfigDeps
+  /** What agents were last to be given. */
+  #text: string | undefined
+  #lastSeen: KubeObject | undefined
+  #verdict: AgentConfigVerdict | undefined
+  #trouble: Trouble | undefined
+  #isReported = false
+
+  constructor(deps: DeclaredAgentConfigDeps) {
+    this.#deps = deps
+    this.#configs = deps.informers.of(configMapType, {
+      selection: { namespace: AGENT_CONFIG_MAP.namespace, fieldSelector: `metadata.name=${AGENT_CONFIG_NAME}` },
+    })
+    this.#inventories = deps.informers.of(inventory)
+    const changed = () => void (this.#verdict = undefined)
+    this.#configs.onChange(changed)
+    this.#inventories.onChange(changed)
+  }
+
+  /** Undefined: nothing was declared yet, or nothing is known. Costs nothing while nothing changes: it is asked for each node, many times a minute. */
+  text(): string | undefined {
+    if (!this.#configs.isSynced || !this.#inventories.isSynced) return this.#text
+    const object = this.#configs.get(AGENT_CONFIG_MAP)
+    if (object === undefined) this.#deleted()
+    else this.#found(object)
+    this.#report()
+    return this.#text
+  }
+
+  #deleted(): void {
+    const object = this.#lastSeen
+    if (object === undefined) return
+    this.#inTrouble(object, 'AgentConfigDeleted', NOTE_DELETED)
+  }
+
+  #found(object: KubeObject): void {
+    if (this.#verdict !== undefined && this.#lastSeen === object) return
+    this.#lastSeen = object
+    this.#verdict = judgeAgentConfig(object, committedConfig(this.#inventories.list()))
+    if (this.#verdict.kind === 'Keep') return this.#inTrouble(object, this.#verdict.reason, this.#verdict.note)
+    this.#trouble = undefined
+    if (this.#text === this.#verdict.text) return
+    this.#text = this.#verdict.text
+    this.#deps.log.info('agents are given a new configuration', {
+      commit: object.metadata.annotations?.[ANNOTATIONS.commit] ?? '',
+    })
+  }
+
+  #inTrouble(object: KubeObject, reason: string, note: string): void {
+    if (this.#trouble?.reason === reason && this.#trouble.note === note) return
+    this.#trouble = { object, reason, note, since: this.#deps.clock.monotonic() }
+    this.#isReported = false
+  }
+
+  #report(): void {
+    const trouble = this.#trouble
+    if (trouble === undefined || this.#isReported) return
+    if (this.#deps.clock.monotonic() - trouble.since < REPORT_AFTER_MS) return
+    this.#isReported = true
+    const { object, reason, note } = trouble
+    this.#deps.log.warn('agents keep their configuration', { reason, note })
+    this.#deps.events.record(object, { type: 'Warning', reason, action: 'Configure', note })
+  }
+}
+
+const NOTE_DELETED =
+  'it was deleted: agents keep the configuration they have; to return to the defaults, declare an empty one ({})'

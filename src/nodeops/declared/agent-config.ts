@@ -1,0 +1,23 @@
+// The configuration of agents that a commit declares for a cluster: refused when an agent would leave out any of it. Pure.
+import { AGENT_CONFIG_KEY, agentConfigText, isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
+import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { nodeopsErrors } from '../nodeops-errors.ts'
+import { type DeclaredProblem, certain } from './problem.ts'
+
+export function agentConfigMapProblems(object: KubeObject): readonly DeclaredProblem[] {
+  if (!isAgentConfigMap(object)) return []
+  const pointer = `/data/${AGENT_CONFIG_KEY}`
+  const text = agentConfigText(object)
+  if (text.kind === 'Unusable') return [certain({ object, pointer }, nodeopsErrors.KN3072({ why: text.why }))]
+  return agentConfigProblems(text.text).map(({ why, words }) =>
+    certain({ object, pointer, words }, nodeopsErrors.KN3072({ why })),
+  )
+}
+
+/** The usable texts among the objects: one, where there is any. */
+export const agentConfigIn = (objects: readonly KubeObject[]): readonly string[] =>
+  objects.filter(isAgentConfigMap).flatMap((object) => {
+    const text = agentConfigText(object)
+    return text.kind === 'Text' ? [text.text] : []
+  })
