@@ -14,6 +14,7 @@ import {
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
+import { approverPolicies } from './approver-policies.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
 import { accountUserOf, userOf } from './system.ts'
 
@@ -239,6 +240,7 @@ const certificates: AdmissionPolicy = {
 
 export const POLICIES: readonly AdmissionPolicy[] = [
   agentWrites,
+  ...approverPolicies,
   defenderOwns,
   approvals,
   allowedEdits,

@@ -81,11 +81,13 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
-    // Never listed nor watched: only what an object names is read.
+    // Never listed nor watched: only what an object names is read, and the join token of a machine by its uid.
     core(['secrets'], [...WRITE, 'get', 'delete']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
   ],
+  // What hands join tokens over; never read.
+  approver: [core(['secrets'], ['create', 'delete'])],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
@@ -149,8 +151,18 @@ const controllers: RoleEntry = {
     // Which template is the newest is told by the revisions of the workload.
     apps(['daemonsets', 'controllerrevisions'], LOOK),
     on('policy')(['poddisruptionbudgets'], LOOK),
+    events,
+  ],
+}
+
+/** Decides who may be an agent, and does nothing else: the annotation that it writes on a Machine is all that policies let it change there. */
+const approver: RoleEntry = {
+  name: 'kubenode:approver',
+  subjects: programs('approver'),
+  rules: [
+    ours(['machines'], [...LOOK, 'patch']),
     certificates(['certificatesigningrequests'], LOOK),
-    certificates(['certificatesigningrequests/approval'], CHANGE),
+    certificates(['certificatesigningrequests/approval'], ['update']),
     certificates(['signers'], ['approve'], [AGENT_SIGNER]),
     events,
   ],
@@ -158,10 +170,10 @@ const controllers: RoleEntry = {
 
 /** One-time join tokens are bootstrap tokens, which live there and nowhere else. */
 const joinTokens: RoleEntry = {
-  name: 'kubenode:controllers',
+  name: 'kubenode:approver',
   namespace: KUBE_SYSTEM,
-  subjects: programs('controllers'),
-  rules: [core(['secrets'], [...LOOK, ...WRITE, 'delete'])],
+  subjects: programs('approver'),
+  rules: [core(['secrets'], ['get', 'create', 'delete'])],
 }
 
 /** Pods that inspect a step of a rollout. */
@@ -260,6 +272,7 @@ const bootstrappers: RoleEntry = {
 export const ROLES: readonly RoleEntry[] = [
   sync,
   controllers,
+  approver,
   joinTokens,
   probes,
   nodeLeases,

@@ -3,7 +3,7 @@ import { ApiObject, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { PROBES_NAMESPACE, programAccount, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 
-export const PROGRAMS = ['sync', 'controllers', 'defender'] as const
+export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */

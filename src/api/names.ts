@@ -21,6 +21,7 @@ export const programAccount = (program: string): string =>
 export const FIELD_MANAGERS = {
   sync: 'kubenode-sync',
   machine: 'kubenode-machine',
+  approver: 'kubenode-approver',
   machineSet: 'kubenode-machineset',
   componentSet: 'kubenode-componentset',
   canary: 'kubenode-canary',
@@ -45,7 +46,7 @@ export const LABELS = {
   component: 'kubenode.io/component',
   /** On pods that inspect a step: the uid of the set. */
   probeOf: 'kubenode.io/probe-of',
-  /** On bootstrap-token Secrets that the machine controller made. */
+  /** On bootstrap-token Secrets that the approver made, and on the Secrets that hand them over. */
   joinToken: 'kubenode.io/join-token',
   /** On objects that hold secret values sealed for one machine. */
   sealed: 'kubenode.io/sealed',
@@ -68,6 +69,14 @@ export const ANNOTATIONS = {
   cordon: 'kubenode.io/cordon-owners',
   /** On a join-token Secret and on a CSR: the one machine that it is for. Names may be longer than a label value. */
   machine: 'kubenode.io/machine',
+  /** On what one agent writes or is given: the uid of its Machine, so that admission policies can compare it. */
+  machineUid: 'kubenode.io/machine-uid',
+  /** On a Machine: fingerprint of the public key of its agent, written by the approver alone. */
+  agentKey: 'kubenode.io/agent-key',
+  /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */
+  replacesKey: 'kubenode.io/replaces-key',
+  /** On a Secret that hands a join token over: the provider has it. */
+  handedOver: 'kubenode.io/handed-over',
   /** On an object with sealed values: the name of the key that opens them, and what configurations call the values. */
   sealedTo: 'kubenode.io/sealed-to',
   sealedIn: 'kubenode.io/sealed-in',

@@ -194,6 +194,22 @@ export const cliErrors = errorTable({
     text: 'cannot list {kind}: this server does not have the kind',
     next: 'install it, or use the kubeconfig of another cluster',
   },
+  KN1320: {
+    text: 'cannot run {roles} with one identity ({files}): a thief of it would have the powers of all of them',
+    next: 'give each role its own: --kubeconfig {expected}; or accept it with --shared-identity',
+  },
+  KN1321: {
+    text: 'cannot use the kubeconfig of role {role}: this process runs {roles}',
+    next: 'leave it out, or add the role to --roles',
+  },
+  KN1322: {
+    text: 'cannot use {file}: {role} has another kubeconfig already',
+    next: 'give one kubeconfig for each role',
+  },
+  KN1323: {
+    text: 'cannot run the role {role}: it has no kubeconfig',
+    next: 'add --kubeconfig {role}=FILE',
+  },
   KN1330: {
     text: 'cannot freeze {what}',
     next: 'name it as {Object}, or leave it out for the whole cluster',

@@ -265,7 +265,8 @@ describe('what the provider says of its hosts', () => {
     register(w, 'alive')
     await w.clock.advance(ORPHAN_GRACE_MS - 60_000)
     expect(w.hosts.has('process://left')).toBe(true)
-    await w.clock.advance(180_000)
+    // Two more lists, each with its jitter.
+    await w.clock.advance(240_000)
     expect([...w.hosts.keys()].sort()).toEqual(['process://alive', `process://${name}`].sort())
   })
 })

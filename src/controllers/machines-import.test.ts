@@ -18,7 +18,7 @@ import {
   report,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { secretType } from './machine/objects.ts'
+import { secretType } from '#nodeops/objects.ts'
 
 afterEach(endWorlds)
 
@@ -139,6 +139,9 @@ async function takenOver(w: TestWorld): Promise<void> {
   await w.clock.advance(1_000)
 }
 
+/** Where the join command finds the token. */
+const handedOverIn = (w: TestWorld) => w.fake.all(secretType).find((s) => s.metadata.namespace === SYSTEM_NAMESPACE)
+
 describe('a host that was there before', () => {
   test('waits for its join command, whose token is in no status', async () => {
     const w = await staticWorld()
@@ -148,7 +151,7 @@ describe('a host that was there before', () => {
     await w.clock.advance(5_000)
     // The Node is there already, and still nobody of ours is on the host.
     expect(nodeIn(w)).toEqual(before)
-    const [token] = w.fake.all(secretType)
+    const token = handedOverIn(w)
     const data = token?.['data'] as Record<string, string>
     const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString()
     expect(JSON.parse(text('join-bundle'))).toMatchObject({
@@ -197,7 +200,7 @@ describe('a host that was there before', () => {
     const w = await staticWorld()
     w.fake.plant(machineType, imported)
     await w.clock.advance(1_000)
-    const secret = () => (w.fake.all(secretType)[0]?.['data'] as Record<string, string> | undefined)?.['token-secret']
+    const secret = () => (handedOverIn(w)?.['data'] as Record<string, string> | undefined)?.['token-secret']
     const first = secret()
     await w.clock.advance(16 * 60_000)
     expect(secret()).toBeDefined()

@@ -24,7 +24,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
 import { controllerRevisionType } from './componentset/revisions.ts'
-import { configMapType, secretType } from './machine/objects.ts'
+import { secretType } from '#nodeops/objects.ts'
+import { configMapType } from './machine/objects.ts'
 
 afterEach(endWorlds)
 

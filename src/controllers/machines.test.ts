@@ -6,7 +6,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, TAINTS, agentNodeGroup, agentUser } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { type Node, hasTaint, nodeType, podType } from '#nodeops/objects.ts'
+import { type Node, hasTaint, nodeType, podType, secretType } from '#nodeops/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import {
@@ -21,7 +21,7 @@ import {
   setOf,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type CertificateRequest, certificateRequestType, secretType } from './machine/objects.ts'
+import { type CertificateRequest, certificateRequestType } from './approver/objects.ts'
 import { UNDER_WAY_MS } from './machine/status-pace.ts'
 
 afterEach(endWorlds)
@@ -35,7 +35,7 @@ describe('the machine controller', () => {
     await w.clock.advance(1_000)
     const name = w.fake.all(machineType)[0]?.metadata.name ?? ''
     const host = w.hosts.get(`process://${name}`)
-    const [token] = w.fake.all(secretType)
+    const token = w.fake.all(secretType).find((s) => s.metadata.namespace === 'kube-system')
     expect(w.machine(name)).toMatchObject({
       spec: {
         providerID: `process://${name}`,

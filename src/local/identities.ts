@@ -13,7 +13,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { localErrors } from './local-errors.ts'
 
-export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'defender'] as const
+export const PROGRAM_IDENTITIES = ['sync', 'controllers', 'approver', 'defender'] as const
 export type ProgramIdentity = (typeof PROGRAM_IDENTITIES)[number]
 
 const requests: ResourceType = {

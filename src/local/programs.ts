@@ -11,7 +11,12 @@ import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
 
 /** A tenfold of what each needs with fifty nodes a cluster; sync also holds what it renders, controllers every object of their cluster. */
-const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = { sync: 512, controllers: 512, defender: 256 }
+const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
+  sync: 512,
+  controllers: 512,
+  approver: 256,
+  defender: 256,
+}
 
 /** All of it is on this machine; a free port, since several defenders are. */
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
@@ -46,6 +51,7 @@ export class Programs {
       '--trust',
       join(artifacts, TRUST_FILE),
     ])
+    this.#start(name, 'approver', [])
     this.#start(name, 'defender', WEBHOOK)
   }
 
@@ -59,12 +65,12 @@ export class Programs {
   }
 }
 
-const LED_BY: readonly ProgramIdentity[] = ['controllers', 'defender']
+const LED_BY: readonly ProgramIdentity[] = ['controllers', 'approver', 'defender']
 /** A guess at when a slow machine has loaded them; nothing depends on it. */
 const LED_WITHIN_MS = 4_000
 const LOOK_EVERY_MS = 100
 
-/** Answers once both programs of a cluster lead there. */
+/** Answers once all programs of a cluster lead there. */
 export async function isLed(client: KubeClient, signal: AbortSignal): Promise<void> {
   const until = systemClock.monotonic() + LED_WITHIN_MS
   const isHeld = async (name: ProgramIdentity) =>

@@ -1,4 +1,4 @@
-// The parts of Nodes, Pods and budgets that we read or write. Everything else of them is carried along untouched.
+// The parts of Nodes, Pods, Secrets and budgets that we read or write. Everything else of them is carried along untouched.
 import type { Condition, KubeObject, ObjectMeta } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
@@ -30,6 +30,19 @@ export interface Pod extends KubeObject {
   readonly metadata: ObjectMeta
   readonly spec?: { readonly nodeName?: string; readonly [field: string]: unknown }
   readonly status?: { readonly phase?: string; readonly [field: string]: unknown }
+}
+
+export interface Secret extends KubeObject {
+  readonly type?: string
+  readonly data?: { readonly [key: string]: string }
+}
+
+export const secretType: ResourceType<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
 }
 
 export const nodeType: ResourceType<Node> = {

@@ -14,10 +14,12 @@ export interface Right {
   readonly group: string
   /** With its subresource: `machines/status`. */
   readonly resource: string
+  /** Where it is needed; absent: in the whole cluster. */
+  readonly namespace?: string
 }
 
-export const rightText = ({ verb, group, resource }: Right): string =>
-  `not allowed to ${verb} ${resource}${group === '' ? '' : ` in API group ${group}`}`
+export const rightText = ({ verb, group, resource, namespace }: Right): string =>
+  `not allowed to ${verb} ${resource}${group === '' ? '' : ` in API group ${group}`}${namespace === undefined ? '' : ` in namespace ${namespace}`}`
 
 /** A right that is taken away holds up the cluster for so long at most, before another candidate may lead. */
 export const RIGHTS_MS = 30_000
@@ -47,8 +49,14 @@ export async function missingRight({
 }: Pick<RightsOptions, 'client' | 'log' | 'needs'>): Promise<Right | undefined> {
   for (const right of needs) {
     const [resource = '', subresource] = right.resource.split('/', 2)
-    const { verb, group } = right
-    const resourceAttributes = { verb, group, resource, ...(subresource !== undefined && { subresource }) }
+    const { verb, group, namespace } = right
+    const resourceAttributes = {
+      verb,
+      group,
+      resource,
+      ...(subresource !== undefined && { subresource }),
+      ...(namespace !== undefined && { namespace }),
+    }
     const { apiVersion, kind } = { apiVersion: `${reviewType.group}/${reviewType.version}`, kind: reviewType.kind }
     const review = { apiVersion, kind, metadata: {}, spec: { resourceAttributes } } as KubeObject
     try {

@@ -32,6 +32,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { processesWith } from '#test/support/processes.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAME = 'node-1'
@@ -118,6 +119,7 @@ beforeAll(async () => {
     all.start()
     await all.synced()
   }
+  parts.push(await startApprover(clientAs(programUser('approver')), own))
   void provider.run(stop.signal)
   for (const part of parts) await part.start(stop.signal)
 }, 120_000)

@@ -24,6 +24,7 @@ import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { fastClock } from '#test/support/fast-clock.ts'
 import { joinCommand } from '../../src/cli/machines/join-command.ts'
 import { runImport } from '../../src/cli/machines/run-import.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const NODE = 'db-1'
 const FASTER = 20
@@ -73,6 +74,8 @@ async function startControllers(): Promise<void> {
   informers.start()
   await informers.synced()
   stops.push(() => informers.stop())
+  const approver = await startApprover(as('kubenode:approver'), tools)
+  stops.unshift(() => approver.stop(1_000))
 }
 
 /** Renews a Lease while its name is in the set. */
@@ -171,7 +174,7 @@ test('it is managed once it is told so: its join command leads to a certificate 
     { type: 'merge', value: { spec: { channel: 'Agent', labels: { mine: 'yes' } } } },
   )
   const waiting = await untilMachine('waits for its command', (m) => m.status?.waitingFor?.predicate === 'AgentJoined')
-  const { items } = await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })
+  const { items } = await admin.list(secrets, { namespace: SYSTEM_NAMESPACE, labelSelector: LABELS.joinToken })
   const { line } = joinCommand(waiting, items, systemClock.now())
   const bundle = JSON.parse(Buffer.from(line.split(' ')[2] ?? '', 'base64').toString()) as Record<string, string>
   const ca = { data: Buffer.from(bundle['caData'] ?? '', 'base64').toString() }

@@ -19,6 +19,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { machineHosts } from '../../src/cli/machines/hosts.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const TREES = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
 const ROOT = join(import.meta.dirname, '../..')
@@ -48,10 +49,9 @@ beforeAll(async () => {
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger }
   const nspawn = { dir: join(base, 'machines'), trees: TREES }
   providers = await machineHosts({ nspawn, agent: [process.execPath, join(ROOT, 'src/cli/agent-main.ts')] }, tools)
-  const client = new HttpKubeClient({
-    ...connection,
-    impersonate: { user: 'kubenode:controllers', groups: ['system:authenticated'] },
-  })
+  const as = (user: string) =>
+    new HttpKubeClient({ ...connection, impersonate: { user, groups: ['system:authenticated'] } })
+  const client = as('kubenode:controllers')
   const informers = createInformers({ client, ...tools, startSpreadMs: 0 })
   const context: ControllerContext = {
     client,
@@ -77,6 +77,8 @@ beforeAll(async () => {
   informers.start()
   await informers.synced()
   stops.push(() => informers.stop())
+  const approver = await startApprover(as('kubenode:approver'), tools)
+  stops.unshift(() => approver.stop(1_000))
 }, 300_000)
 
 afterAll(async () => {

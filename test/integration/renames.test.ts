@@ -23,6 +23,7 @@ import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const MACHINES = 12
 /** A quarter may be away. */
@@ -73,6 +74,7 @@ async function startRoles(provider: MemoryProvider): Promise<void> {
     parts.push(...running.controllers, ...(running.parts ?? []))
   }
   parts.push(...(await createDefenderRole({ identity: 'test' }).setup(defender)))
+  parts.push(await startApprover(clientAs(programUser('approver')), own))
   for (const { informers } of [controllers, defender]) {
     informers.start()
     await informers.synced()

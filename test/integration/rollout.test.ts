@@ -32,6 +32,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { Observer } from '../e2e/rollout-replay/observer.ts'
 import { BAD, GOOD, definition } from '../sim/rollout/fleet.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const MACHINES = 50
 const LIMIT = 10
@@ -77,6 +78,7 @@ async function startControllers(provider: MemoryProvider): Promise<void> {
   }
   informers.start()
   await informers.synced()
+  parts.push(await startApprover(clientAs(programUser('approver')), own))
 }
 
 async function startDefender(): Promise<void> {

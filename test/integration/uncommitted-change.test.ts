@@ -36,6 +36,7 @@ import { refOf } from '#sync/object-ref.ts'
 import { digestOf } from '#sync/render/rendered.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { GOOD, definition } from '../sim/rollout/fleet.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const MACHINES = 6
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -82,6 +83,7 @@ async function startControllers(provider: MemoryProvider): Promise<void> {
   }
   informers.start()
   await informers.synced()
+  parts.push(await startApprover(clientAs(programUser('approver')), own))
 }
 
 async function startDefender(): Promise<void> {

@@ -47,11 +47,12 @@ test('nobody but an administrator gets everything, or rights to give rights', ()
 })
 
 test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
-  const own = ROLES.filter((r) => r.namespace === undefined && r.name === `kubenode:${name}`).flatMap((r) => r.rules)
+  const rulesIn = (namespace: string | undefined) =>
+    ROLES.filter((r) => r.namespace === namespace && r.name === `kubenode:${name}`).flatMap((r) => r.rules)
   const needs: readonly Right[] = NEEDS[name]
   const lacks = needs.filter(
-    ({ verb, group, resource }) =>
-      !own.some(
+    ({ verb, group, resource, namespace }) =>
+      !rulesIn(namespace).some(
         (r) =>
           r.apiGroups.includes(group) && r.resources.includes(resource) && r.verbs.includes(verb) && !r.resourceNames,
       ),

@@ -19,6 +19,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { VirtualClock } from './virtual-clock.ts'
+import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerContext, ControllerModule } from '#controllers/module.ts'
@@ -88,7 +89,7 @@ export async function machineWorld({
       },
     },
   }
-  const running = [machineModule, machineSetModule, ...modules].map((module) => module.setup(context))
+  const running = [approverModule, machineModule, machineSetModule, ...modules].map((module) => module.setup(context))
   for (const c of running.flatMap((r) => r.controllers)) c.start()
   informers.start()
   stops.push(() => void informers.stop())

@@ -1,4 +1,5 @@
 // An embedded server over HTTPS with the Defender and controllers at work, each with the rights that it is shipped with, and nodes whose state a test plays.
+import { startApprover } from './approver.ts'
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -116,6 +117,8 @@ export class RepairBench {
     informers.start()
     await informers.synced()
     await this.#startParts(running.flatMap((m) => m.parts ?? []))
+    if (modules.some((m) => m.name === 'machine'))
+      await this.#startParts([await startApprover(this.as('kubenode:approver'), this.#tools())])
   }
 
   async #startParts(parts: readonly Part[]): Promise<void> {

@@ -16,8 +16,6 @@ interface ImportOptions extends ServerOptions {
   readonly output?: string
 }
 
-const TOKEN_NAMESPACE = 'kube-system'
-
 export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
@@ -44,17 +42,17 @@ export function register(program: Command, io: Io): void {
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')
     .action(async (name: string, options: ServerOptions) => {
-      const [{ joinCommand, validity }, { machine: type }, { LABELS }, { findObject }] = await Promise.all([
+      const [{ joinCommand, validity }, { machine: type }, { handOverKey }, { findObject }] = await Promise.all([
         import('../machines/join-command.ts'),
         import('#api/kinds/machine.ts'),
-        import('#api/names.ts'),
+        import('#nodeops/join-token.ts'),
         import('../inspect/find-object.ts'),
       ])
       const client = await connect(options, io)
       const found = await findObject(client, type, name)
       const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
-      const { items } = await client.list(secrets, { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken })
-      const command = joinCommand(found, items, systemClock.now())
+      const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
+      const command = joinCommand(found, token === undefined ? [] : [token], systemClock.now())
       io.out(`${command.line}\n`)
       io.err(shownLine(validity(command)))
     })

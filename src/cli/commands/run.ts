@@ -10,7 +10,8 @@ import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
   readonly roles: string
-  readonly kubeconfig: string
+  readonly kubeconfig: readonly string[]
+  readonly sharedIdentity?: boolean
   readonly context?: string
   readonly cluster?: string
   readonly nodes?: string
@@ -38,9 +39,14 @@ interface Options {
 export function register(program: Command, io: Io): void {
   program
     .command('run')
-    .description('run parts of KubeNode against a cluster: sync, controllers, defender')
+    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender')
     .requiredOption('--roles <list>', 'roles, joined by commas')
-    .requiredOption('--kubeconfig <file>', 'kubeconfig of the cluster')
+    .requiredOption(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several',
+      (file: string, before: readonly string[] = []) => [...before, file],
+    )
+    .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
     .option('--context <name>', 'context of the kubeconfig')
     .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
     .option('--nodes <dir>', 'folder for nodes of the process provider; disabled when left out')
@@ -86,7 +92,8 @@ export function register(program: Command, io: Io): void {
         { ROLE_NAMES, entryBeside, roleNamed },
         { runRole },
         { untilOneEnds },
-        { clientOf, connectionOf, serverOf },
+        { clientOf, serverOf },
+        { connectionFor, connectionsOf },
         { pinoLogger },
         { untilEnded },
         { parsePlaces },
@@ -95,6 +102,7 @@ export function register(program: Command, io: Io): void {
         import('../run/role.ts'),
         import('../run/until-one-ends.ts'),
         import('../run/connect.ts'),
+        import('../run/role-connections.ts'),
         import('#lib/log-pino.ts'),
         import('../until-ended.ts'),
         import('#runtime/outbound/places.ts'),
@@ -108,16 +116,13 @@ export function register(program: Command, io: Io): void {
       const metricsPort = metricsPortOf(options.metricsPort, names)
       // What cannot be meant is told before anything is asked for.
       const outbound = parsePlaces(listOf(options.callAllow))
-      const connection = await connectionOf(options.kubeconfig, options.context)
-      for (const w of connection.warnings) io.err(shownLine(w))
-      const { server, ca } = serverOf(connection)
+      const { kubeconfig: files, context, sharedIdentity: mayShare = false } = options
+      const connections = await connectionsOf({ names, files, context, mayShare })
+      for (const w of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(w))
       const log = pinoLogger({ level: options.logLevel })
       const shutdown = untilEnded()
       const running = process.argv[1] ?? ''
       const config = {
-        cluster: options.cluster ?? connection.context,
-        server,
-        ca,
         ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
         ...hollowOf(options, entryBeside(running, 'hollow-main')),
         ...(options.staticNotes === undefined ? {} : { staticNotes: options.staticNotes }),
@@ -134,15 +139,17 @@ export function register(program: Command, io: Io): void {
         agent: [process.execPath, entryBeside(running, 'agent-main')] as const,
       }
       const identity = `${process.pid}-${Date.now().toString(36)}`
-      const ended = await untilOneEnds(names, shutdown.signal, (name, signal) =>
-        runRole(roleNamed(name, config, identity), {
+      const ended = await untilOneEnds(names, shutdown.signal, (name, signal) => {
+        const connection = connectionFor(connections, name)
+        const own = { ...config, ...serverOf(connection), cluster: options.cluster ?? connection.context }
+        return runRole(roleNamed(name, own, identity), {
           client: clientOf(connection.config, `kubenode-${name}`),
           leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
           log,
           metricsPort,
           signal,
-        }),
-      )
+        })
+      })
       const failed = ended.find((e) => e.error !== undefined)
       if (failed !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)

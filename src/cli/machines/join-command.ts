@@ -3,6 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { isHandedOver } from '#nodeops/join-token.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -36,7 +37,10 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
   const found = tokens.filter((t) => isFor(t, machine))
   const valid = found.find((t) => Date.parse(field(t, 'expiration') ?? '') > now)
   if (valid === undefined)
-    throw cannot('it has no join token yet; the controllers create one within seconds, try again')
+    throw cannot(
+      'it has no join token yet; the approver creates one within seconds, try again (role approver must run)',
+    )
+  if (!isHandedOver(valid)) throw cannot('its join command is being prepared; try again in a few seconds')
   const [bundle, id, secret] = [field(valid, 'join-bundle'), field(valid, 'token-id'), field(valid, 'token-secret')]
   if (bundle === undefined || id === undefined || secret === undefined)
     throw cannot(`provider ${provider.name} joins its hosts itself; no command is needed`)

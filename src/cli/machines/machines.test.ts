@@ -114,9 +114,9 @@ const token = (machineName: string, expiresAt: number, extra: Record<string, str
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: {
-    name: 'bootstrap-token-abcdef',
+    name: `join-uid-${machineName}`,
     labels: { [LABELS.joinToken]: 'true' },
-    annotations: { [ANNOTATIONS.machine]: machineName },
+    annotations: { [ANNOTATIONS.machine]: machineName, [ANNOTATIONS.handedOver]: 'true' },
     ownerReferences: [
       { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', name: machineName, uid: `uid-${machineName}` },
     ],

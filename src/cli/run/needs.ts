@@ -21,6 +21,11 @@ export const NEEDS = {
     ours('create', 'remedyoperationjobs'),
     { verb: 'patch', group: '', resource: 'nodes' },
   ],
+  approver: [
+    ours('patch', 'machines'),
+    { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests/approval' },
+    { verb: 'create', group: '', resource: 'secrets', namespace: 'kube-system' },
+  ],
   defender: [
     ours('create', 'defenderledgers'),
     ours('update', 'defenderledgers'),

@@ -14,7 +14,7 @@ import { NEEDS } from './needs.ts'
 import type { Role, RoleContext } from './role.ts'
 import { cliErrors } from '../cli-errors.ts'
 
-export const ROLE_NAMES = ['sync', 'controllers', 'defender'] as const
+export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
 export interface RolesConfig {
@@ -170,6 +170,17 @@ const controllersRole = (config: RolesConfig): Role => ({
   },
 })
 
+/** Its identity is worth that of every host: it shares its process with others only where a person says so. */
+const approverRole: Role = {
+  name: 'approver',
+  needs: NEEDS.approver,
+  async setup(context) {
+    const { approverModule } = await import('#controllers/approver/reconcile.ts')
+    const { controllers } = approverModule.setup({ ...context, events: context.events(approverModule.name) })
+    return controllers.map((c) => context.supervision.controller(c))
+  },
+}
+
 const defenderRole = (config: RolesConfig, identity: string): Role => ({
   name: 'defender',
   needs: NEEDS.defender,
@@ -207,6 +218,8 @@ export function roleNamed(name: RoleName, config: RolesConfig, identity: string)
   switch (name) {
     case 'controllers':
       return controllersRole(config)
+    case 'approver':
+      return approverRole
     case 'defender':
       return defenderRole(config, identity)
     case 'sync':

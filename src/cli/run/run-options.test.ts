@@ -28,6 +28,7 @@ test.each([
     ['--roles', 'sync,controllers', '--metrics-port', '9100'],
     /^KN1308: cannot serve metrics of sync and controllers on port 9100/,
   ],
-  [['--roles', 'sync,controllers', '--metrics-port', '0'], /^KN1301/],
+  [['--roles', 'sync,controllers', '--metrics-port', '0'], /^KN1320/],
+  [['--roles', 'sync,controllers', '--shared-identity'], /^KN1301/],
   [['--metrics-port', '9100'], /^KN1301/],
 ])('%j', async (args, message) => expect(await refused(...args)).toMatch(message))

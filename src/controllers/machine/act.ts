@@ -13,7 +13,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodeops/cordon.ts'
 import { drainPass } from '#nodeops/drain.ts'
-import { type Node, nodeType, podType } from '#nodeops/objects.ts'
+import { handedOver, tokenText } from '#nodeops/join-token.ts'
+import { type Node, nodeType, podType, secretType } from '#nodeops/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#nodeops/permits.ts'
 import type { SecretValues } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
@@ -27,10 +28,9 @@ import type { KubeObject } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
 import { handedBackNode, syncedNode } from './node-sync.ts'
-import { type ConfigMap, type Secret, configMapType, secretType } from './objects.ts'
+import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
-import { TOKEN_TRIES, isTokenOf, tokenExpiresAt, tokenFor, tokenId, tokenKey, tokenSecret, tokenText } from './token.ts'
 
 export interface MachineTools {
   readonly client: KubeClient
@@ -42,13 +42,10 @@ export interface MachineTools {
   readonly secretValues: SecretValues
   /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
-  /** Fit for secrets, unlike `random`. */
-  readonly randomBytes: (count: number) => Uint8Array
 }
 
 const fieldManager = FIELD_MANAGERS.machine
 const PERMIT_LEASE_SECONDS = 120
-const SECRET_BYTES = 16
 const applied: ActionOutcome = { kind: 'Applied', object: undefined }
 
 export async function act(
@@ -71,9 +68,7 @@ export async function act(
         { fieldManager, signal },
       )
     case 'Provision':
-      return provision(tools, machine, node, signal)
-    case 'DeleteToken':
-      return deleteExactly(client, secretType, action.token, { signal }).then(goneIsDone)
+      return provision(tools, seen, signal)
     case 'Seal':
       return sealValues(tools, machine, action, signal)
     case 'DeleteSealed':
@@ -150,62 +145,39 @@ const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.k
 const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
-/** The token first, then the host that is told it, then its name: whoever crashes in between does the same again, and it is the same host. */
+/** The host first, then that it was told its token, then its name: whoever crashes in between does the same again, and it is the same host. */
 async function provision(
   tools: MachineTools,
-  machine: Machine,
-  node: Node | undefined,
+  { machine, node, joinToken }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const { providers, join, cluster } = tools
+  const { client, providers, join, cluster } = tools
   const provider = providers[machine.spec.provider?.name ?? '']
   if (provider === undefined) return outdated('its provider is not configured in these controllers')
+  const token = joinToken && tokenText(joinToken)
+  if (joinToken === undefined || token === undefined) return outdated('the join token cannot be read')
   const name = nameOf(machine)
   const isRegistered = provider.isHostKept === true && node !== undefined
   const bundle = { ...join, cluster, machine: name, node: name, ...(isRegistered && { registerNode: false }) }
-  const token = await ensureToken(tools, machine, provider.isHostKept === true ? bundle : undefined, signal)
-  if (token.kind !== 'Applied') return token
-  const text = tokenText(token.object)
-  if (text === undefined) return outdated('the join token cannot be read')
   const made = await provider
     .create(
       {
         clientToken: uidOf(machine),
         machine: name,
         params: machine.spec.provider?.params ?? {},
-        join: { ...bundle, token: text },
+        join: { ...bundle, token },
       },
       signal,
     )
     .catch((e: unknown) => ({ kind: 'Refused' as const, reason: messageOf(e) }))
   if (made.kind === 'Refused') return outdated(`refused by the provider: ${made.reason}`.slice(0, 200))
   if (made.kind === 'Throttled') return outdated('throttled by the provider')
+  const next = handedOver(joinToken, provider.isHostKept === true ? bundle : undefined)
+  const told = await updateExactly(client, secretType, next, { fieldManager, signal })
+  if (told.kind !== 'Applied') return told
   const { providerID, address } = made.host
   if (machine.spec.providerID === providerID) return applied
-  return applySpec(tools.client, machine, { providerID, address, components: machine.spec.components }, signal)
-}
-
-async function ensureToken(
-  { client, clock, randomBytes }: MachineTools,
-  machine: Machine,
-  bundle: Omit<JoinBundle, 'token'> | undefined,
-  signal: AbortSignal,
-): Promise<WriteOutcome<Secret> | { readonly kind: 'Outdated'; readonly reason: string }> {
-  for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
-    const id = tokenId(uidOf(machine), attempt)
-    const read = await outcomeOf(() => client.get(secretType, tokenKey(id), { signal }))
-    if (read.kind !== 'Applied') return read
-    const found = read.object
-    if (found !== undefined && !isTokenOf(found, machine)) continue
-    if (found !== undefined && tokenExpiresAt(found) > clock.now()) return { kind: 'Applied', object: found }
-    if (found !== undefined) {
-      const gone = await deleteExactly(client, secretType, found, { signal })
-      if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
-    }
-    const token = tokenFor(machine, id, tokenSecret(randomBytes(SECRET_BYTES)), clock.now(), bundle)
-    return outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
-  }
-  return { kind: 'Outdated', reason: 'no free name for its join token' }
+  return applySpec(client, machine, { providerID, address, components: machine.spec.components }, signal)
 }
 
 type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components']?: Machine['spec'][K] | undefined }

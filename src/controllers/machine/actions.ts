@@ -10,15 +10,14 @@ import { type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { ComponentReport } from './desired-components.ts'
-import type { ConfigMap, Secret } from './objects.ts'
+import type { ConfigMap } from './objects.ts'
 import type { Order } from './orders.ts'
 import type { Seen } from './seen.ts'
 
 export type MachineAction =
   | { readonly kind: 'AddFinalizer'; readonly reason: string }
-  /** Token, host and providerID: each step may be repeated. */
+  /** Host, its join token, and providerID: each step may be repeated. */
   | { readonly kind: 'Provision'; readonly reason: string }
-  | { readonly kind: 'DeleteToken'; readonly token: Secret; readonly reason: string }
   /** All components at once; `given` are orders whose permits are read again first. */
   | {
       readonly kind: 'WriteComponents'

@@ -13,7 +13,8 @@ import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#nodeops/committed.ts'
 import { podsOn } from '#nodeops/drain.ts'
-import { type Node, type Pod, hasTaint, nodeType } from '#nodeops/objects.ts'
+import { handOverKey, isForMachine } from '#nodeops/join-token.ts'
+import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
@@ -25,11 +26,12 @@ import type { Mark, Wanted } from './desired-components.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats.ts'
 import type { HostLists } from './host-lists.ts'
 import { observeWorkloads } from './observe-workloads.ts'
-import { type ConfigMap, type Secret, configMapType, secretType } from './objects.ts'
+import { type ConfigMap, configMapType } from './objects.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './sealing.ts'
 import {
   type HostSeen,
   type Seen,
+  hadJoined,
   hasJoined,
   isDeleting,
   isLost,
@@ -38,7 +40,6 @@ import {
   nameOf,
   uidOf,
 } from './seen.ts'
-import { TOKEN_NAMESPACE, isTokenOf } from './token.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
 
@@ -50,7 +51,6 @@ export interface MachineCaches {
   readonly definitions: SharedInformer<MachineComponent>
   readonly revisions: SharedInformer<ControllerRevision>
   readonly permits: SharedInformer<OperationPermit>
-  readonly tokens: SharedInformer<Secret>
   readonly agentLeases: SharedInformer<Lease>
   readonly nodeLeases: SharedInformer<Lease>
   readonly holds: SharedInformer<OperationalHold>
@@ -68,10 +68,10 @@ const sealedInOf = ({ metadata }: ConfigMap): string => metadata.annotations?.[A
 
 /** Machines that have sealed values of a configuration. */
 export const machinesSealedFor = ({ sealed }: MachineCaches, { spec }: ComponentConfig): readonly string[] =>
-  (spec.secrets ?? []).flatMap((s) => sealed.byIndex(BY_SEALED, s.sealedIn ?? spec.component)).map(machineOfToken)
+  (spec.secrets ?? []).flatMap((s) => sealed.byIndex(BY_SEALED, s.sealedIn ?? spec.component)).map(machineOfSealed)
 
-export const machineOfToken = (token: Pick<Secret, 'metadata'>): string =>
-  token.metadata.annotations?.[ANNOTATIONS.machine] ?? ''
+export const machineOfSealed = (object: Pick<ConfigMap, 'metadata'>): string =>
+  object.metadata.annotations?.[ANNOTATIONS.machine] ?? ''
 
 export function cachesOf(informers: Informers): MachineCaches {
   return {
@@ -82,10 +82,6 @@ export function cachesOf(informers: Informers): MachineCaches {
     definitions: informers.of(machineComponent),
     revisions: informers.of(controllerRevisionType, { selection: { namespace: SYSTEM_NAMESPACE } }),
     permits: informers.of(operationPermit, { indexes: { [BY_TARGET]: (p) => p.spec.targets.map((t) => t.uid) } }),
-    tokens: informers.of(secretType, {
-      selection: { namespace: TOKEN_NAMESPACE, labelSelector: LABELS.joinToken },
-      indexes: { [BY_MACHINE]: (t) => [machineOfToken(t)] },
-    }),
     agentLeases: informers.of(leaseType, { selection: { namespace: SYSTEM_NAMESPACE } }),
     nodeLeases: informers.of(leaseType, { selection: { namespace: NODE_LEASES } }),
     holds: informers.of(operationalHold),
@@ -95,7 +91,7 @@ export function cachesOf(informers: Informers): MachineCaches {
     }),
     sealed: informers.of(configMapType, {
       selection: { namespace: SYSTEM_NAMESPACE, labelSelector: LABELS.sealed },
-      indexes: { [BY_MACHINE]: (o) => [machineOfToken(o)], [BY_SEALED]: (o) => [sealedInOf(o)] },
+      indexes: { [BY_MACHINE]: (o) => [machineOfSealed(o)], [BY_SEALED]: (o) => [sealedInOf(o)] },
     }),
   }
 }
@@ -145,7 +141,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     ...about,
     host: await hostOf(tools, { ...about, definitions }, signal),
     hold: holdOn(tools, machine, node),
-    tokens: caches.tokens.byIndex(BY_MACHINE, name).filter((t) => isTokenOf(t, machine)),
+    joinToken: await joinTokenOf(tools, about, signal),
     claims,
     marks,
     permits,
@@ -154,6 +150,14 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
     ...(await sealingOf(tools, machine, configsAhead(machine, claims, marks), signal)),
   }
+}
+
+/** Only while somebody is to be told it. */
+async function joinTokenOf({ client }: ObserveTools, about: About, signal: AbortSignal): Promise<Secret | undefined> {
+  const { machine } = about
+  if (!isProvided(machine) || isDeleting(machine) || hasJoined(about) || hadJoined(about)) return undefined
+  const token = await client.get(secretType, handOverKey(uidOf(machine)), { signal })
+  return token !== undefined && isForMachine(token, machine) ? token : undefined
 }
 
 type Beats = Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>

@@ -213,7 +213,7 @@ const isAlive = ({ node, nodeBeat }: Seen): boolean => isNodeReady(node) && isBe
 
 /** The host is gone, or is not ours to take away: what stood for it goes too. */
 function lastSteps(seen: Seen): MachinePlan {
-  const { machine, node, tokens, agentBeat, nodeBeat } = seen
+  const { machine, node, agentBeat, nodeBeat } = seen
   const isNodeKept = seen.isHostKept && isAlive(seen)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
   const own = removalPermits(seen).find((p) => {
@@ -227,7 +227,6 @@ function lastSteps(seen: Seen): MachinePlan {
     ...(isNodeKept ? handBackActions(seen) : []),
     // A host that stays is only forgotten by its provider.
     ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine is being removed')] : []),
-    ...tokens.map((token) => ({ kind: 'DeleteToken', token, reason: 'its machine is being removed' }) as const),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),

@@ -179,7 +179,7 @@ const worlds = fc
   .map(({ switching, removal, disruption, hasClaim, ...rest }): Seen => ({
     ...rest,
     hold: undefined,
-    tokens: [],
+    joinToken: undefined,
     claims: hasClaim ? [claim] : [],
     marks: [],
     permits: [

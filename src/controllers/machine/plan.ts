@@ -5,6 +5,8 @@ import { letGoFrom } from '#api/protocol/let-go.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeFrozen } from '#nodeops/holds.ts'
+import { isHandedOver, tokenExpiresAt } from '#nodeops/join-token.ts'
+import { nodeNameOf } from '#nodeops/machine-node.ts'
 import { isNodeReady } from '#nodeops/objects.ts'
 import { SECRET_LOOK_MS } from '#nodeops/secret-values.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -18,11 +20,9 @@ import {
   noticeOf,
   podsSeen,
 } from './actions.ts'
-import { nodeNameOf } from './csr-decision.ts'
 import { type ComponentOrder, desiredComponents } from './desired-components.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
 import { syncedNode } from './node-sync.ts'
-import type { Secret } from './objects.ts'
 import { type Orders, planOrders } from './orders.ts'
 import { planDelete } from './plan-delete.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './sealing.ts'
@@ -41,7 +41,6 @@ import {
   nameOf,
   uidOf,
 } from './seen.ts'
-import { tokenExpiresAt } from './token.ts'
 import { unservedWait } from './waits.ts'
 import { type WorkloadLook, isSettled, isWorkload, lookAtWorkload } from './workloads.ts'
 
@@ -58,13 +57,13 @@ export function plan(seen: Seen, now: number): MachinePlan {
     return onlyThen({ kind: 'AddFinalizer', reason: 'the machine needs cleanup before it is deleted' })
   const provision = provisionReason(seen, now)
   if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
+  if (provision !== undefined && !isTokenValid(seen, now)) return tokenWait()
   if (provision !== undefined) return onlyThen({ kind: 'Provision', reason: provision })
   const { components, orders } = componentsOf(seen)
   const workloads = workloadLooks(seen, now)
   const publicKey = sealingKeyOf(seen.machine)
   const sealing = planSealing(publicKey, seen.sealing ?? [], seen.idleSealed ?? [])
   const actions: MachineAction[] = [
-    ...(hasJoined(seen) ? seen.tokens.map((t): MachineAction => deleteToken(t, 'the agent has joined')) : []),
     ...hostActions(seen),
     // Before what names the configuration: the agent looks for the values as soon as it hears of it.
     ...sealActions(sealing, publicKey),
@@ -83,7 +82,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
     ),
     ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
-    ...(hasJoined(seen) ? [] : seen.tokens.map((t) => Math.max(1_000, tokenExpiresAt(t) - now))),
+    seen.joinToken && Math.max(1_000, tokenExpiresAt(seen.joinToken) - now),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
   ].filter((ms) => ms !== undefined)
   const looks = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
@@ -123,7 +122,6 @@ const untilOver = ({ spec }: OperationalHold, now: number): number => Math.max(1
 function planObserved(seen: Seen): MachinePlan {
   const { providerID } = seen.machine.spec
   const actions: MachineAction[] = [
-    ...seen.tokens.map((t): MachineAction => deleteToken(t, 'the machine is observed only')),
     // A host that stays is only forgotten by its provider.
     ...(hasFinalizer(seen.machine) && seen.isHostKept && providerID !== undefined
       ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is observed only' } as const]
@@ -222,16 +220,30 @@ function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] 
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
-const deleteToken = (token: Secret, reason: string): MachineAction => ({ kind: 'DeleteToken', token, reason })
-
 /** Why something is to be made; undefined when nothing is. */
 function provisionReason(seen: Seen, now: number): string | undefined {
-  const { machine, host, tokens } = seen
+  const { machine, host, joinToken } = seen
   if (host.kind === 'NoProvider' || hasJoined(seen)) return undefined
   if (machine.spec.providerID === undefined) return 'the machine has no host'
   if (hadJoined(seen)) return undefined
   if (host.kind === 'Gone') return 'the host was deleted before it joined'
-  return tokens.some((t) => tokenExpiresAt(t) > now) ? undefined : 'the machine has no valid join token'
+  const isTold = isTokenValid(seen, now) && joinToken !== undefined && isHandedOver(joinToken)
+  return isTold ? undefined : 'the host does not have a valid join token'
+}
+
+const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
+  joinToken !== undefined && tokenExpiresAt(joinToken) > now
+
+/** The approver makes it as soon as it sees the Machine. */
+const TOKEN_LOOK_MS = 250
+
+function tokenWait(): MachinePlan {
+  const waiting = {
+    predicate: 'JoinTokenIssued',
+    seen: 'the approver has not issued a join token for this machine',
+    unblock: 'role approver runs and has issued the token',
+  }
+  return { actions: [], notices: [], waiting, requeueAfter: TOKEN_LOOK_MS }
 }
 
 function componentsOf(seen: Seen): { readonly components: Orders['components']; readonly orders: Orders } {

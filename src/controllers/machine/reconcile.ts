@@ -1,5 +1,4 @@
-// The Machine controller: observe, plan, act, status, wired; and the approver of certificates beside it.
-import { randomBytes } from 'node:crypto'
+// The Machine controller: observe, plan, act, status, wired.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -18,7 +17,6 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
 import { type MachineTools, act } from './act.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
-import { createApprover } from './csr-approver.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { HostLists, hostListParts } from './host-lists.ts'
 import { orphanGauge } from './metrics.ts'
@@ -50,7 +48,7 @@ function setup(context: ControllerContext): RunningModule {
   const beating = { agentBeats: beats(), nodeBeats: beats() }
   const observing = { client, caches, secretValues, contents, behind, ...beating, providers, hostLists, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
-  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow, randomBytes }
+  const tools: MachineTools = { client, clock, random, providers, cluster, join, secretValues, permitNow }
   const pace = new StatusPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => void (now === undefined && pace.over(before?.metadata.name ?? '')))
   const quietLooks = new QuietLooks(() => clock.monotonic())
@@ -122,7 +120,7 @@ function setup(context: ControllerContext): RunningModule {
   }
   wakeUp(caches, observing, wake)
   return {
-    controllers: [controller, createApprover(context)],
+    controllers: [controller],
     parts: [...providerParts(context, wake), ...hostParts(context, caches, hostLists, wake)],
   }
 }

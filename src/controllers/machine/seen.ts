@@ -5,11 +5,11 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
-import { type Node, type Pod, hasTaint, isNodeReady } from '#nodeops/objects.ts'
+import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodeops/objects.ts'
 import type { Host } from '#providers/port.ts'
 import { type Claim, type ComponentReport, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
-import type { ConfigMap, Secret } from './objects.ts'
+import type { ConfigMap } from './objects.ts'
 import type { SealingSeen } from './sealing.ts'
 import type { WorkloadSeen } from './workloads.ts'
 
@@ -34,7 +34,8 @@ export interface Seen {
   readonly isHostKept: boolean
   /** Nothing new is begun while it is in force. */
   readonly hold: OperationalHold | undefined
-  readonly tokens: readonly Secret[]
+  /** What its host joins with; undefined when nobody is to join, or the approver has not made one. */
+  readonly joinToken: Secret | undefined
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   readonly permits: readonly OperationPermit[]

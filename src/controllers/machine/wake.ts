@@ -10,7 +10,7 @@ import type { Lease } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { machinesTold, movedMachines } from './concerned.ts'
 import { type Heartbeats, SILENT_AFTER_MS } from './heartbeats.ts'
-import { type MachineCaches, machineOfToken, machinesSealedFor } from './observe.ts'
+import { type MachineCaches, machineOfSealed, machinesSealedFor } from './observe.ts'
 
 type Beats = { readonly agentBeats: Heartbeats; readonly nodeBeats: Heartbeats }
 
@@ -18,11 +18,7 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
   const named = (o: KubeObject | undefined) => o?.metadata.name !== undefined && wake(o.metadata.name)
   caches.machines.onChange((before, now) => void named(now ?? before))
   caches.nodes.onChange((before, now) => void named(now ?? before))
-  caches.tokens.onChange((before, now) => {
-    const token = now ?? before
-    if (token !== undefined) wake(machineOfToken(token))
-  })
-  caches.sealed.onChange((before, now) => wake(machineOfToken(now ?? before ?? { metadata: {} })))
+  caches.sealed.onChange((before, now) => wake(machineOfSealed(now ?? before ?? { metadata: {} })))
   caches.configs.onChange((before, now) => {
     const config = now ?? before
     if (config?.spec.secrets === undefined) return

@@ -29,6 +29,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { careful } from '../../../rules/defender/careful.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 export const TREES = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
@@ -179,6 +180,8 @@ export class HungNodeFleet {
       }
     informers.start()
     await informers.synced()
+    const approver = await startApprover(this.#client(server, 'kubenode:approver'), tools())
+    this.#stops.unshift(() => approver.stop(1_000))
   }
 
   async #startDefender(server: RunningServer): Promise<void> {

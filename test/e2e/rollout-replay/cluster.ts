@@ -27,6 +27,9 @@ export interface RunOptions {
   readonly onEnd?: () => void
 }
 
+const ROLES = ['controllers', 'approver', 'defender'] as const
+type Role = (typeof ROLES)[number]
+
 export class ProcessCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-rollout-'))
   readonly hollowDir = join(this.folder, 'hollow')
@@ -57,8 +60,8 @@ export class ProcessCluster {
     this.#client = new HttpKubeClient(config)
     await install(this.#client, join(ROOT, 'deploy'), systemClock)
     const cluster = { name: 'rollout', server, ca }
-    for (const role of ['controllers', 'defender'] as const)
-      await provideIdentity(this.#client, cluster, role, this.kubeconfig(role), systemClock)
+    for (const role of ROLES) await provideIdentity(this.#client, cluster, role, this.kubeconfig(role), systemClock)
+    this.run('approver')
   }
 
   kubeconfig(role: string): string {
@@ -66,7 +69,7 @@ export class ProcessCluster {
   }
 
   /** As somebody who runs the program would; again after `kill`. */
-  run(role: 'controllers' | 'defender', { onEnd }: RunOptions = {}): number {
+  run(role: Role, { onEnd }: RunOptions = {}): number {
     const hollow = ['--hollow-nodes', this.hollowDir, '--hollow-kubeconfig', this.adminKubeconfig]
     const own = role === 'controllers' ? [...hollow, '--hollow-lease', this.#lease] : []
     const args = ['run', '--roles', role, '--kubeconfig', this.kubeconfig(role), '--log-level', 'warn', ...own]
@@ -82,7 +85,7 @@ export class ProcessCluster {
   }
 
   /** Another process of the role beside the one that runs: it leads when that one does not any more. */
-  runBeside(role: 'controllers' | 'defender'): number {
+  runBeside(role: Role): number {
     const first = this.#roles.get(role)
     if (first !== undefined) this.#others.push(first)
     this.#roles.delete(role)
@@ -90,7 +93,7 @@ export class ProcessCluster {
   }
 
   /** SIGKILL: the next one finds everything at the server. */
-  async kill(role: 'controllers' | 'defender'): Promise<void> {
+  async kill(role: Role): Promise<void> {
     const child = this.#roles.get(role)
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     this.#roles.delete(role)
@@ -119,7 +122,7 @@ export class ProcessCluster {
   }
 
   async stop(): Promise<void> {
-    for (const role of ['controllers', 'defender'] as const) await this.kill(role)
+    for (const role of ROLES) await this.kill(role)
     for (const child of this.#others) child.kill('SIGKILL')
     await endAll(agentsLayout(this.hollowDir), undefined, systemClock)
     this.#client?.close()

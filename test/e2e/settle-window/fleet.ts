@@ -26,6 +26,7 @@ import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { processesWith } from '#test/support/processes.ts'
+import { startApprover } from '#test/support/approver.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -123,6 +124,7 @@ export class SmallFleet {
     const defender = { client: this.#clientAs(programUser('defender')), ...own, metrics: createMetrics() }
     const seen = createInformers({ client: defender.client, ...own, startSpreadMs: 0 })
     this.#parts.push(...(await createDefenderRole({ identity: 'test' }).setup({ ...defender, informers: seen })))
+    this.#parts.push(await startApprover(this.#clientAs(programUser('approver')), own))
     for (const all of [informers, seen]) {
       all.start()
       await all.synced()

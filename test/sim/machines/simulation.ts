@@ -8,8 +8,9 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { TAINTS } from '#api/names.ts'
+import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
-import { secretType } from '#controllers/machine/objects.ts'
+import { secretType } from '#nodeops/objects.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import type { FakeKind } from '#kube/fake/kinds.ts'
@@ -67,7 +68,7 @@ export function controllers(
           },
         },
       }
-      for (const module of modules) for (const c of module.setup(context).controllers) c.start()
+      for (const module of [approverModule, ...modules]) for (const c of module.setup(context).controllers) c.start()
       informers.start()
     },
   }

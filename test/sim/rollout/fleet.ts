@@ -12,6 +12,7 @@ import type { HollowFaults } from '#agent/hollow/faults.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { canaryModule } from '#controllers/canary/reconcile.ts'
 import { type Parts, setup as setupSets } from '#controllers/componentset/reconcile.ts'
+import { approverModule } from '#controllers/approver/reconcile.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import { createCaches } from '#defender/caches.ts'
@@ -179,7 +180,12 @@ export const controllersActor = (
         join: { server: '', caData: '', artifactBase: '', trust: { sequence: 1, threshold: 1, keys: [] } },
       },
     }
-    const running = [machine.setup(context), canaryModule.setup(context), setupSets(context, sets)]
+    const running = [
+      approverModule.setup(context),
+      machine.setup(context),
+      canaryModule.setup(context),
+      setupSets(context, sets),
+    ]
     informers.start()
     // As a role does that begins to lead: its caches are warm by then.
     const begin = () => running.forEach(({ controllers }) => controllers.forEach((c) => c.start()))

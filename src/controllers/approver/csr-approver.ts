@@ -1,22 +1,27 @@
 // Answers the certificate requests of agents. The cache only wakes it: machine and token are read from the server before anything is approved.
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { outcomeOf } from '#kube/outcome.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { nodeNameOf } from '#nodeops/machine-node.ts'
+import { secretType } from '#nodeops/objects.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, retry } from '#runtime/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 import { readContent } from './csr-content.ts'
-import { type CsrDecision, type CsrSeen, decide, machineToRead, nodeNameOf, tokenIdOf } from './csr-decision.ts'
-import { type CertificateRequest, certificateRequestType, secretType } from './objects.ts'
+import { type CsrDecision, type CsrSeen, decide, machineToRead, tokenIdOf } from './csr-decision.ts'
+import { keyRecord, recordedKey } from './agent-key.ts'
+import { type CertificateRequest, certificateRequestType } from './objects.ts'
 import { tokenKey } from './token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
 /** One is enough to say no. */
 const MOST_RIVALS = 4
-const fieldManager = FIELD_MANAGERS.machine
+const fieldManager = FIELD_MANAGERS.approver
 
 export function createApprover({
   client,
@@ -26,7 +31,7 @@ export function createApprover({
   log,
   metrics,
   events,
-}: ControllerContext): Controller {
+}: Omit<ControllerContext, 'config'>): Controller {
   const requests = informers.of(certificateRequestType)
   const machines = informers.of(machineType, { indexes: { [BY_NODE_NAME]: (m) => [nodeNameOf(m)] } })
   const controller = new Controller({
@@ -43,6 +48,9 @@ export function createApprover({
       const { decision, machine } = await lookAt({ client, clock, machines }, request, signal)
       if (decision.kind === 'Ignore') return done
       keyLog.info('certificate request decided', { decision: decision.kind, reason: decision.message })
+      const recorded = await recordKey(client, machine, decision, signal)
+      if (recorded.kind === 'Stale') return done
+      if (recorded.kind !== 'Applied') return retry(recorded.error)
       const written = await outcomeOf(() => answer(client, clock, request, decision, signal))
       if (written.kind === 'Stale') return done
       if (written.kind !== 'Applied') return retry(written.error)
@@ -98,6 +106,31 @@ async function rivalsOf(
     others.slice(0, MOST_RIVALS).map(({ metadata: { name = '' } }) => client.get(machineType, { name }, { signal })),
   )
   return read.flatMap((m) => (m !== undefined && nodeNameOf(m) === node ? (m.metadata.name ?? []) : []))
+}
+
+/**
+ * Before the answer, and only over the very version of the Machine that was decided about: two requests with one token have two keys, and one of them is first.
+ */
+async function recordKey(
+  client: KubeClient,
+  machine: Machine | undefined,
+  decision: CsrDecision,
+  signal: AbortSignal,
+): Promise<WriteOutcome<unknown>> {
+  const done = { kind: 'Applied', object: undefined } as const
+  if (decision.kind !== 'Approve' || machine === undefined || recordedKey(machine) === decision.key) return done
+  const { name, uid, resourceVersion } = machine.metadata
+  const object: KubeObject = {
+    apiVersion: API_GROUP_VERSION,
+    kind: machineType.kind,
+    metadata: {
+      ...(name && { name }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+      annotations: { [ANNOTATIONS.agentKey]: keyRecord(machine, decision.key) },
+    },
+  }
+  return outcomeOf(() => client.apply(machineType, object as Machine, { fieldManager, force: true, signal }))
 }
 
 function answer(

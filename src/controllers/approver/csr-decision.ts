@@ -1,9 +1,12 @@
 // Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
 import type { Machine } from '#api/kinds/machine.ts'
 import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { tokenExpiresAt } from '#nodeops/join-token.ts'
+import { nodeNameOf } from '#nodeops/machine-node.ts'
+import type { Secret } from '#nodeops/objects.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
-import type { CertificateRequest, Secret } from './objects.ts'
-import { isTokenOf, tokenExpiresAt } from './token.ts'
+import type { CertificateRequest } from './objects.ts'
+import { isTokenOf, isUnused } from './token.ts'
 
 /** What stands in the request itself, its signature checked already. */
 export interface RequestContent {
@@ -11,6 +14,8 @@ export interface RequestContent {
   readonly organizations: readonly string[]
   /** Other parts of the subject, and extensions that ask for names. */
   readonly extras: readonly string[]
+  /** Of the public key: SHA-256 of its SubjectPublicKeyInfo, in hex. */
+  readonly key: string
 }
 
 export type ContentRead =
@@ -20,7 +25,7 @@ export type ContentRead =
 export type CsrDecision =
   /** Not about us, or decided already. */
   | { readonly kind: 'Ignore'; readonly why: string }
-  | { readonly kind: 'Approve'; readonly machine: string; readonly message: string }
+  | { readonly kind: 'Approve'; readonly machine: string; readonly key: string; readonly message: string }
   | { readonly kind: 'Deny'; readonly message: string }
 
 export interface CsrSeen {
@@ -69,11 +74,14 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   if (!isOurBootstrapper && !isOurAgent && claim === undefined) return ignore('not a request of an agent')
   if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
   const problem =
-    contentProblem(seen, content.content, claim) ?? requesterProblem(seen, claim, nowMs) ?? rivalProblem(seen)
+    contentProblem(seen, content.content, claim) ??
+    requesterProblem(seen, content.content, claim, nowMs) ??
+    rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
   return {
     kind: 'Approve',
     machine: claim ?? '',
+    key: content.content.key,
     message: `requested by the agent of machine ${claim} with ${isOurAgent ? 'its certificate' : 'its join token'}`,
   }
 }
@@ -103,11 +111,10 @@ function contentProblem(
   return undefined
 }
 
-export const nodeNameOf = (machine: Machine): string => machine.status?.nodeRef?.name ?? machine.metadata.name ?? ''
-
 /** Either the machine's own valid token, or the machine's own certificate that is to be renewed. */
 function requesterProblem(
   { request, machine, token }: CsrSeen,
+  { key }: RequestContent,
   claim: string | undefined,
   nowMs: number,
 ): string | undefined {
@@ -117,6 +124,7 @@ function requesterProblem(
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
   if (!isTokenOf(token, machine)) return `the join token belongs to another machine than ${claim}`
+  if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
   return tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
 }
 

@@ -1,5 +1,5 @@
 import type { Machine } from '#api/kinds/machine.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, ANNOTATIONS, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import { type ContentRead, type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import type { CertificateRequest } from './objects.ts'
@@ -14,7 +14,10 @@ const machine = (name: string, uid: string, extra: object = {}): Machine => ({
   spec: { channel: 'Agent' },
 })
 const own = machine('m-1', 'uid-1')
-const tokenOf = (m: Machine, at = NOW) => tokenFor(m, tokenId(m.metadata.uid ?? '', 0), 'sixteen-letters!', at)
+const known = (key: string): Machine =>
+  machine('m-1', 'uid-1', { annotations: { [ANNOTATIONS.agentKey]: JSON.stringify({ uid: 'uid-1', key }) } })
+const tokenOf = (m: Machine, at = NOW, replaces = '') =>
+  tokenFor(m, tokenId(m.metadata.uid ?? '', 0), 'sixteen-letters!', at, replaces)
 
 const content = (c: Partial<Extract<ContentRead, { kind: 'Content' }>['content']> = {}): ContentRead => ({
   kind: 'Content',
@@ -22,6 +25,7 @@ const content = (c: Partial<Extract<ContentRead, { kind: 'Content' }>['content']
     commonNames: [agentUser('m-1')],
     organizations: [AGENTS_GROUP, agentNodeGroup('m-1')],
     extras: [],
+    key: 'key-1',
     ...c,
   },
 })
@@ -117,6 +121,17 @@ describe('a certificate request', () => {
     ["with another machine's token is denied", { token: tokenOf(machine('m-2', 'uid-2')) }, 'Deny'],
     ['with the token of an earlier machine of the name is denied', { token: tokenOf(machine('m-1', 'uid-0')) }, 'Deny'],
     ['with a token that ran out is denied', { token: tokenOf(own, NOW - 16 * 60_000) }, 'Deny'],
+    [
+      'with a token that another key has joined with is denied',
+      { machine: known('key-0'), token: tokenOf(own) },
+      'Deny',
+    ],
+    ['with its token once more, for the same key, is approved', { machine: known('key-1') }, 'Approve'],
+    [
+      'with a token that was made to replace the key that is known is approved',
+      { machine: known('key-0'), token: tokenOf(own, NOW, 'key-0') },
+      'Approve',
+    ],
     ['with a token that is gone is denied', { token: undefined }, 'Deny'],
     [
       "with another machine's certificate is denied",

@@ -1,0 +1,82 @@
+// Which kubeconfig each role runs with. Roles are kept apart by their identities: several on one are refused unless a person says so.
+import { programUser } from '#api/names.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { type Connection, connectionOf } from './connect.ts'
+import { ROLE_NAMES, type RoleName } from './roles.ts'
+
+export type FilesByRole = ReadonlyMap<RoleName, string>
+
+interface Asked {
+  readonly names: readonly RoleName[]
+  /** As they were given: FILE, or ROLE=FILE. */
+  readonly files: readonly string[]
+  readonly mayShare: boolean
+}
+
+const ROLE_FILE = /^([a-z]+)=(.+)$/
+
+/** A path may hold an equals sign: only a role before it makes it ours. */
+function readFile(text: string): { readonly role: RoleName | undefined; readonly file: string } {
+  const [, before = '', file = ''] = ROLE_FILE.exec(text) ?? []
+  const role = ROLE_NAMES.find((n) => n === before)
+  return role === undefined ? { role, file: text } : { role, file }
+}
+
+/** One file for each role that runs, and none for another. */
+export function filesByRole({ names, files, mayShare }: Asked): FilesByRole {
+  const read = files.map(readFile)
+  const extra = read.find(({ role }) => role !== undefined && !names.includes(role))
+  if (extra?.role !== undefined)
+    throw new KubeNodeError(cliErrors.KN1321({ role: extra.role, roles: names.join(', ') }))
+  const twice = read.find(({ role }, n) => read.findIndex((r) => r.role === role) !== n)
+  if (twice !== undefined)
+    throw new KubeNodeError(cliErrors.KN1322({ file: twice.file, role: twice.role ?? 'all roles' }))
+  const plain = read.find(({ role }) => role === undefined)?.file
+  if (plain !== undefined && names.length > 1 && !mayShare) throw shared(names, [plain])
+  return new Map(
+    names.map((name) => {
+      const file = read.find(({ role }) => role === name)?.file ?? plain
+      if (file === undefined) throw new KubeNodeError(cliErrors.KN1323({ role: name }))
+      return [name, file]
+    }),
+  )
+}
+
+export async function connectionsOf(
+  asked: Asked & { readonly context: string | undefined },
+): Promise<ReadonlyMap<RoleName, Connection>> {
+  const files = filesByRole(asked)
+  const connections = new Map<RoleName, Connection>()
+  const byIdentity = new Map<string, RoleName>()
+  for (const [name, file] of files) {
+    const connection = await connectionOf(file, asked.context)
+    const identity = identityText(connection)
+    const other = byIdentity.get(identity)
+    if (other !== undefined && !asked.mayShare) throw shared([other, name], [files.get(other) ?? '', file])
+    byIdentity.set(identity, name)
+    connections.set(name, connection)
+  }
+  return connections
+}
+
+/** What the server would tell them apart by; a copy of a file is the same identity. */
+const identityText = ({ config }: Connection): string => {
+  const { server: _server, ca: _ca, ...identity } = config
+  return JSON.stringify(identity)
+}
+
+const shared = (names: readonly RoleName[], files: readonly string[]): KubeNodeError =>
+  new KubeNodeError(
+    cliErrors.KN1320({
+      roles: names.join(' and '),
+      files: [...new Set(files)].join(' and '),
+      expected: names.map((n) => `${n}=<kubeconfig of ${programUser(n)}>`).join(' --kubeconfig '),
+    }),
+  )
+
+export function connectionFor(connections: ReadonlyMap<RoleName, Connection>, name: RoleName): Connection {
+  const connection = connections.get(name)
+  if (connection === undefined) throw new Error('unreachable')
+  return connection
+}

@@ -1,0 +1,122 @@
+// The approver beside the machine controller: which tokens there are, for how long, and which requests it answers how.
+import 'reflect-metadata'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, ANNOTATIONS, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { secretType } from '#nodeops/objects.ts'
+import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/machine-world.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { recordedKey } from './agent-key.ts'
+import { type CertificateRequest, certificateRequestType } from './objects.ts'
+
+afterEach(endWorlds)
+
+async function fleetOf(replicas: number): Promise<{ readonly w: TestWorld; readonly names: readonly string[] }> {
+  const w = await machineWorld()
+  w.fake.plant(machineSet, setOf(replicas))
+  await w.clock.advance(1_000)
+  return { w, names: w.fake.all(machineType).map((m) => m.metadata.name ?? '') }
+}
+
+const tokenOf = (w: TestWorld, name: string): string => w.hosts.get(`process://${name}`)?.request.join.token ?? ''
+const secretsOf = (w: TestWorld, name: string) =>
+  w.fake.all(secretType).filter((s) => s.metadata.annotations?.[ANNOTATIONS.machine] === name)
+
+let asked = 0
+async function ask(w: TestWorld, machine: string, username: string, groups: readonly string[]): Promise<string> {
+  const pem = await signingRequest(await newPrivateKey(), {
+    commonName: agentUser(machine),
+    organizations: [AGENTS_GROUP, agentNodeGroup(machine)],
+  })
+  const name = `request-${++asked}`
+  const request: CertificateRequest = {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name },
+    spec: {
+      request: Buffer.from(pem).toString('base64'),
+      signerName: AGENT_SIGNER,
+      usages: ['client auth'],
+      username,
+      groups,
+    },
+  }
+  w.fake.plant(certificateRequestType, request)
+  const verdict = () =>
+    (w.fake.peek(certificateRequestType, { name }) as CertificateRequest).status?.conditions?.[0] as
+      | { readonly type: string; readonly message?: string }
+      | undefined
+  for (let i = 0; i < 100 && verdict() === undefined; i++) {
+    await w.clock.advance(100)
+    // Its signature is checked outside of virtual time.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const { type = 'Pending', message = '' } = verdict() ?? {}
+  return `${type}: ${message}`
+}
+
+const withToken = (w: TestWorld, machine: string, token = tokenOf(w, machine)) =>
+  ask(w, machine, `system:bootstrap:${token.slice(0, 6)}`, [BOOTSTRAP_GROUP])
+
+describe('S2 join tokens', () => {
+  test('are there for each machine that nobody joined, in kube-system and handed over by uid', async () => {
+    const { w, names } = await fleetOf(3)
+    for (const name of names) {
+      const uid = w.machine(name)?.metadata.uid ?? ''
+      expect(secretsOf(w, name).map((s) => `${s.metadata.namespace}/${s.metadata.name}`)).toEqual([
+        `kube-system/bootstrap-token-${tokenOf(w, name).slice(0, 6)}`,
+        `kubenode-system/join-${uid}`,
+      ])
+      for (const s of secretsOf(w, name)) expect(s.metadata.annotations?.[ANNOTATIONS.machineUid]).toBe(uid)
+    }
+  })
+
+  test('stay until the agent is heard, which reads its certificate with them, and end then', async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    expect(await withToken(w, name)).toMatch(/^Approved/)
+    await w.clock.advance(1_000)
+    expect(recordedKey(w.machine(name) as Machine)).toMatch(/^[0-9a-f]{64}$/)
+    expect(secretsOf(w, name).length).toBe(2)
+    beat(w, name)
+    register(w, name)
+    await w.clock.advance(1_000)
+    expect(secretsOf(w, name)).toEqual([])
+  })
+
+  test('are good once: a second key is denied', async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    const token = tokenOf(w, name)
+    expect(await withToken(w, name, token)).toMatch(/^Approved/)
+    expect(await withToken(w, name, token)).toMatch(/^Denied: .*used already/)
+  })
+
+  test('are good once: of two keys that ask together, one is approved', async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    const answers = await Promise.all([withToken(w, name), withToken(w, name)])
+    expect(answers.map((a) => a.split(':')[0]).sort()).toEqual(['Approved', 'Denied'])
+  })
+
+  test('of another machine are denied', async () => {
+    const { w, names } = await fleetOf(2)
+    const [a = '', b = ''] = names
+    expect(await withToken(w, a, tokenOf(w, b))).toMatch(/^Denied: .*another machine/)
+  })
+
+  test('come again when they run out unused, and the host is told', async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    const first = tokenOf(w, name)
+    await w.clock.advance(16 * 60_000)
+    const second = tokenOf(w, name)
+    expect(second).not.toBe(first)
+    const text = (s: string | undefined) => Buffer.from(s ?? '', 'base64').toString()
+    for (const s of secretsOf(w, name)) {
+      const data = s['data'] as Record<string, string>
+      expect(`${text(data['token-id'])}.${text(data['token-secret'])}`).toBe(second)
+    }
+  })
+})

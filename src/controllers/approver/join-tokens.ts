@@ -1,0 +1,119 @@
+// Keeps one good join token for each machine that nobody has joined yet. The token lives in kube-system; a copy is handed over in our own namespace.
+import { randomBytes } from 'node:crypto'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { handOverKey, tokenExpiresAt } from '#nodeops/join-token.ts'
+import { type Secret, secretType } from '#nodeops/objects.ts'
+import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import { requireFresh } from '#runtime/informers.ts'
+import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
+import type { ObjectKey } from '#schema/resource.ts'
+import type { ControllerContext } from '../module.ts'
+import { needsToken } from './needs-token.ts'
+import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
+
+const SECRET_BYTES = 16
+/** What a host that is told a token late still needs of it. */
+const LEAST_LEFT_MS = 1_000
+/** Fleets come in at once; each token is two short writes. */
+const WORKERS = 8
+const fieldManager = FIELD_MANAGERS.approver
+
+export interface TokenTools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  /** Fit for secrets. */
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): Controller {
+  const { client, informers, clock, random, log, metrics } = context
+  const machines = informers.of(machineType)
+  const tools: TokenTools = { client, clock, randomBytes }
+  /** Of this term: those that are left behind by an earlier one end by themselves within minutes. */
+  const made = new Map<string, Machine>()
+  const controller = new Controller({
+    name: 'join-token',
+    clock,
+    random,
+    log,
+    metrics: metrics.controller('join-token'),
+    workers: WORKERS,
+    allKeys: () => machines.list().map((m) => m.metadata.name ?? ''),
+    reconcile: async (name, { signal }: ReconcileContext): Promise<Outcome> => {
+      requireFresh([machines])
+      const machine = machines.get(name)
+      const before = made.get(name)
+      if (before !== undefined && (before.metadata.uid !== machine?.metadata.uid || !needsToken(machine))) {
+        await withdraw(tools, before, signal)
+        made.delete(name)
+      }
+      if (machine === undefined || !needsToken(machine)) return done
+      made.set(name, machine)
+      const kept = await keepToken(tools, machine, signal)
+      if (kept.kind === 'NoName') return done
+      if (kept.kind !== 'Applied') return kept.kind === 'Stale' ? done : retry(kept.error)
+      return requeueAfter(Math.max(LEAST_LEFT_MS, tokenExpiresAt(kept.object) - clock.now()))
+    },
+  })
+  machines.onChange((before, now) => {
+    const name = (now ?? before)?.metadata.name
+    if (name !== undefined && (made.has(name) || (now !== undefined && needsToken(now)))) controller.enqueue(name)
+  })
+  return controller
+}
+
+type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
+
+/** The machine's own that is still good, or a new one. A new one is handed over last, so what is handed over is always real. */
+export async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<Kept> {
+  const { client, clock, randomBytes: bytes } = tools
+  for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
+    const id = tokenId(machine.metadata.uid ?? '', attempt)
+    const read = await outcomeOf(() => client.get(secretType, tokenKey(id), { signal }))
+    if (read.kind !== 'Applied') return read
+    const found = read.object
+    if (found !== undefined && !isTokenOf(found, machine)) continue
+    if (found !== undefined && tokenExpiresAt(found) - clock.now() > LEAST_LEFT_MS)
+      return handOver(tools, machine, found, signal)
+    // The copy first: what is left of an older token would pass for the new one.
+    for (const key of [handOverKey(machine.metadata.uid ?? ''), ...(found === undefined ? [] : [tokenKey(id)])])
+      await remove(tools, key, signal)
+    const token = tokenFor(machine, id, tokenSecret(bytes(SECRET_BYTES)), clock.now())
+    const created = await outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
+    return created.kind === 'Applied' ? handOver(tools, machine, created.object, signal) : created
+  }
+  return { kind: 'NoName' }
+}
+
+async function handOver(
+  { client }: TokenTools,
+  machine: Machine,
+  token: Secret,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Secret>> {
+  const copy = handOverOf(token, machine)
+  const created = await outcomeOf(() => client.create(secretType, copy, { fieldManager, signal }))
+  return created.kind === 'Applied' || created.kind === 'Exists' ? { kind: 'Applied', object: token } : created
+}
+
+/** Once its agent has joined, nobody else may join with what is left. */
+export async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
+  const uid = machine.metadata.uid ?? ''
+  await remove(tools, handOverKey(uid), signal)
+  for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
+    const found = await tools.client.get(secretType, tokenKey(tokenId(uid, attempt)), { signal })
+    if (found !== undefined && isTokenOf(found, machine))
+      await remove(tools, tokenKey(tokenId(uid, attempt)), signal, found.metadata.uid)
+    else if (found === undefined) return
+  }
+}
+
+async function remove({ client }: TokenTools, key: ObjectKey, signal: AbortSignal, uid?: string): Promise<void> {
+  const preconditions = uid === undefined ? {} : { preconditions: { uid } }
+  const gone = await outcomeOf(() => client.delete(secretType, key, { ...preconditions, signal }))
+  if (gone.kind !== 'Applied' && gone.kind !== 'Stale') throw gone.error
+}

@@ -1,0 +1,27 @@
+// The parts of a certificate request that the approver reads and writes.
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+export interface CertificateRequest extends KubeObject {
+  readonly spec: {
+    /** Base64 of PEM. */
+    readonly request: string
+    readonly signerName: string
+    readonly usages?: readonly string[]
+    /** Set by the API server from who asked. */
+    readonly username?: string
+    readonly groups?: readonly string[]
+  }
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[]
+    readonly certificate?: string
+  }
+}
+
+export const certificateRequestType: ResourceType<CertificateRequest> = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  namespaced: false,
+}

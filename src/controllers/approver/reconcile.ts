@@ -1,0 +1,13 @@
+// The approver: of our programs it alone makes join tokens and approves agents' certificates. A role of its own, with an identity that can do nothing else.
+import type { ControllerContext, ControllerModule, RunningModule } from '../module.ts'
+import { createApprover } from './csr-approver.ts'
+import { createTokenKeeper } from './join-tokens.ts'
+
+export type ApproverContext = Omit<ControllerContext, 'config'>
+
+export const approverModule = {
+  name: 'approver',
+  setup: (context: ApproverContext): RunningModule => ({
+    controllers: [createTokenKeeper(context), createApprover(context)],
+  }),
+} as const satisfies ControllerModule
