@@ -44,7 +44,7 @@ export function register(program: Command, io: Io): void {
     .requiredOption(
       '--kubeconfig <file>',
       'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several',
-      (file: string, before: readonly string[] = []) => [...before, file],
+      (file: string, before?: readonly string[]) => [...(before ?? []), file],
     )
     .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
     .option('--context <name>', 'context of the kubeconfig')
