@@ -1,5 +1,13 @@
 // What each of us may do, and nothing more: one table. Names of verbs and resources are those of the requests that the code makes.
-import { AGENT_SIGNER, AGENTS_GROUP, BOOTSTRAP_GROUP, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { AGENT_CONFIG_NAME } from '#api/agent-config/agent-config-map.ts'
+import {
+  AGENT_SIGNER,
+  AGENTS_GROUP,
+  BOOTSTRAP_GROUP,
+  DECLARE_VERB,
+  PROBES_NAMESPACE,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
 import { PROGRAMS, type Program, accountOf, userOf } from './system.ts'
@@ -77,7 +85,11 @@ const election = (program: Program): RoleEntry => ({
 
 /** What else a program does in our own namespace. */
 const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
-  sync: [core(['secrets'], ['get'])],
+  sync: [
+    core(['secrets'], ['get']),
+    // The one object of our namespace that every commit may declare: the configuration of agents.
+    ours(['configmaps'], [DECLARE_VERB], [AGENT_CONFIG_NAME]),
+  ],
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
