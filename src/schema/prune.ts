@@ -12,6 +12,8 @@ export interface Pruned {
 export interface PruneOptions {
   /** The value is a whole object: its apiVersion, kind and metadata stay whatever the schema says. */
   readonly embeddedRoot?: boolean
+  /** So many unknown fields are named, and one more when there are more; all go. */
+  readonly mostUnknown?: number
 }
 
 export function prune(schema: Schema, value: unknown, options: PruneOptions = {}): Pruned {
@@ -20,11 +22,28 @@ export function prune(schema: Schema, value: unknown, options: PruneOptions = {}
 }
 
 /** Fields alone; nulls stay. */
-export function dropUnknown(schema: Schema, value: unknown, { embeddedRoot = false }: PruneOptions = {}): Pruned {
-  const unknownFields: string[] = []
+export function dropUnknown(
+  schema: Schema,
+  value: unknown,
+  { embeddedRoot = false, mostUnknown = Number.POSITIVE_INFINITY }: PruneOptions = {},
+): Pruned {
+  const unknownFields = new UnknownFields(mostUnknown)
   const root: Schema = embeddedRoot ? { ...schema, 'x-kubernetes-embedded-resource': true } : schema
   const known = pruneValue(root, value, '', 0, unknownFields)
-  return { value: known, unknownFields: unknownFields.toSorted() }
+  return { value: known, unknownFields: unknownFields.names.toSorted() }
+}
+
+class UnknownFields {
+  readonly names: string[] = []
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(name: string): void {
+    if (this.names.length <= this.#most) this.names.push(name)
+  }
 }
 
 const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
@@ -35,7 +54,7 @@ function pruneValue(
   value: unknown,
   path: string,
   depth: number,
-  unknown: string[],
+  unknown: UnknownFields,
 ): unknown {
   const preserve = schema?.['x-kubernetes-preserve-unknown-fields'] === true
   if (Array.isArray(value)) {
@@ -65,7 +84,7 @@ function pruneValue(
     if (schema?.additionalProperties !== undefined)
       return pruneValue(additionalOf(schema), v, field, depth + 1, unknown)
     if (preserve) return v
-    if (path !== '' || !META_FIELDS.has(name) || schema === undefined) unknown.push(field)
+    if (path !== '' || !META_FIELDS.has(name) || schema === undefined) unknown.add(field)
     return undefined
   })
 }

@@ -4,6 +4,7 @@ import { assertNever } from '#lib/errors.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import { canonicalQuantity, QUANTITY_MESSAGE } from '#lib/quantity.ts'
 import type { BuiltinSchema } from '../builtin/kind.ts'
+import { tooManyUnknown } from '../status/refusal.ts'
 import { readMicroTime, readTime, type TimeOutcome } from './go-time.ts'
 
 export interface TypedValue {
@@ -11,6 +12,9 @@ export interface TypedValue {
   /** Paths of fields that the struct does not have. */
   readonly unknownFields: readonly string[]
 }
+
+/** A mistake has a few; each is a path to build, to sort and to tell. */
+export const MAX_UNKNOWN_FIELDS = 1_000
 
 /** The value cannot be read; the message is Go's. */
 export class DecodeError extends Error {
@@ -139,6 +143,7 @@ class Reader {
       const path = at.path === '' ? key : `${at.path}.${key}`
       if (field === undefined) {
         this.unknown.push(path)
+        if (this.unknown.length > MAX_UNKNOWN_FIELDS) throw tooManyUnknown(MAX_UNKNOWN_FIELDS)
         continue
       }
       const given = value[key]

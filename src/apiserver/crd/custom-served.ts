@@ -6,7 +6,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Schema } from '#schema/schema.ts'
 import type { BuiltinSchema, Draft, ScalePaths } from '../builtin/kind.ts'
 import { formatJson } from '../codec/json.ts'
-import { DecodeError, readTypedField } from '../codec/typed.ts'
+import { DecodeError, MAX_UNKNOWN_FIELDS, readTypedField } from '../codec/typed.ts'
 import {
   applyDefaults,
   coerceEmbedded,
@@ -17,6 +17,7 @@ import {
 } from '../machinery.ts'
 import { objectMeta } from '../meta/object-meta.ts'
 import { ALL_VERBS, type Behaviour, type Decoded, type Served, type TableColumn } from '../registry/served.ts'
+import { tooManyUnknown } from '../status/refusal.ts'
 import { ageCell } from '../table/age.ts'
 import { metadataDescription } from '../table/descriptions.ts'
 import { fields, listOfFields, namesOf, schemaOf, specOf, texts, versionsOf, word, type Fields } from './definition.ts'
@@ -154,7 +155,8 @@ function decodeCustom(
   unknown.push(...typed.unknownFields)
   const own: Record<string, unknown> = {}
   for (const [k, v] of Object.entries(value)) if (!PRESERVED.has(k)) setOwn(own, k, v)
-  const pruned = prune(schema, { ...own, ...head }, { embeddedRoot: true })
+  const pruned = prune(schema, { ...own, ...head }, { embeddedRoot: true, mostUnknown: MAX_UNKNOWN_FIELDS })
+  if (pruned.unknownFields.length > MAX_UNKNOWN_FIELDS) throw tooManyUnknown(MAX_UNKNOWN_FIELDS)
   const coerced = coerceEmbedded(schema, pruned.value)
   unknown.push(...pruned.unknownFields, ...coerced.unknownFields)
   const rest = fields(coerced.value)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FairQueue, type QueueBounds, type Seat } from './fair-queue.ts'
+import { Usage } from './usage.ts'
 
 const bounds = (b: Partial<QueueBounds> = {}): QueueBounds => ({
   seats: 2,
@@ -14,14 +15,37 @@ const bounds = (b: Partial<QueueBounds> = {}): QueueBounds => ({
 const stays = () => false
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+/** Alone, without a loop whose turns are counted: every free seat is given away at once, and each costs its client `cost`. */
+function queueOf(b: QueueBounds, now: () => number, cost: (flow: string) => number = () => 1) {
+  const usage = new Usage()
+  const work = (flow: string): void => {
+    usage.began(flow)
+    usage.charge(flow, cost(flow))
+  }
+  const queue: FairQueue = new FairQueue(b, {
+    now,
+    usage,
+    onChange: () => {
+      while (queue.seatNext()) continue
+    },
+    onSeat: work,
+  })
+  const trySit = (flow: string): Seat | undefined => {
+    const seat = queue.trySit(flow)
+    if (seat !== undefined) work(flow)
+    return seat
+  }
+  return { queue, trySit }
+}
+
 /** Who got a seat, in order; seats are given back by hand. */
-function room(b: Partial<QueueBounds>, now = () => 0) {
-  const queue = new FairQueue(bounds(b), now)
+function room(b: Partial<QueueBounds>, now = () => 0, cost?: (flow: string) => number) {
+  const { queue, trySit } = queueOf(bounds(b), now, cost)
   const order: string[] = []
   const refused: string[] = []
   const seats: Seat[] = []
   const come = (flow: string, who = flow, isGone = stays): void => {
-    const seat = queue.trySit(flow)
+    const seat = trySit(flow)
     if (seat !== undefined) {
       order.push(who)
       seats.push(seat)
@@ -47,7 +71,34 @@ describe('seats', () => {
       seats[i]?.()
       await settled()
     }
-    expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3', 'a4'])
+    expect(order).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3', 'a4'])
+  })
+
+  test('S24 whoever has used less comes first: one long request weighs as much as many short ones', async () => {
+    const { order, seats, come } = room({ seats: 1, seatsPerFlow: 1 }, undefined, (flow) => (flow === 'long' ? 3 : 1))
+    for (let i = 0; i < 3; i++) come('long', `long${i}`)
+    for (let i = 0; i < 6; i++) come('short', `short${i}`)
+    for (let i = 0; i < 9; i++) {
+      seats[i]?.()
+      await settled()
+    }
+    expect(order.slice(0, 8)).toEqual(['long0', 'short0', 'short1', 'short2', 'long1', 'short3', 'short4', 'short5'])
+  })
+
+  test('nobody saves up by being idle', async () => {
+    const { order, seats, come } = room({ seats: 1, seatsPerFlow: 1 })
+    for (let i = 0; i < 6; i++) come('busy', `busy${i}`)
+    for (let i = 0; i < 4; i++) {
+      seats[i]?.()
+      await settled()
+    }
+    for (let i = 0; i < 2; i++) come('late', `late${i}`)
+    for (let i = 4; i < 8; i++) {
+      seats[i]?.()
+      await settled()
+    }
+    // one turn ahead at most, not the four that it did not use
+    expect(order.slice(4)).toEqual(['busy4', 'late0', 'busy5', 'late1'])
   })
 
   test('one client never takes them all', () => {
@@ -103,7 +154,7 @@ test('whatever comes and goes: bounds hold, each flow is served in order, nobody
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 1, max: 5 }),
       async (steps, seats, seatsPerFlow) => {
-        const queue = new FairQueue(bounds({ seats, seatsPerFlow }), () => 0)
+        const { queue, trySit } = queueOf(bounds({ seats, seatsPerFlow }), () => 0)
         const taken: { readonly flow: string; readonly seat: Seat }[] = []
         const waiting: { readonly flow: string; readonly n: number; passed: Map<string, number> }[] = []
         const served = new Map<string, number>()
@@ -117,7 +168,7 @@ test('whatever comes and goes: bounds hold, each flow is served in order, nobody
           if ('come' in s) {
             const flow = s.come
             const mine = n++
-            const seat = queue.trySit(flow)
+            const seat = trySit(flow)
             if (seat !== undefined) sit(flow, mine, seat)
             else {
               const me = { flow, n: mine, passed: new Map<string, number>() }

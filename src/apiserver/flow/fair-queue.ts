@@ -1,5 +1,7 @@
-// Seats for requests, given in turn to the clients that wait: a flood of one lengthens its own queue and nobody else's.
+// Seats for requests, given to the client that has used least: a flood of one lengthens its own queue and nobody else's.
 // Invariants: at most `seats` are taken, at most `seatsPerFlow` by one flow; within a flow first come, first served.
+import { Heap } from './heap.ts'
+import { Usage } from './usage.ts'
 
 export interface QueueBounds {
   readonly seats: number
@@ -23,21 +25,32 @@ interface Flow {
   waiting: Waiting[]
   /** Those before it have left the queue; moved up in one go, now and then. */
   next: number
+  /** In the heap of those who can be seated. */
+  isReady: boolean
+}
+
+export interface QueueTools {
+  /** Monotonic. */
+  readonly now: () => number
+  readonly usage: Usage
+  /** A seat is free, or somebody has come to wait. */
+  readonly onChange: () => void
+  /** Somebody who waited is about to be seated. */
+  readonly onSeat: (flow: string) => void
 }
 
 export class FairQueue {
   readonly #bounds: QueueBounds
-  readonly #now: () => number
+  readonly #tools: QueueTools
   readonly #flows = new Map<string, Flow>()
-  /** Flows with somebody waiting, in the order of their turns. */
-  readonly #turns = new Set<Flow>()
+  /** Flows with somebody waiting and a seat left for them, by what they have used. */
+  readonly #ready = new Heap<Flow>()
   #seated = 0
   #waiting = 0
 
-  /** `now` is monotonic. */
-  constructor(bounds: QueueBounds, now: () => number) {
+  constructor(bounds: QueueBounds, tools: QueueTools) {
     this.#bounds = bounds
-    this.#now = now
+    this.#tools = tools
   }
 
   get seated(): number {
@@ -45,6 +58,10 @@ export class FairQueue {
   }
   get waiting(): number {
     return this.#waiting
+  }
+  /** How much the next one to be seated has used; undefined when nobody can be. */
+  get leastUsed(): number | undefined {
+    return this.#seated < this.#bounds.seats ? this.#ready.leastKey : undefined
   }
 
   /** A seat at once when one is free and nobody of the same flow waits; undefined otherwise. */
@@ -63,16 +80,45 @@ export class FairQueue {
       return Promise.resolve(undefined)
     }
     this.#waiting++
-    this.#turns.add(flow)
     return new Promise((seated) => {
-      flow.waiting.push({ since: this.#now(), isGone, seated })
+      flow.waiting.push({ since: this.#tools.now(), isGone, seated })
+      this.#makeReady(flow)
+      this.#tools.onChange()
     })
+  }
+
+  /** Gives one free seat away, to the flow that has used least. False: no seat, or nobody for it. */
+  seatNext(): boolean {
+    while (this.#seated < this.#bounds.seats) {
+      const flow = this.#ready.take()
+      if (flow === undefined) return false
+      flow.isReady = false
+      const { usage, now, onSeat } = this.#tools
+      // it was charged while it waited
+      if (usage.standing(flow.name) > (this.#ready.leastKey ?? Number.POSITIVE_INFINITY)) {
+        this.#makeReady(flow)
+        continue
+      }
+      const first = this.#take(flow)
+      if (first === undefined) this.#forget(flow)
+      else if (now() - first.since > this.#bounds.longestWaitMs) {
+        this.#makeReady(flow)
+        first.seated(undefined)
+      } else {
+        onSeat(flow.name)
+        const seat = this.#sit(flow)
+        this.#makeReady(flow)
+        first.seated(seat)
+        return true
+      }
+    }
+    return false
   }
 
   #flow(name: string): Flow {
     let flow = this.#flows.get(name)
     if (flow === undefined) {
-      flow = { name, seated: 0, waiting: [], next: 0 }
+      flow = { name, seated: 0, waiting: [], next: 0, isReady: false }
       this.#flows.set(name, flow)
     }
     return flow
@@ -84,6 +130,12 @@ export class FairQueue {
 
   #hasSeat = (flow: Flow): boolean => this.#seated < this.#bounds.seats && flow.seated < this.#bounds.seatsPerFlow
 
+  #makeReady(flow: Flow): void {
+    if (flow.isReady || flow.waiting.length <= flow.next || flow.seated >= this.#bounds.seatsPerFlow) return
+    flow.isReady = true
+    this.#ready.add(this.#tools.usage.standing(flow.name), flow)
+  }
+
   #sit(flow: Flow): Seat {
     this.#seated++
     flow.seated++
@@ -93,29 +145,10 @@ export class FairQueue {
       isTaken = false
       this.#seated--
       flow.seated--
-      this.#fill()
+      this.#makeReady(flow)
+      this.#tools.onChange()
       this.#forget(flow)
     }
-  }
-
-  /** Gives free seats away: one flow after the other, one seat each time. */
-  #fill(): void {
-    while (this.#seated < this.#bounds.seats) {
-      const flow = this.#nextFlow()
-      if (flow === undefined) return
-      const first = this.#take(flow)
-      // its next turn comes after everybody else's
-      this.#turns.delete(flow)
-      if (flow.waiting.length > 0) this.#turns.add(flow)
-      if (first === undefined) continue
-      const isLate = this.#now() - first.since > this.#bounds.longestWaitMs
-      first.seated(isLate ? undefined : this.#sit(flow))
-    }
-  }
-
-  #nextFlow(): Flow | undefined {
-    for (const flow of this.#turns) if (flow.seated < this.#bounds.seatsPerFlow) return flow
-    return undefined
   }
 
   /** The first that is still there. */

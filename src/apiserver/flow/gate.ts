@@ -1,43 +1,106 @@
 // The way in: a request gets a seat, waits for its turn, or is told to come back. Watches are counted apart and hold no seat.
+import type { Clock } from '#lib/clock.ts'
 import { tooManyRequests, type Refusal } from '../status/refusal.ts'
 import { FairQueue, type Seat } from './fair-queue.ts'
 import type { Lane } from './lane.ts'
+import type { FlowLevel, Rate } from './levels.ts'
 import type { Limits } from './limits.ts'
+import { Meter, type Leave } from './meter.ts'
+import { Quota } from './quota.ts'
 import { Shares } from './shares.ts'
+import { Turns } from './turns.ts'
+import { Usage } from './usage.ts'
 
 /** As the real server says it. */
 const RETRY_AFTER_SECONDS = 1
 const comeBack = (): Refusal => tooManyRequests('Too many requests, please try again later.', RETRY_AFTER_SECONDS)
 
+/** Of connection, head and answer, which nobody measures. */
+const REQUEST_MS = 0.1
+/** Of what is read and sent: decrypted, copied, encrypted. */
+const MS_PER_MIB = 4
+const MIB = 1024 * 1024
+
+/** A leader renews every two seconds, one Lease for each program. What is beyond takes the way of all others: that key was stolen. */
+const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }
+
+/** Each event counts once for so many bytes that it begins. */
+const EVENT_BYTES = 2 * 1024
+
+/** A client: its name and what it may take. */
+export interface Client {
+  readonly name: string
+  readonly level: FlowLevel
+}
+
 export class Gate {
   readonly #lanes: Readonly<Record<Lane, FairQueue>>
+  readonly #usage = new Usage()
+  readonly #turns: Turns
+  readonly #meter: Meter
+  readonly #leaders: Quota
+  readonly #events: Quota
   readonly #bodies: Shares
   readonly #watches: Shares
 
-  /** `now` is monotonic. */
-  constructor(limits: Limits, now: () => number) {
-    const { seats, seatsPerFlow, vitalSeats } = limits
-    this.#lanes = {
-      ordinary: new FairQueue(limits, now),
-      // the same share of them for one client as of the others
-      vital: new FairQueue(
-        { ...limits, seats: vitalSeats, seatsPerFlow: Math.max(1, Math.floor((vitalSeats * seatsPerFlow) / seats)) },
+  constructor(limits: Limits, clock: Pick<Clock, 'monotonic' | 'after'>) {
+    const { seats, seatsPerFlow, vitalSeats, leaderSeats, longestWaitMs } = limits
+    const now = () => clock.monotonic()
+    this.#turns = new Turns({ now, next: () => this.#seatNext() })
+    const lane = (bounds: Limits): FairQueue =>
+      new FairQueue(bounds, {
         now,
-      ),
-    }
+        usage: this.#usage,
+        onChange: () => this.#turns.go(),
+        onSeat: (flow) => this.#work(flow),
+      })
+    // the same share of them for one client as of the others
+    const shared = (of: number): Limits => ({
+      ...limits,
+      seats: of,
+      seatsPerFlow: Math.max(1, Math.floor((of * seatsPerFlow) / seats)),
+    })
+    this.#lanes = { leaders: lane(shared(leaderSeats)), vital: lane(shared(vitalSeats)), ordinary: lane(limits) }
+    this.#meter = new Meter({ now, after: (ms, fn) => clock.after(ms, fn), longestWaitMs })
+    this.#leaders = new Quota(now)
+    this.#events = new Quota(now)
     this.#bodies = new Shares(limits.bodyBytesPerFlow, limits.bodyBytes)
     this.#watches = new Shares(limits.watchesPerFlow, limits.watches)
   }
 
-  /** Throws the refusal. Synchronous when a seat is free, so that the common case costs no turn of the loop. */
-  enter(lane: Lane, flow: string, isGone: () => boolean): Seat | Promise<Seat> {
-    return this.#lanes[lane].trySit(flow) ?? this.#afterWaiting(lane, flow, isGone)
+  /** Before anything of a request is looked at. Throws the refusal; what is returned tells that the answer is on its way. */
+  arrive({ name, level }: Client, isGone: () => boolean): Leave | Promise<Leave> {
+    const entered = this.#meter.enter(level, name, isGone)
+    this.#meter.charge(name, REQUEST_MS)
+    return entered instanceof Promise ? entered.then(orComeBack) : orComeBack(entered)
   }
 
-  async #afterWaiting(lane: Lane, flow: string, isGone: () => boolean): Promise<Seat> {
-    const seat = await this.#lanes[lane].wait(flow, isGone)
-    if (seat === undefined) throw comeBack()
+  /** Throws the refusal. Synchronous when a seat is free and nobody waits, so that the common case costs no turn of the loop. */
+  enter(lane: Lane, flow: string, isGone: () => boolean): Seat | Promise<Seat> {
+    const isFlood = lane === 'leaders' && this.#leaders.take(flow, LEADER_RATE, 1) > 0
+    const queue = this.#lanes[isFlood ? 'vital' : lane]
+    const isNext = this.#turns.isFree && this.#leastUsed() === undefined
+    const seat = isNext ? queue.trySit(flow) : undefined
+    if (seat === undefined) return afterWaiting(queue, flow, isGone)
+    this.#work(flow)
     return seat
+  }
+
+  /** What a request cost beyond the work that is measured here. */
+  charge(flow: string, ms: number): void {
+    this.#usage.charge(flow, ms)
+    this.#meter.charge(flow, ms)
+  }
+
+  /** Bytes that were read or are sent. */
+  chargeBytes(flow: string, bytes: number): void {
+    this.charge(flow, (bytes / MIB) * MS_PER_MIB)
+  }
+
+  /** Throws the refusal when a client writes more events than its level has. */
+  takeEvent({ name, level }: Client, bytes: number): void {
+    const seconds = this.#events.take(name, level.events, Math.max(1, Math.ceil(bytes / EVENT_BYTES)))
+    if (seconds > 0) throw tooManyRequests('Too many events, please try again later.', seconds)
   }
 
   /** Bytes of a body that is about to come; throws the refusal. */
@@ -50,13 +113,49 @@ export class Gate {
   }
 
   /** One more watch; returns the way to end it. */
-  openWatch(flow: string): Seat {
-    if (!this.#watches.take(flow, 1)) throw comeBack()
+  openWatch({ name, level }: Client): Seat {
+    if (!this.#watches.take(name, 1, level.watches)) throw comeBack()
     let isOpen = true
     return () => {
       if (!isOpen) return
       isOpen = false
-      this.#watches.give(flow, 1)
+      this.#watches.give(name, 1)
     }
   }
+
+  /** The work of a request begins. */
+  #work(flow: string): void {
+    this.#usage.began(flow)
+    this.#turns.begin((ms) => {
+      this.#usage.charge(flow, ms + REQUEST_MS)
+      this.#meter.charge(flow, ms)
+    })
+  }
+
+  /** Leaders first, for their work is small and counted; then whoever has used least. */
+  #seatNext(): boolean {
+    const { leaders, vital, ordinary } = this.#lanes
+    if (leaders.leastUsed !== undefined) return leaders.seatNext()
+    const [first, second] =
+      (ordinary.leastUsed ?? AFTER_ALL) < (vital.leastUsed ?? AFTER_ALL) ? [ordinary, vital] : [vital, ordinary]
+    return first.seatNext() || second.seatNext()
+  }
+
+  #leastUsed(): number | undefined {
+    const { leaders, vital, ordinary } = this.#lanes
+    return leaders.leastUsed ?? vital.leastUsed ?? ordinary.leastUsed
+  }
+}
+
+const AFTER_ALL = Number.POSITIVE_INFINITY
+
+async function afterWaiting(queue: FairQueue, flow: string, isGone: () => boolean): Promise<Seat> {
+  const seat = await queue.wait(flow, isGone)
+  if (seat === undefined) throw comeBack()
+  return seat
+}
+
+function orComeBack(leave: Leave | undefined): Leave {
+  if (leave === undefined) throw comeBack()
+  return leave
 }

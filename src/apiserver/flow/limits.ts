@@ -1,4 +1,5 @@
 // How much a client may take of the server, in one place: seats, queues, bytes, watches, times.
+import { DEFAULT_LEVELS, type FlowLevel } from './levels.ts'
 
 const MIB = 1024 * 1024
 
@@ -9,6 +10,8 @@ export interface Limits {
   readonly seatsPerFlow: number
   /** Seats of what keeps nodes alive: leases and reports of nodes and machines. Nobody else sits on them. */
   readonly vitalSeats: number
+  /** Seats of leaders that renew their Leases: they come before everybody else. */
+  readonly leaderSeats: number
   /** Requests of one client that wait for a seat. */
   readonly queuePerFlow: number
   /** Of all clients. */
@@ -32,12 +35,15 @@ export interface Limits {
   /** How often these times are looked at. */
   readonly lookEveryMs: number
   readonly headBytes: number
+  /** What clients may take by who they are; whoever is not in it is bounded by the above alone. */
+  readonly levels: readonly FlowLevel[]
 }
 
 export const DEFAULT_LIMITS: Limits = {
   seats: 96,
   seatsPerFlow: 64,
   vitalSeats: 96,
+  leaderSeats: 16,
   queuePerFlow: 4_096,
   queue: 16_384,
   longestWaitMs: 30_000,
@@ -52,4 +58,5 @@ export const DEFAULT_LIMITS: Limits = {
   idleMs: 120_000,
   lookEveryMs: 5_000,
   headBytes: 128 * 1024,
+  levels: DEFAULT_LEVELS,
 }

@@ -15,10 +15,10 @@ export class Shares {
     return this.#sum
   }
 
-  /** False when that would be more than allowed. */
-  take(flow: string, amount: number): boolean {
+  /** False when that would be more than allowed; `most` is a narrower bound for this flow. */
+  take(flow: string, amount: number, most = this.#perFlow): boolean {
     const held = (this.#held.get(flow) ?? 0) + amount
-    if (held > this.#perFlow || this.#sum + amount > this.#total) return false
+    if (held > Math.min(most, this.#perFlow) || this.#sum + amount > this.#total) return false
     this.#held.set(flow, held)
     this.#sum += amount
     return true

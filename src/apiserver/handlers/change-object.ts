@@ -97,7 +97,7 @@ async function changeOnce(call: Call, at: Place, change: Change, stored: Stored)
       ),
       created: false,
     }
-  const outcome = await parts.store.put(at, stored, await encodingOf(served, object))
+  const outcome = await parts.store.put(at, stored, await encodingOf(served, object, call.level.objectBytes))
   if ('done' in outcome) return { stored: outcome.done, created: false }
   if (asked !== '') throw conflict(groupResource(served), at.name, MODIFIED)
   return undefined
@@ -176,7 +176,7 @@ async function finish(call: Call, at: Place, { object, stored, options }: Finish
   const { served, parts } = call
   const last = withMetadata(object, { ...object.metadata, resourceVersion: String(stored.revision) })
   if (!options.dryRun) {
-    const outcome = await parts.store.delete(at, stored, await encodingOf(served, object))
+    const outcome = await parts.store.delete(at, stored, await encodingOf(served, object, call.level.objectBytes))
     if (!('done' in outcome)) return undefined
   }
   return { stored: unstored(served, at, last), created: false }

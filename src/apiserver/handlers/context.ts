@@ -7,6 +7,7 @@ import type { Authorizer } from '../auth/authorizer.ts'
 import type { Credentials } from '../auth/credentials.ts'
 import type { TokenSigner } from '../auth/tokens.ts'
 import type { RequestUser, StrategyContext } from '../builtin/kind.ts'
+import type { FlowLevel } from '../flow/levels.ts'
 import type { AcceptedForm } from '../http/accept.ts'
 import type { ResourcePath } from '../http/request-path.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -32,6 +33,10 @@ export interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly user: RequestUser
+  /** How large what they send and write may be. */
+  readonly level: FlowLevel
+  /** Bytes that go out later than the answer: those of a watch. */
+  readonly sent: (bytes: number) => void
   readonly path: ResourcePath
   readonly query: URLSearchParams
   readonly served: Served

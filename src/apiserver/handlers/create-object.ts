@@ -74,7 +74,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
       if (parts.store.latest(at) !== undefined) return refuseSecond(call, at)
       return { stored: unstored(served, at, prepared), created: true }
     }
-    const outcome = await parts.store.put(at, undefined, await encodingOf(served, prepared))
+    const outcome = await parts.store.put(at, undefined, await encodingOf(served, prepared, call.level.objectBytes))
     if ('done' in outcome) return { stored: outcome.done, created: true }
     if (!generates || attempt >= GENERATE_ATTEMPTS) return refuseSecond(call, at)
   }

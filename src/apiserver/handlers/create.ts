@@ -1,6 +1,6 @@
 // POST to a collection and PUT to a name.
 import { withMetadata, withoutKeys } from '../meta/identity.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
+import { readSent } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
 import { methodNotAllowed, notFound } from '../status/refusal.ts'
 import type { Answer, Call } from './context.ts'
@@ -12,10 +12,10 @@ import { managing } from './managed.ts'
 import { groupResource, placeOf } from './stored-place.ts'
 
 export async function handleCreate(call: Call): Promise<Answer> {
-  const { served, path, query, parts, warnings, request } = call
+  const { served, path, query, parts, warnings } = call
   if (served.type.namespaced && path.namespace === '') throw methodNotAllowed()
   const options = writeOptions(query, { options: 'CreateOptions', apply: false })
-  const body = await readValue(await readBody(request), mediaType(request), served.type.kind)
+  const body = await readSent(call, served.type.kind)
   const object = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
   checkNames(object, served.type.namespaced ? path.namespace : '', undefined)
   const { stored } = await createObject(call, { object, options, tracking: { plain: managing(call, options, '') } })
@@ -23,9 +23,9 @@ export async function handleCreate(call: Call): Promise<Answer> {
 }
 
 export async function handleUpdate(call: Call): Promise<Answer> {
-  const { served, path, query, parts, warnings, request } = call
+  const { served, path, query, parts, warnings } = call
   const options = writeOptions(query, { options: 'UpdateOptions', apply: false })
-  const body = await readValue(await readBody(request), mediaType(request), served.type.kind)
+  const body = await readSent(call, served.type.kind)
   const object = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
   checkNames(object, served.type.namespaced ? path.namespace : '', path.name)
   const at = placeOf(served, path.namespace, path.name)

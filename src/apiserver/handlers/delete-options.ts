@@ -21,11 +21,16 @@ const PROPAGATIONS: readonly string[] = ['Foreground', 'Background', 'Orphan', '
 const OPTIONS_SCHEME = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27'
 
 /** A body replaces what the query says. */
-export async function deleteOptions(call: Pick<Call, 'request' | 'query'>): Promise<DeleteOptions> {
+export async function deleteOptions(call: Pick<Call, 'request' | 'query' | 'level'>): Promise<DeleteOptions> {
   const body = await readBody(call.request)
   if (body.length === 0) return checkedOptions(fromQuery(call.query))
   const media = mediaType(call.request)
-  const { value } = await readValue(body, media === '' ? 'application/json' : media, 'DeleteOptions')
+  const { value } = await readValue(
+    body,
+    media === '' ? 'application/json' : media,
+    'DeleteOptions',
+    call.level.yamlBytes,
+  )
   return checkedOptions(fromBody(value ?? {}))
 }
 

@@ -197,7 +197,7 @@ function strangerOf({ served, parts }: Call, value: Readonly<Record<string, unkn
 
 async function apply(call: Call, options: WriteOptions, text: string): Promise<Written> {
   const { served, path } = call
-  const { value, duplicates, error } = await parseYaml(text)
+  const { value, duplicates, error } = await parseYaml(text, call.level.yamlBytes)
   if (error !== undefined) throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error}`)
   if (value !== null && !isObject(value))
     throw badRequest(

@@ -29,14 +29,18 @@ export function registryKey(served: Served, at: Place): string {
 /** As etcd refuses it. A real server passes the words on with code 500, which tells clients to try again; here they are told not to. */
 const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024
 
+const objectOver = (bytes: number): string =>
+  `the object would be larger than ${bytes} bytes, the most that this client may write`
+
 /** The bytes that are stored: the object as its storage version, with its revision. */
-export function encodeAt(served: Served, object: KubeObject): (revision: number) => Encoded {
+export function encodeAt(served: Served, object: KubeObject, most = MAX_OBJECT_BYTES): (revision: number) => Encoded {
   return (revision) => {
     const stored = served.behaviour.toStored(
       withMetadata(object, { ...object.metadata, resourceVersion: String(revision) }),
     )
     const bytes = encodeJsonToKeep(stored)
-    if (bytes.length > MAX_OBJECT_BYTES) throw tooLarge('etcdserver: request is too large')
+    if (bytes.length > most)
+      throw tooLarge(most < MAX_OBJECT_BYTES ? objectOver(most) : 'etcdserver: request is too large')
     return { value: stored, bytes }
   }
 }
@@ -45,11 +49,12 @@ export function encodeAt(served: Served, object: KubeObject): (revision: number)
 export function encodingOf(
   served: Served,
   object: KubeObject,
+  most = MAX_OBJECT_BYTES,
 ): Promise<(revision: number) => Encoded> | ((revision: number) => Encoded) {
   const { conversion } = served.behaviour
   return conversion === undefined
-    ? encodeAt(served, object)
-    : conversion.toStorage(object).then((stored) => encodeAt(served, stored))
+    ? encodeAt(served, object, most)
+    : conversion.toStorage(object).then((stored) => encodeAt(served, stored, most))
 }
 
 /** A version that was not stored: the answer to a dry run. */

@@ -310,6 +310,7 @@ class Watcher {
   #writeChunk(chunk: Buffer): boolean {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
+    this.#call.sent(chunk.length)
     // a connection that still answers an earlier request keeps it, and frames it when it comes to it
     if (response.socket === null) response.write(contentOf(chunk))
     else response.socket.write(chunk)

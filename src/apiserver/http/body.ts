@@ -4,7 +4,17 @@ import { isDeeperThan, isObject } from '#lib/json.ts'
 import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
 import { parseJson } from '../codec/json.ts'
 import type { Gate } from '../flow/gate.ts'
-import { badRequest, Refusal, tooLarge, unsupportedBody } from '../status/refusal.ts'
+import type { FlowLevel } from '../flow/levels.ts'
+import { hasMoreNodes, valueHasMoreNodes } from '../codec/json-nodes.ts'
+import {
+  badRequest,
+  bodyOverLevel,
+  Refusal,
+  RefusedBody,
+  tooLarge,
+  tooManyNodes,
+  unsupportedBody,
+} from '../status/refusal.ts'
 
 /** As the real server: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -13,8 +23,9 @@ const received = new WeakMap<IncomingMessage, Promise<Buffer>>()
 
 /** Whose share of the memory the body takes. */
 export interface BodyShare {
-  readonly gate: Pick<Gate, 'takeBody' | 'giveBody'>
+  readonly gate: Pick<Gate, 'takeBody' | 'giveBody' | 'chargeBytes'>
   readonly flow: string
+  readonly level: Pick<FlowLevel, 'bodyBytes' | 'bodyNodes'>
 }
 
 /**
@@ -23,30 +34,56 @@ export interface BodyShare {
  */
 export async function receiveBody(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  { gate, flow }: BodyShare,
-): Promise<void> {
+  { gate, flow, level }: BodyShare,
+): Promise<number> {
+  const { bodyBytes } = level
+  // before a byte of it is read
+  if (bodyBytes < MAX_BODY_BYTES && declaredBytes(request) > bodyBytes) throw bodyOverLevel(bodyBytes)
   let held = 0
   response.once('close', () => gate.giveBody(flow, held))
   const hold = (bytes: number): void => {
     gate.takeBody(flow, bytes)
     held += bytes
   }
-  const body = collectBody(request, hold)
+  const body = collectBody(request, hold, bodyBytes)
   received.set(request, body)
-  await body.catch((e: unknown) => {
-    if (e instanceof Refusal && e.status.code === TOO_MANY) throw e
+  let bytes = 0
+  try {
+    const text = await body
+    bytes = text.length
+    if (hasMoreNodes(text, level.bodyNodes)) throw tooManyNodes(level.bodyNodes)
+  } catch (e) {
+    if (e instanceof RefusedBody || (e instanceof Refusal && e.status.code === TOO_MANY)) throw e
+  }
+  gate.chargeBytes(flow, bytes)
+  return bytes
+}
+
+/** A client that sends a little too much may go on; one that sends four times as much sends for its own sake. */
+const MAX_DISCARDED_BYTES = 4 * MAX_BODY_BYTES
+
+/** What comes after a refusal is thrown away, so that the connection can go on; a client that does not stop is cut off. */
+export function discardRest(request: IncomingMessage, charge: (bytes: number) => void): void {
+  if (request.complete || request.destroyed) return
+  let bytes = 0
+  request.on('data', (part: Buffer) => {
+    bytes += part.length
+    charge(part.length)
+    if (bytes > MAX_DISCARDED_BYTES) request.socket.destroy()
   })
 }
+
+const declaredBytes = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0)
 
 const TOO_MANY = 429
 
 export const readBody = (request: IncomingMessage): Promise<Buffer> =>
-  received.get(request) ?? collectBody(request, () => undefined)
+  received.get(request) ?? collectBody(request, () => undefined, MAX_BODY_BYTES)
 
-function collectBody(request: IncomingMessage, hold: (bytes: number) => void): Promise<Buffer> {
+function collectBody(request: IncomingMessage, hold: (bytes: number) => void, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const declared = Number(request.headers['content-length'] ?? 0)
-    if (declared > MAX_BODY_BYTES) throw bodyTooLarge()
+    const declared = declaredBytes(request)
+    if (declared > most) throw bodyTooLarge(most)
     hold(declared)
     const parts: Buffer[] = []
     let size = 0
@@ -62,7 +99,7 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void): P
       })
     const take = (part: Buffer): void => {
       size += part.length
-      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
+      if (size > most) return refuse(bodyTooLarge(most))
       try {
         if (size > declared) hold(part.length)
       } catch (e) {
@@ -77,7 +114,8 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void): P
   })
 }
 
-const bodyTooLarge = () => tooLarge(`Request entity too large: limit is ${MAX_BODY_BYTES}`)
+const bodyTooLarge = (most: number): Refusal =>
+  most < MAX_BODY_BYTES ? bodyOverLevel(most) : tooLarge(`Request entity too large: limit is ${most}`)
 
 export interface ReadValue {
   readonly value: unknown
@@ -109,13 +147,24 @@ export interface ReadObject {
   readonly duplicates: readonly string[]
 }
 
-export async function readValue(body: Buffer, media: string, typeName: string): Promise<ReadObject> {
+/** The body of a request whose client may send so much YAML. */
+export const readSent = async (
+  { request, level }: { readonly request: IncomingMessage; readonly level: Pick<FlowLevel, 'yamlBytes'> },
+  typeName: string,
+): Promise<ReadObject> => readValue(await readBody(request), mediaType(request), typeName, level.yamlBytes)
+
+export async function readValue(
+  body: Buffer,
+  media: string,
+  typeName: string,
+  yamlBytes = MAX_YAML,
+): Promise<ReadObject> {
   switch (media) {
     case '':
     case 'application/json':
       return fromJson(body.toString('utf8'), typeName)
     case 'application/yaml':
-      return fromYaml(body.toString('utf8'), typeName)
+      return fromYaml(body.toString('utf8'), typeName, yamlBytes)
     case 'application/vnd.kubernetes.protobuf':
       return fromProtobuf(body)
     default:
@@ -166,15 +215,17 @@ const shortened = (text: string): string =>
 async function fromProtobuf(body: Buffer): Promise<ReadObject> {
   const { decodeProtobuf, ProtobufError } = await import('../codec/protobuf.ts')
   try {
-    return { value: decodeProtobuf(body), duplicates: [] }
+    const value = decodeProtobuf(body)
+    if (valueHasMoreNodes(value, MAX_NODES)) throw tooManyNodes(MAX_NODES)
+    return { value, duplicates: [] }
   } catch (e) {
     if (e instanceof ProtobufError || e instanceof SyntaxError) throw badRequest(e.message)
     throw e
   }
 }
 
-async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
-  const { value, duplicates, error } = await parseYaml(text)
+async function fromYaml(text: string, typeName: string, yamlBytes: number): Promise<ReadObject> {
+  const { value, duplicates, error } = await parseYaml(text, yamlBytes)
   if (error !== undefined)
     throw badRequest(`the object provided is unrecognized (must be of type ${typeName}): ${error}`)
   if (value !== null && !isObject(value)) throw unrecognized(typeName, 'not an object', text)
@@ -183,6 +234,8 @@ async function fromYaml(text: string, typeName: string): Promise<ReadObject> {
 
 /** Reading a megabyte of YAML can take a second in which nobody else is answered; of JSON it is milliseconds. */
 const MAX_YAML = 1024 * 1024
+/** What is read from anything but JSON can only be counted afterwards. */
+const MAX_NODES = 100_000
 /** Each alias counts for all that it stands for. */
 const MAX_ALIASES = 100
 
@@ -201,12 +254,12 @@ function jsonOrUndefined(text: string): unknown {
 }
 
 /** The first document; the library is loaded when the first YAML comes. Most clients write JSON, which YAML contains and which is read thirty times faster. */
-export async function parseYaml(text: string): Promise<ParsedYaml> {
+export async function parseYaml(text: string, most = MAX_YAML): Promise<ParsedYaml> {
   const json = text.startsWith('{') ? jsonOrUndefined(text) : undefined
   if (isDeeperThan(json)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
   if (json !== undefined) return { value: json, duplicates: [], error: undefined }
-  if (text.length > MAX_YAML)
-    throw tooLarge(`Request entity too large: limit of YAML is ${MAX_YAML}, of JSON ${MAX_BODY_BYTES}`)
+  if (text.length > most)
+    throw tooLarge(`Request entity too large: limit of YAML is ${most}, of JSON ${MAX_BODY_BYTES}`)
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { uniqueKeys: false, strict: false, version: '1.1', merge: true })
   // of several documents the first is taken
@@ -221,6 +274,7 @@ export async function parseYaml(text: string): Promise<ParsedYaml> {
   }
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    if (valueHasMoreNodes(value, MAX_NODES)) throw tooManyNodes(MAX_NODES)
     if (isDeeperThan(value)) return { value: null, duplicates: [], error: 'the object is nested too deeply' }
     return { value: value === undefined ? null : value, duplicates: [], error: undefined }
   } catch (e) {

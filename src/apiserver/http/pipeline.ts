@@ -1,24 +1,27 @@
-// From a request to the handler that answers it. Order: who, path, may they, body, turn, handler.
+// From a request to its answer. Order: who, whose turn it is to be read, path, what it asks for.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { authorize } from '../auth/authorize.ts'
 import { impersonated } from '../auth/impersonate.ts'
+import { anonymous } from '../auth/user.ts'
 import type { RequestUser } from '../builtin/kind.ts'
-import type { Gate } from '../flow/gate.ts'
-import { laneOf } from '../flow/lane.ts'
-import type { Answer, Call, ServerParts } from '../handlers/context.ts'
-import { handlerFor } from '../handlers/route.ts'
-import { nameAskedFor } from '../selectors/field-selector.ts'
-import { badRequest, nothingServed } from '../status/refusal.ts'
-import { acceptedForm } from './accept.ts'
-import { receiveBody } from './body.ts'
-import { checkTimeout, isTrue, parseQuery } from './query.ts'
-import { isHealth, otherPath, PAGE_NOT_FOUND } from './other-paths.ts'
-import { parsePath, type ResourcePath } from './request-path.ts'
+import type { Connections } from '../flow/connections.ts'
+import type { Client, Gate } from '../flow/gate.ts'
+import { levelOf, type FlowLevel } from '../flow/levels.ts'
+import type { RefusalLog } from '../flow/refusal-log.ts'
+import type { Answer, ServerParts } from '../handlers/context.ts'
+import { badRequest, nothingServed, Refusal, RefusedBody, tooManyConnections } from '../status/refusal.ts'
+import { discardRest } from './body.ts'
+import { checkTimeout, parseQuery } from './query.ts'
+import { isHealth, otherPath } from './other-paths.ts'
+import { parsePath } from './request-path.ts'
+import { resourceAnswer, verbOf } from './resource-request.ts'
 
 export interface Pipeline {
   readonly parts: ServerParts
   readonly authenticate: (request: IncomingMessage) => RequestUser
   readonly gate: Gate
+  readonly connections: Connections
+  readonly levels: readonly FlowLevel[]
+  readonly refused: RefusalLog
 }
 
 export interface Exchange {
@@ -26,81 +29,112 @@ export interface Exchange {
   readonly response: ServerResponse
 }
 
-const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection'])
-
-/** Undefined: a watch, which answers by itself. Refusals are thrown. */
+/** Undefined: a watch, which answers by itself, or a connection that was cut. Refusals are thrown. */
 export async function answerOf(
-  { parts, authenticate, gate }: Pipeline,
-  { request, response }: Exchange,
+  pipeline: Pipeline,
+  exchange: Exchange,
   warnings: Set<string>,
 ): Promise<Answer | undefined> {
+  const { gate, connections, refused, levels } = pipeline
+  const { request, response } = exchange
+  const who = callerOf(pipeline, request)
+  const client: Client = { name: who.caller.name, level: levelOf(levels, who.caller) }
+  const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
+  switch (connections.began(request.socket, { flow: client.name, level: client.level }, whenAnswered)) {
+    case 'Pipelined':
+      request.socket.destroy()
+      return undefined
+    case 'TooMany':
+      throw tooManyConnections()
+    case 'Open':
+      break
+  }
+  try {
+    const answer = await turnOf(pipeline, { ...exchange, ...who, client }, warnings)
+    if (answer !== undefined) gate.chargeBytes(client.name, bytesOf(answer))
+    return answer
+  } catch (e) {
+    if (e instanceof RefusedBody) refused.note(client.name, e.status.message ?? '')
+    discardRest(request, (bytes) => gate.chargeBytes(client.name, bytes))
+    throw e
+  }
+}
+
+interface Caller {
+  readonly caller: RequestUser
+  /** Why the caller is not who they say they are: told in their turn, for it costs work to find out. */
+  readonly failure?: Refusal
+}
+
+function callerOf({ authenticate }: Pipeline, request: IncomingMessage): Caller {
+  try {
+    return { caller: authenticate(request) }
+  } catch (e) {
+    if (e instanceof Refusal) return { caller: anonymous, failure: e }
+    throw e
+  }
+}
+
+type Asked = Exchange & Caller & { readonly client: Client }
+
+async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): Promise<Answer | undefined> {
+  const { parts, gate, levels } = pipeline
+  const { request, response, client, caller, failure } = asked
   const url = request.url ?? '/'
   const mark = url.indexOf('?')
-  const rawPath = mark < 0 ? url : url.slice(0, mark)
+  const parsed = parsePath(mark < 0 ? url : url.slice(0, mark))
   const query = parseQuery(mark < 0 ? '' : url.slice(mark + 1))
-  const caller = authenticate(request)
-  const user = actingUser(parts, caller, request)
-  const parsed = parsePath(rawPath)
-  if (parsed === undefined) throw badRequest('the path is not well escaped')
   const isGone = () => response.destroyed
-  checkTimeout(query)
-  if (parsed.kind === 'other') {
-    const other = { parts, request, query, user, path: parsed.path }
-    if (isHealth(parsed.path)) return otherPath(other)
-    const leave = await gate.enter('ordinary', caller.name, isGone)
-    return otherPath(other).finally(leave)
-  }
-  if (parsed.kind === 'malformed') throw nothingServed()
-  const { path } = parsed
-  const verb = verbOf(request.method ?? 'GET', path, query)
-  const fieldSelector = path.name === '' && SELECTING.has(verb) ? (query.get('fieldSelector') ?? '') : ''
-  authorize(parts.authorizer, user, {
-    verb,
-    group: path.group,
-    resource: path.plural,
-    subresource: path.subresource,
-    namespace: path.namespace,
-    name: fieldSelector === '' ? path.name : nameAskedFor(fieldSelector),
-    fieldSelector,
-  })
-  const served = parts.registry.find(path.group, path.version, path.plural)
-  if (served === undefined) {
-    if (path.group !== '' && !parts.registry.hasGroup(path.group)) return PAGE_NOT_FOUND
-    throw nothingServed()
-  }
-  const scopeFits = served.type.namespaced || path.namespace === '' || path.plural === 'namespaces'
-  if (!scopeFits) throw nothingServed()
-  checkSegments(path)
-  if (served.deprecation !== undefined) warnings.add(served.deprecation)
-  const accept = acceptedForm(request.headers.accept)
-  const call: Call = { parts, request, response, user, path, query, served, warnings, accept }
-  const handler = handlerFor(call, verb)
-  if (hasBody(request)) await receiveBody({ request, response }, { gate, flow: caller.name })
-  if (verb === 'watch') response.once('close', gate.openWatch(caller.name))
-  const seat = gate.enter(laneOf(path, verb), caller.name, isGone)
-  const leave = typeof seat === 'function' ? seat : await seat
+  // load balancers ask for health, and have no identity
+  const isFree = caller === anonymous && parsed?.kind === 'other' && isHealth(parsed.path)
+  const entered = isFree ? nothing : gate.arrive(client, isGone)
+  const leave = typeof entered === 'function' ? entered : await entered
+  const verb = parsed?.kind === 'resource' ? verbOf(request.method ?? 'GET', parsed.path, query) : ''
+  // others of the same client wait for the last byte of an answer, but not for the end of a watch
+  if (verb !== 'watch') whenClosed(response, leave)
   try {
-    return await handler(call)
+    if (failure !== undefined) throw failure
+    const user = actingUser(parts, caller, request)
+    if (parsed === undefined) throw badRequest('the path is not well escaped')
+    checkTimeout(query)
+    if (parsed.kind === 'malformed') throw nothingServed()
+    if (parsed.kind === 'resource') {
+      const resource = {
+        parts,
+        gate,
+        levels,
+        request,
+        response,
+        query,
+        path: parsed.path,
+        verb,
+        caller,
+        client,
+        user,
+        isGone,
+      }
+      return await resourceAnswer(resource, warnings)
+    }
+    const other = { parts, request, query, user, path: parsed.path }
+    if (isHealth(parsed.path)) return await otherPath(other)
+    const seat = await gate.enter('ordinary', client.name, isGone)
+    return await otherPath(other).finally(seat)
   } finally {
-    leave()
+    if (verb === 'watch') leave()
   }
 }
 
-/** Names that cannot be anybody's, since they would mean another path. */
-function checkSegments({ name, namespace }: ResourcePath): void {
-  if (isOdd(name)) throw oddSegment('Name', name)
-  if (isOdd(namespace)) throw oddSegment('Namespace', namespace)
+const nothing = (): void => undefined
+
+function whenClosed(response: ServerResponse, fn: () => void): void {
+  if (response.closed) fn()
+  else response.once('close', fn)
 }
 
-const isOdd = (segment: string): boolean => segment === '.' || segment === '..' || segment.includes('%')
-
-const oddSegment = (what: string, segment: string): Error =>
-  badRequest(
-    `${what} parameter invalid: ${JSON.stringify(segment)}: ${segment.includes('%') ? "may not contain '%'" : `may not be '${segment}'`}`,
-  )
-
-const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
-const hasBody = ({ method }: IncomingMessage): boolean => !BODILESS.has(method ?? 'GET')
+function bytesOf({ body }: Answer): number {
+  if (body === undefined) return 0
+  return Buffer.isBuffer(body) ? body.length : body.reduce((n, part) => n + part.length, 0)
+}
 
 function actingUser(parts: ServerParts, user: RequestUser, request: IncomingMessage): RequestUser {
   const { headers } = request
@@ -111,25 +145,4 @@ function actingUser(parts: ServerParts, user: RequestUser, request: IncomingMess
 function hasImpersonation(headers: IncomingMessage['headers']): boolean {
   for (const name in headers) if (name.startsWith('impersonate-')) return true
   return false
-}
-
-/** What a method means for authorization. */
-function verbOf(method: string, path: ResourcePath, query: URLSearchParams): string {
-  switch (method) {
-    case 'GET':
-    case 'HEAD':
-      if (path.watch) return 'watch'
-      if (path.name !== '') return 'get'
-      return query.has('watch') && isTrue(query.get('watch')) ? 'watch' : 'list'
-    case 'POST':
-      return 'create'
-    case 'PUT':
-      return 'update'
-    case 'PATCH':
-      return 'patch'
-    case 'DELETE':
-      return path.name === '' ? 'deletecollection' : 'delete'
-    default:
-      return method.toLowerCase()
-  }
 }

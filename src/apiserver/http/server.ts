@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { RequestUser } from '../builtin/kind.ts'
+import { Connections } from '../flow/connections.ts'
 import { Gate } from '../flow/gate.ts'
 import type { Limits } from '../flow/limits.ts'
+import { RefusalLog } from '../flow/refusal-log.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { notStored } from '../status/not-stored.ts'
 import { internalError, Refusal } from '../status/refusal.ts'
@@ -22,8 +24,14 @@ export interface HttpOptions {
 }
 
 export function createHttpServer({ parts, authenticate, tls, limits, log }: HttpOptions): Server {
-  const gate = new Gate(limits, () => parts.clock.monotonic())
-  const pipeline: Pipeline = { parts, authenticate, gate }
+  const pipeline: Pipeline = {
+    parts,
+    authenticate,
+    gate: new Gate(limits, parts.clock),
+    connections: new Connections(),
+    levels: limits.levels,
+    refused: new RefusalLog(log, () => parts.clock.monotonic()),
+  }
   const server = createServer(
     {
       ...tls,

@@ -10,7 +10,7 @@ import type { Answer, Call, Handler } from '../handlers/context.ts'
 import { decodeObject } from '../handlers/decode.ts'
 import { encoded } from '../handlers/encode.ts'
 import { managing, tracked } from '../handlers/managed.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
+import { readSent } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
 import { badRequest, invalid } from '../status/refusal.ts'
 
@@ -22,7 +22,7 @@ const texts = (v: unknown): readonly string[] => (Array.isArray(v) ? v.map(Strin
 async function asked(call: Call): Promise<KubeObject> {
   const { served, parts, warnings } = call
   const options = writeOptions(call.query, { options: 'CreateOptions', apply: false })
-  const body = await readValue(await readBody(call.request), mediaType(call.request), served.type.kind)
+  const body = await readSent(call, served.type.kind)
   const review = decodeObject({ served, registry: parts.registry, validation: options.fieldValidation, warnings }, body)
   return tracked(call, undefined, review, managing(call, options, ''))
 }

@@ -154,6 +154,30 @@ export const unprocessable = (): Refusal =>
 export const tooLarge = (message: string): Refusal =>
   new Refusal({ message, reason: 'RequestEntityTooLarge', code: 413 })
 
+/** A body that no client of this kind sends; whoever sent it is logged. */
+export class RefusedBody extends Refusal {}
+
+export const bodyOverLevel = (bytes: number): Refusal =>
+  new RefusedBody({
+    message: `Request entity too large: limit is ${bytes}`,
+    reason: 'RequestEntityTooLarge',
+    code: 413,
+  })
+
+export const tooManyNodes = (most: number): Refusal =>
+  new RefusedBody({
+    message: `the request has more than ${most} fields and list items; split it`,
+    reason: 'BadRequest',
+    code: 400,
+  })
+
+export const tooManyUnknown = (most: number): Refusal =>
+  new RefusedBody({
+    message: `the object has more than ${most} unknown fields; compare it with the schema of its kind`,
+    reason: 'BadRequest',
+    code: 400,
+  })
+
 export const expired = (message: string): Refusal => new Refusal({ message, reason: 'Expired', code: 410 })
 
 export const tooManyRequests = (message: string, seconds: number, causes: readonly StatusCause[] = []): Refusal =>
@@ -172,6 +196,13 @@ export const tooManyRequests = (message: string, seconds: number, causes: readon
       code: 429,
     },
     seconds === 0 ? {} : { 'retry-after': String(seconds) },
+  )
+
+/** The connection is closed after it. */
+export const tooManyConnections = (): Refusal =>
+  new Refusal(
+    { message: 'Too many connections of this client, please close some.', reason: 'TooManyRequests', code: 429 },
+    { 'retry-after': '1', connection: 'close' },
   )
 
 export const futureVersion = (asked: number, current: number): Refusal =>

@@ -9,7 +9,7 @@ import type { DeleteOptions } from '../handlers/delete-options.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'
 import { encoded } from '../handlers/encode.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
+import { readSent } from '../http/body.ts'
 import { selectorMatcher, type LabelSelector } from '../selectors/label-selector.ts'
 import { badRequest, conflict, forbidden, internal, invalid, notFound, tooManyRequests } from '../status/refusal.ts'
 import { storeObject } from '../storage/internal-write.ts'
@@ -26,7 +26,7 @@ const STILL_PROCESSED_SECONDS = 10
 
 async function evict(call: Call): Promise<Answer> {
   const { served, path, parts } = call
-  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Eviction')
+  const { value } = await readSent(call, 'Eviction')
   const eviction = value ?? {}
   const kind = String(eviction['kind'] ?? 'Eviction')
   if (kind !== 'Eviction')
@@ -146,7 +146,7 @@ const withDisruption = (pod: KubeObject, now: number): KubeObject =>
 
 async function bind(call: Call): Promise<Answer> {
   const { served, path, parts } = call
-  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Binding')
+  const { value } = await readSent(call, 'Binding')
   const binding = value ?? {}
   const target = fields(binding['target'])
   const kind = String(target['kind'] ?? '')

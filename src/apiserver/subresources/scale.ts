@@ -10,7 +10,7 @@ import { patchedValue, patchKindOf, readPatch } from '../handlers/patch.ts'
 import { changeObject } from '../handlers/change-object.ts'
 import { managing } from '../handlers/managed.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
+import { readBody, readSent } from '../http/body.ts'
 import { writeOptions, type WriteOptions } from '../http/query.ts'
 import { conflictCauses, conflictMessage, hasPath, type FieldSet } from '../machinery.ts'
 import { selectorText } from '../selectors/label-selector.ts'
@@ -67,7 +67,7 @@ async function get(call: Call): Promise<Answer> {
 
 async function update(call: Call): Promise<Answer> {
   const options = writeOptions(call.query, { options: 'UpdateOptions', apply: false })
-  const { value } = await readValue(await readBody(call.request), mediaType(call.request), 'Scale')
+  const { value } = await readSent(call, 'Scale')
   return change(call, options, () => value ?? {})
 }
 

@@ -11,7 +11,7 @@ import { decodeObject } from '../handlers/decode.ts'
 import { encoded } from '../handlers/encode.ts'
 import { admissionRequest } from '../handlers/judge.ts'
 import { groupResource, placeOf } from '../handlers/stored-place.ts'
-import { mediaType, readBody, readValue } from '../http/body.ts'
+import { readSent } from '../http/body.ts'
 import { writeOptions } from '../http/query.ts'
 import { badRequest, conflict, forbidden, invalid, notFound } from '../status/refusal.ts'
 
@@ -32,7 +32,7 @@ async function create(call: Call): Promise<Answer> {
   const options = writeOptions(call.query, { options: 'CreateOptions', apply: false })
   const account = parts.store.latest(placeOf(served, path.namespace, path.name))?.value
   if (account === undefined) throw notFound(groupResource(served), path.name)
-  const body = await readValue(await readBody(call.request), mediaType(call.request), 'TokenRequest')
+  const body = await readSent(call, 'TokenRequest')
   const request = decodeObject(
     { served: REQUEST, registry: parts.registry, validation: options.fieldValidation, warnings },
     body,

@@ -1,0 +1,32 @@
+// Tells who sends bodies that are refused for their size: once a client and minute, with the number of those that were not told.
+import type { Logger } from '#lib/log.ts'
+
+const EVERY_MS = 60_000
+/** Clients that are told apart; the one that was told longest ago goes first. */
+const REMEMBERED = 1_024
+
+export class RefusalLog {
+  readonly #log: Logger
+  readonly #now: () => number
+  readonly #told = new Map<string, { readonly at: number; more: number }>()
+
+  /** `now` is monotonic. */
+  constructor(log: Logger, now: () => number) {
+    this.#log = log
+    this.#now = now
+  }
+
+  note(user: string, reason: string): void {
+    const before = this.#told.get(user)
+    const at = this.#now()
+    if (before !== undefined && at - before.at < EVERY_MS) {
+      before.more++
+      return
+    }
+    this.#told.delete(user)
+    const [oldest] = this.#told.size >= REMEMBERED ? this.#told.keys() : []
+    if (oldest !== undefined) this.#told.delete(oldest)
+    this.#told.set(user, { at, more: 0 })
+    this.#log.warn('request body refused', { user, reason, refusedSinceLastLine: before?.more ?? 0 })
+  }
+}

@@ -1,0 +1,118 @@
+// A request for a resource, from its path to its handler. Order: may they, what is served, body, turn, handler.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { authorize } from '../auth/authorize.ts'
+import type { RequestUser } from '../builtin/kind.ts'
+import type { Client, Gate } from '../flow/gate.ts'
+import { laneOf } from '../flow/lane.ts'
+import { levelOf, type FlowLevel } from '../flow/levels.ts'
+import type { Answer, Call, ServerParts } from '../handlers/context.ts'
+import { handlerFor } from '../handlers/route.ts'
+import { nameAskedFor } from '../selectors/field-selector.ts'
+import { badRequest, nothingServed } from '../status/refusal.ts'
+import { acceptedForm } from './accept.ts'
+import { receiveBody } from './body.ts'
+import { isTrue } from './query.ts'
+import { PAGE_NOT_FOUND } from './other-paths.ts'
+import type { ResourcePath } from './request-path.ts'
+
+export interface ResourceRequest {
+  readonly parts: ServerParts
+  readonly gate: Gate
+  readonly levels: readonly FlowLevel[]
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly query: URLSearchParams
+  readonly path: ResourcePath
+  readonly verb: string
+  /** Who sent it, and as whom they act. */
+  readonly caller: RequestUser
+  readonly client: Client
+  readonly user: RequestUser
+  readonly isGone: () => boolean
+}
+
+const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection'])
+
+/** Undefined: a watch, which answers by itself. Refusals are thrown. */
+export async function resourceAnswer(asked: ResourceRequest, warnings: Set<string>): Promise<Answer | undefined> {
+  const { parts, gate, levels, request, response, query, path, verb, caller, client, user, isGone } = asked
+  const fieldSelector = path.name === '' && SELECTING.has(verb) ? (query.get('fieldSelector') ?? '') : ''
+  authorize(parts.authorizer, user, {
+    verb,
+    group: path.group,
+    resource: path.plural,
+    subresource: path.subresource,
+    namespace: path.namespace,
+    name: fieldSelector === '' ? path.name : nameAskedFor(fieldSelector),
+    fieldSelector,
+  })
+  const served = parts.registry.find(path.group, path.version, path.plural)
+  if (served === undefined) {
+    if (path.group !== '' && !parts.registry.hasGroup(path.group)) return PAGE_NOT_FOUND
+    throw nothingServed()
+  }
+  const scopeFits = served.type.namespaced || path.namespace === '' || path.plural === 'namespaces'
+  if (!scopeFits) throw nothingServed()
+  checkSegments(path)
+  if (served.deprecation !== undefined) warnings.add(served.deprecation)
+  const accept = acceptedForm(request.headers.accept)
+  const { name: flow } = client
+  const level = narrower(client.level, levelOf(levels, user))
+  const sent = (bytes: number): void => gate.chargeBytes(flow, bytes)
+  const call: Call = { parts, request, response, user, level, sent, path, query, served, warnings, accept }
+  const handler = handlerFor(call, verb)
+  const bytes = hasBody(request) ? await receiveBody({ request, response }, { gate, flow, level }) : 0
+  if (served.resource === EVENTS && WRITING.has(verb)) gate.takeEvent({ name: user.name, level }, bytes)
+  if (verb === 'watch') response.once('close', gate.openWatch(client))
+  const seat = gate.enter(laneOf(path, verb, caller), flow, isGone)
+  const leave = typeof seat === 'function' ? seat : await seat
+  try {
+    return await handler(call)
+  } finally {
+    leave()
+  }
+}
+
+/** What an agent may write is no more when somebody writes it in its name. */
+const narrower = (a: FlowLevel, b: FlowLevel): FlowLevel => (a.bodyBytes <= b.bodyBytes ? a : b)
+
+/** Both of their groups are stored as one. */
+const EVENTS = '/events'
+const WRITING: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
+
+/** Names that cannot be anybody's, since they would mean another path. */
+function checkSegments({ name, namespace }: ResourcePath): void {
+  if (isOdd(name)) throw oddSegment('Name', name)
+  if (isOdd(namespace)) throw oddSegment('Namespace', namespace)
+}
+
+const isOdd = (segment: string): boolean => segment === '.' || segment === '..' || segment.includes('%')
+
+const oddSegment = (what: string, segment: string): Error =>
+  badRequest(
+    `${what} parameter invalid: ${JSON.stringify(segment)}: ${segment.includes('%') ? "may not contain '%'" : `may not be '${segment}'`}`,
+  )
+
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const hasBody = ({ method }: IncomingMessage): boolean => !BODILESS.has(method ?? 'GET')
+
+/** What a method means for authorization. */
+export function verbOf(method: string, path: ResourcePath, query: URLSearchParams): string {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      if (path.watch) return 'watch'
+      if (path.name !== '') return 'get'
+      return query.has('watch') && isTrue(query.get('watch')) ? 'watch' : 'list'
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'update'
+    case 'PATCH':
+      return 'patch'
+    case 'DELETE':
+      return path.name === '' ? 'deletecollection' : 'delete'
+    default:
+      return method.toLowerCase()
+  }
+}
