@@ -191,12 +191,14 @@ describe('S24 counts', () => {
   })
 
   test('watches of one agent have an end', async () => {
-    for (let i = 0; i < 63; i++) closing.push((await thief.watch(`${MAPS}?watch=1`)).close)
-    // one connection is kept for what is refused
-    closing.push((await thief.watch(`${MAPS}?watch=1`)).close)
+    const opened = async (who: Requests): Promise<void> => {
+      const watch = await who.watch(`${MAPS}?watch=1`)
+      closing.push(() => watch.close())
+    }
+    for (let i = 0; i < 64; i++) await opened(thief)
     await expect(thief.watch(`${MAPS}?watch=1`)).rejects.toThrow('429')
     const other = identity('kubenode:agent:m-2', 'kubenode:agents')
-    closing.push((await other.watch(`${MAPS}?watch=1`)).close)
+    await opened(other)
   })
 
   test('connections of one agent have an end, and one on which nobody waits for answers is cut', async () => {
@@ -223,9 +225,9 @@ describe('S24 a flood of an agent', () => {
     const { url, ca, cert, key } = credentials('kubenode:agent:m-1', 'kubenode:agents')
     const requests = Array.from({ length: CONNECTIONS }, () => new Requests({ url, ca, cert, key }))
     let count = 0
-    let isOn = true
+    const ending = new AbortController()
     const loop = async (r: Requests): Promise<void> => {
-      while (isOn) {
+      while (!ending.signal.aborted) {
         await r.send(method, path, body).catch(() => undefined)
         count++
       }
@@ -234,7 +236,7 @@ describe('S24 a flood of an agent', () => {
     return {
       count: () => count,
       stop: async () => {
-        isOn = false
+        ending.abort()
         for (const r of requests) r.close()
         await ended
       },
@@ -248,7 +250,8 @@ describe('S24 a flood of an agent', () => {
     ['large bodies', MAPS, 'POST', map('large', 2 * KIB * KIB)],
   ])('of %s waits in its own line', async (_, path, method, body) => {
     for (let i = 0; i < 20; i++) await admin.made(MAPS, map(`there-${i}`, 20 * KIB))
-    const { count, stop } = flood(path, method, body)
+    const thieves = flood(path, method, body)
+    const count = (): number => thieves.count()
     // the thief has used up what it may run ahead
     while (count() < 2 * CONNECTIONS) await admin.get('/version')
     const passedBy: number[] = []
@@ -259,6 +262,6 @@ describe('S24 a flood of an agent', () => {
     }
     // those that were on their way, and not one more in each connection
     expect(Math.max(...passedBy)).toBeLessThan(CONNECTIONS)
-    await stop()
+    await thieves.stop()
   })
 })

@@ -1,7 +1,7 @@
 // Seats for requests, given to the client that has used least: a flood of one lengthens its own queue and nobody else's.
 // Invariants: at most `seats` are taken, at most `seatsPerFlow` by one flow; within a flow first come, first served.
 import { Heap } from './heap.ts'
-import { Usage } from './usage.ts'
+import type { Usage } from './usage.ts'
 
 export interface QueueBounds {
   readonly seats: number
