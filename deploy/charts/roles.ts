@@ -225,8 +225,9 @@ const defender: RoleEntry = {
     ours(['operationpermits/status', 'defenderpolicies/status', 'operationalholds/status'], CHANGE),
     ours(['operationpermits'], ['delete']),
     core(['nodes'], LOOK),
-    // Whether KubeNode is being uninstalled.
-    core(['namespaces'], ['get'], [SYSTEM_NAMESPACE]),
+    // Whether KubeNode is being uninstalled, and whether a deletion that was admitted happened.
+    core(['namespaces'], ['get']),
+    on('apiextensions.k8s.io')(['customresourcedefinitions'], ['get']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', ...CHANGE], [API_GROUP]),
     events,

@@ -16,6 +16,7 @@ import { type Way, type WayBack, afterGoingBack, afterGoingElsewhere, liveWaysBa
 
 type StoredGrant = NonNullable<LedgerSpec['grants']>[number]
 export type Grant = StoredGrant & { readonly state: NonNullable<StoredGrant['state']> }
+export type Reserved = NonNullable<LedgerSpec['reserved']>[number]
 type Blames = NonNullable<LedgerSpec['blames']>
 export type Counts = NonNullable<LedgerSpec['counts']>
 
@@ -68,6 +69,7 @@ export class WorkingLedger {
   #blames: Blames
   #counts: Counts
   #waysBack: readonly WayBack[]
+  #reserved: readonly Reserved[]
   #bytes = RESERVED_BYTES
 
   constructor(before: LedgerSpec | undefined, now: number) {
@@ -79,7 +81,9 @@ export class WorkingLedger {
     this.#counts = before?.counts ?? NO_COUNTS
     this.#blames = before?.blames ?? []
     this.#waysBack = liveWaysBack(before?.waysBack ?? [], now)
-    this.#bytes += this.rates.size * BUCKET_BYTES + lengthOf(this.#blames) + lengthOf(this.#waysBack)
+    this.#reserved = before?.reserved ?? []
+    this.#bytes +=
+      this.rates.size * BUCKET_BYTES + lengthOf(this.#blames) + lengthOf(this.#waysBack) + lengthOf(this.#reserved)
   }
 
   get blames(): Blames {
@@ -89,6 +93,15 @@ export class WorkingLedger {
   set blames(blames: Blames) {
     this.#bytes += lengthOf(blames) - lengthOf(this.#blames)
     this.#blames = blames
+  }
+
+  get reserved(): readonly Reserved[] {
+    return this.#reserved
+  }
+
+  set reserved(reserved: readonly Reserved[]) {
+    this.#bytes += lengthOf(reserved) - lengthOf(this.#reserved)
+    this.#reserved = reserved
   }
 
   get isNew(): boolean {
@@ -152,6 +165,13 @@ export class WorkingLedger {
     return true
   }
 
+  /** Counted at that time, and it did not happen. */
+  uncount(series: readonly Series[], at: number): void {
+    const before = this.rates.size
+    for (const s of series) this.rates.remove(s, at)
+    this.#bytes -= (before - this.rates.size) * BUCKET_BYTES
+  }
+
   /** A slot whose grant was counted before, found again in its permit after the ledger was lost. */
   adopt(grant: Grant): void {
     this.#put(grant)
@@ -202,6 +222,7 @@ export class WorkingLedger {
       counts: this.#counts,
       blames: this.#blames,
       waysBack: this.#waysBack.toSorted(byWay),
+      reserved: this.#reserved,
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame =
@@ -224,7 +245,7 @@ export class WorkingLedger {
 const byWay = (a: WayBack, b: WayBack): number =>
   a.set < b.set ? -1 : a.set > b.set ? 1 : a.component < b.component ? -1 : 1
 
-const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [], waysBack: [] }
+const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: [], waysBack: [], reserved: [] }
 
 /** With the comma behind it. */
 const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1

@@ -80,6 +80,21 @@ export class RateCounter {
     else this.#put({ ...series, slot: this.#slot(series.window), count: 1 })
   }
 
+  /** One that was counted at that time and did not happen. */
+  remove(series: Series, at: number): void {
+    const key = keyOf(series.policy, series.domain)
+    const list = this.#bySeries.get(key) ?? []
+    const slot = Math.floor(at / slotMs(series.window))
+    const index = list.findIndex((b) => b.slot === slot)
+    const found = list[index]
+    if (found === undefined) return
+    if (found.count > 1) list[index] = { ...found, count: found.count - 1 }
+    else {
+      list.splice(index, 1)
+      this.#size--
+    }
+  }
+
   /** In an order of their own, so that equal contents have equal bytes. */
   buckets(): readonly Bucket[] {
     const order = (a: Bucket, b: Bucket) =>

@@ -1,7 +1,13 @@
 // A neighbor in the network, who reaches every port and has no key.
 import { type OutgoingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
-import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { createValidator } from '#api/validate.ts'
+import { newCertificate } from '#defender/webhook/certificate.ts'
+import { SecretPaths } from '#defender/webhook/secret-paths.ts'
+import { WebhookServer } from '#defender/webhook/server.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLogger } from '#lib/log.ts'
+import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 import { newAuthority } from '#test/support/tls.ts'
 
 interface Sent {
@@ -59,4 +65,74 @@ const ATTEMPTS: readonly Attempt[] = [
   },
 ]
 
+const forged = JSON.stringify({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: {
+    uid: 'forged',
+    kind: { group: '', version: 'v1', kind: 'Node' },
+    operation: 'DELETE',
+    name: 'n-a',
+    userInfo: { username: 'admin' },
+    oldObject: { metadata: { name: 'n-a', uid: 'n-a' } },
+  },
+})
+
+/** What three forged reviews get from the webhook of the Defender, and how often its guard was asked. */
+async function forge(path: string, client: { readonly cert?: string; readonly key?: string } = {}, clientCa?: string) {
+  let asked = 0
+  const certificate = await newCertificate('127.0.0.1', systemClock.now())
+  const paths = new SecretPaths(systemClock, () => 'known')
+  paths.propose()
+  const server = new WebhookServer({
+    certificate,
+    paths,
+    judge: { validator: createValidator(), findComponent: () => undefined },
+    guard: async () => {
+      asked++
+      return { kind: 'Passes', ledger: undefined }
+    },
+    log: silentLogger,
+    host: '127.0.0.1',
+    port: 0,
+    ...(clientCa !== undefined && { clientCa }),
+  })
+  const port = await server.start()
+  const post = () =>
+    new Promise<Answer>((resolve) => {
+      const options = { host: '127.0.0.1', port, path, method: 'POST', ca: certificate.ca, ...client }
+      const sent = request(options, (answer) => {
+        answer.resume().on('end', () => resolve({ status: answer.statusCode ?? 0, text: `guard asked ${asked}` }))
+      })
+      sent.on('error', (e) => resolve({ status: 0, text: `${e.message}; guard asked ${asked}` }))
+      sent.end(forged)
+    })
+  try {
+    await post()
+    await post()
+    return await post()
+  } finally {
+    await server.stop()
+  }
+}
+
+const FORGED: readonly Attempt<void>[] = [
+  ...['/deletions', '/admit', '/', '/guessed/deletions'].map((path) => ({
+    name: `S30 three forged reviews at ${path} use up the deletions of a day`,
+    attempt: () => forge(path),
+    control: () => forge('/known/deletions'),
+    refused: /^404 guard asked 0$/,
+  })),
+  {
+    name: 'S30 a forged review at the right path, where API servers have a certificate',
+    attempt: async () => forge('/known/deletions', {}, (await newAuthority()).cert),
+    control: async () => {
+      const authority = await newAuthority()
+      return forge('/known/deletions', await authority.client('apiserver'), authority.cert)
+    },
+    refused: /^0 [^]*guard asked 0$/,
+  },
+]
+
+tryHere('a neighbor in the network, at the webhook of the Defender', FORGED)
 tryOnServers('a neighbor in the network', ATTEMPTS)

@@ -135,7 +135,7 @@ afterAll(async () => {
   await server.stop()
 })
 beforeEach(async () => {
-  expect((await registered()).url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*\/admit$/)
+  expect((await registered()).url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*\/[\w-]{43}\/admit$/)
 })
 
 test.each<[string, ApiKind, Readonly<Record<string, unknown>>, RegExp]>([
@@ -326,11 +326,29 @@ test('Nodes that somebody deletes in bulk are held to the ledger, also all at on
   defender.close()
 })
 
-test('what our own controllers delete has its permits and is not asked about again', async () => {
+test('S25 what our own programs delete is held to the same limits, unless a permit names this very object', async () => {
   await makeNodes('ours', 8)
-  const controllers = asUser('kubenode:controllers')
-  for (let i = 0; i < 8; i++) await controllers.delete(nodes, { name: `ours-${i}` })
-  controllers.close()
+  const [controllers, defender] = [asUser('kubenode:controllers'), asUser('kubenode:defender')]
+  const all = (await admin.list(nodes)).items.filter((n) => n.metadata.name?.startsWith('ours-') === true)
+  const ledger = await admin.get(defenderLedger, { name: LEDGER_NAME })
+  if (ledger === undefined) throw new Error('no ledger')
+  const counted = ledger.spec.rates?.find((r) => r.policy === 'guard/Node/1m.cluster')?.count
+  const grants = all.slice(0, 7).map(({ metadata: { name = '', uid = '' } }) => ({
+    permit: 'p',
+    permitUid: 'p-uid',
+    target: uid,
+    kind: 'Node' as const,
+    name,
+    operations: ['Replace' as const],
+    grantedAt: '2026-01-05T00:00:00Z',
+  }))
+  await defender.update(defenderLedger, { ...ledger, spec: { ...ledger.spec, sequence: 10_000, grants } })
+  for (const { name } of grants) await controllers.delete(nodes, { name })
+  const after = await admin.get(defenderLedger, { name: LEDGER_NAME })
+  expect(after?.spec.rates?.find((r) => r.policy === 'guard/Node/1m.cluster')?.count).toBe(counted)
+  // The four that the test before deleted fill the minute.
+  expect(await said(controllers.delete(nodes, { name: all[7]?.metadata.name ?? '' }))).toMatch(/deletion guard/)
+  for (const client of [controllers, defender]) client.close()
 })
 
 test('an approval names its maker and groups of its maker, and no others', async () => {

@@ -10,6 +10,8 @@ export const MAX_GRANTS = 1_000
 export const MAX_LEDGER_BYTES = 256 * 1024
 /** Sets that went back with a component within an hour; beyond this a way back is an ordinary rollout. */
 export const MAX_WAYS_BACK = 128
+/** Deletions that are counted and not seen to happen yet; beyond this one that never happens stays counted until it leaves its windows. */
+export const MAX_RESERVED = 100
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
@@ -91,6 +93,13 @@ const wayBack = obj('A rollback of a component in a set.', {
   isOver: optional(bool('Whether machines were granted a different version since then.')),
 })
 
+const reserved = obj('A deletion that was admitted and counted; if it does not follow, it is no longer counted.', {
+  kind: choice('Kind of the object.', ['Machine', 'Node', 'Namespace', 'CustomResourceDefinition']),
+  name: str('Name of the object.', { min: 1, max: 253 }),
+  uid: uid('UID of the object.'),
+  at: microTime('When it was counted, on the clock of the Defender.'),
+})
+
 const spec = obj('The grants and the state of the Defender.', {
   sequence: int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
     min: 0,
@@ -105,6 +114,9 @@ const spec = obj('The grants and the state of the Defender.', {
   blames: optional(mapList('Blamed groups of machines.', blame, { keys: ['kind', 'component', 'value'], max: 16 })),
   waysBack: optional(
     mapList('Rollbacks of the last hour.', wayBack, { keys: ['set', 'component'], max: MAX_WAYS_BACK }),
+  ),
+  reserved: optional(
+    mapList('Admitted deletions of the last seconds.', reserved, { keys: ['uid'], max: MAX_RESERVED }),
   ),
   counts: optional(
     obj('Totals since the ledger was created.', {

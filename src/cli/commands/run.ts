@@ -1,4 +1,5 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role under a leader of its own.
+import { readText } from '../artifact/statement-file.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -27,6 +28,7 @@ interface Options {
   readonly webhookHost?: string
   readonly webhookListen?: string
   readonly webhookPort: string
+  readonly webhookClientCa?: string
   readonly prometheusUrl?: string
   readonly inspectionAllow?: string
   readonly callAllow?: string
@@ -65,6 +67,7 @@ export function register(program: Command, io: Io): void {
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
     .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
+    .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
     .option('--prometheus-url <url>', 'Prometheus for rollout inspections; disabled when left out')
     .option(
       '--inspection-allow <origins>',
@@ -173,11 +176,13 @@ function metricsPortOf(text: string, roles: readonly string[]): number {
   return port
 }
 
-function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort }: Options) {
+function webhookOf({ webhookHost: host, webhookListen: listen = LOOPBACK, webhookPort, webhookClientCa }: Options) {
   const port = Number(webhookPort)
   if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
     throw new KubeNodeError(cliErrors.KN1305({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }))
-  return host === undefined ? {} : { webhook: { host, listen, port } }
+  if (host === undefined) return {}
+  const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
+  return { webhook: { host, listen, port, ...(clientCa !== undefined && { clientCa }) } }
 }
 
 const listOf = (text = ''): readonly string[] =>

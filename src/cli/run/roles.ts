@@ -41,7 +41,13 @@ export interface RolesConfig {
   /** Clusters are targets too. */
   readonly isHub: boolean
   /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
-  readonly webhook?: { readonly host: string; readonly listen: string; readonly port: number }
+  readonly webhook?: {
+    readonly host: string
+    readonly listen: string
+    readonly port: number
+    /** PEM. */
+    readonly clientCa?: string
+  }
   /** What inspections of rollouts may ask. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
   /** What webhooks of repairs may call; nothing without it. */

@@ -9,12 +9,18 @@ import { staleness, type Caches } from '../caches.ts'
 import type { DefenderTime } from '../defender-time.ts'
 import { asOfMs, storedLedger } from '../ledger.ts'
 import { guardedKind } from './guarded-kinds.ts'
+import { aboutDeletion, nothingKnown } from './about.ts'
+import { fatesOf } from './fates.ts'
 import { type DeletionVerdict, planDeletion } from './plan.ts'
 
 export interface Deletion {
   readonly group: string
   readonly kind: string
   readonly name: string
+  /** '' when the review does not say. */
+  readonly uid: string
+  /** Who deletes, as the API server knows them. */
+  readonly user: string
   readonly isEnding: boolean
   /** Asked for practice: nothing is counted. */
   readonly isDryRun: boolean
@@ -36,18 +42,24 @@ const ATTEMPTS = 24
 
 export const createGuard =
   ({ client, caches, clock, random, time, identity }: GuardOptions): AskGuard =>
-  async ({ group, kind, name, isEnding, isDryRun }) => {
+  async (deletion) => {
+    const { group, kind, name, uid, isEnding, isDryRun } = deletion
     const guarded = guardedKind(group, kind)
     if (guarded === undefined) return { kind: 'Passes', ledger: undefined }
     const isKnown = staleness(caches) === undefined
     const counts: Readonly<Record<string, number>> = isKnown
       ? { Machine: caches.machines.list().length, Node: caches.nodes.list().length }
       : {}
+    const about = isKnown ? aboutDeletion(deletion, caches) : nothingKnown(uid)
+    const fateOf = await fatesOf(client, caches, isKnown)
     let verdict: DeletionVerdict | undefined
     const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
       verdict = planDeletion({
         guarded,
         name,
+        uid,
+        ...about,
+        fateOf,
         isEnding,
         present: counts[kind] ?? 0,
         holds: caches.holds.list(),

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import { MAX_RESERVED, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { aHold, START_MS } from '#test/support/defender-objects.ts'
 import { GUARDED_KINDS, guardedKind, type GuardedKind } from './guarded-kinds.ts'
+import { FOLLOWS_WITHIN_MS, type Fate } from './reserved.ts'
 import { type DeletionSeen, type DeletionVerdict, planDeletion } from './plan.ts'
 
 const kind = (name: GuardedKind['kind']): GuardedKind => {
@@ -14,6 +15,11 @@ const ask = (wish: Partial<DeletionSeen> = {}): DeletionVerdict =>
   planDeletion({
     guarded: kind('Node'),
     name: 'n-1',
+    uid: '',
+    grantedAs: [],
+    follows: false,
+    costsNothing: false,
+    fateOf: () => 'Unknown',
     isEnding: false,
     present: 0,
     holds: [],
@@ -117,4 +123,107 @@ test('a hold lifts every limit but a freeze, and what passes under it is counted
 test('kinds that nobody guards are not known here', () => {
   expect(guardedKind('', 'Pod')).toBeUndefined()
   expect(guardedKind('other.example', 'Machine')).toBeUndefined()
+})
+
+describe('S25 deletions by our own programs', () => {
+  const grant = (operations: readonly string[], state?: 'Orphaned'): LedgerSpec =>
+    ({
+      sequence: 1,
+      grants: [
+        {
+          permit: 'p',
+          permitUid: 'p-uid',
+          target: 'm-uid',
+          kind: 'Machine',
+          name: 'm-1',
+          operations,
+          grantedAt: '2026-01-05T00:00:00Z',
+          ...(state !== undefined && { state }),
+        },
+      ],
+    }) as LedgerSpec
+  const machine = { guarded: kind('Machine'), name: 'm-1', uid: 'm-uid', grantedAs: ['m-uid'] }
+  const full = (ledger: LedgerSpec): LedgerSpec => {
+    let full = ledger
+    for (let i = 0; i < 3; i++) {
+      const verdict = ask({ guarded: kind('Machine'), name: `x-${i}`, uid: `x-${i}`, ledger: full })
+      if (verdict.kind === 'Passes') full = verdict.ledger ?? full
+    }
+    return full
+  }
+
+  test.each(['ScaleIn', 'Replace', 'MassPrune'])(
+    'pass under a grant for %s, and are not counted again',
+    (operation) => {
+      expect(ask({ ...machine, ledger: full(grant([operation])) })).toEqual({ kind: 'Passes', ledger: undefined })
+    },
+  )
+
+  test.each([
+    ['a permit for something else', { ...machine, ledger: full(grant(['SwitchComponent', 'Drain'])) }],
+    ['a permit whose lease has ended', { ...machine, ledger: full(grant(['ScaleIn'], 'Orphaned')) }],
+    ['a permit for another machine', { ...machine, grantedAs: ['y'], ledger: full(grant(['ScaleIn'])) }],
+    ['no permit', { ...machine, ledger: full(EMPTY) }],
+  ])('with %s they are held to the limits', (_, wish) => {
+    expect(ask(wish)).toMatchObject({
+      kind: 'Held',
+      why: expect.stringContaining('3 of kind Machine were deleted in 1m'),
+    })
+  })
+
+  test('the Node of a Machine that is being deleted follows it, and what does not serve costs nothing', () => {
+    const ledger = full(EMPTY)
+    expect(ask({ ...machine, ledger, follows: true }).kind).toBe('Passes')
+    expect(ask({ ...machine, ledger, costsNothing: true }).kind).toBe('Passes')
+    const frozen = [aHold('Freeze', ALL)]
+    expect(ask({ ...machine, ledger, costsNothing: true, holds: frozen }).kind).toBe('Held')
+  })
+
+  test('a namespace that keeps the cluster alive stays, permit or not', () => {
+    const namespace = { guarded: kind('Namespace'), name: 'kubenode-system', uid: 'u', grantedAs: ['u'] }
+    expect(ask(namespace).kind).toBe('Held')
+  })
+})
+
+describe('S30 a deletion that is admitted and does not follow', () => {
+  const admitted = (ledger: LedgerSpec, uid: string, now = START_MS): LedgerSpec => {
+    const verdict = ask({ name: uid, uid, ledger, now })
+    if (verdict.kind !== 'Passes' || verdict.ledger === undefined) throw new Error(JSON.stringify(verdict))
+    return verdict.ledger
+  }
+  const three = ['a', 'b', 'c'].reduce((ledger, uid) => admitted(ledger, uid), EMPTY)
+  const next = (fate: Fate, afterMs: number) =>
+    ask({ name: 'd', uid: 'd', ledger: three, now: START_MS + afterMs, fateOf: () => fate })
+
+  test.each([
+    ['counts at once', 'There', 0, 'Held'],
+    ['counts for half a minute', 'There', FOLLOWS_WITHIN_MS - 1, 'Held'],
+    ['is no longer counted after that', 'There', FOLLOWS_WITHIN_MS, 'Passes'],
+    ['stays counted when it followed', 'Deleted', FOLLOWS_WITHIN_MS, 'Held'],
+    ['stays counted when it cannot be told', 'Unknown', FOLLOWS_WITHIN_MS, 'Held'],
+  ] as const)('%s', (_, fate, afterMs, verdict) => {
+    expect(next(fate, afterMs).kind).toBe(verdict)
+  })
+
+  test('gives back exactly what it took, in every window', () => {
+    const verdict = next('There', FOLLOWS_WITHIN_MS)
+    const ledger = verdict.kind === 'Passes' ? verdict.ledger : undefined
+    expect(ledger?.rates?.map((r) => r.count)).toEqual([1, 1, 1, 1])
+    expect(ledger?.reserved?.map((r) => r.uid)).toEqual(['d'])
+  })
+
+  test('the same object asked about twice is counted once', () => {
+    expect(ask({ name: 'c', uid: 'c', ledger: three })).toEqual({ kind: 'Passes', ledger: undefined })
+  })
+
+  test('a ledger full of reservations is kept small: what has no room stays counted', () => {
+    const lifted = [aHold('Unprotect', ALL)]
+    let ledger: LedgerSpec = EMPTY
+    for (let i = 0; i < MAX_RESERVED + 20; i++) {
+      const verdict = ask({ name: `n-${i}`, uid: `n-${i}`, ledger, holds: lifted })
+      if (verdict.kind === 'Passes') ledger = verdict.ledger ?? ledger
+    }
+    expect(ledger.reserved).toHaveLength(MAX_RESERVED)
+    expect(ledger.rates?.every((r) => r.count === MAX_RESERVED + 20)).toBe(true)
+  })
 })

@@ -1,16 +1,27 @@
-// Decides one deletion by somebody else: it passes while its kind is within its limits in every window, and is counted in the same ledger as our own
-// disruptions. Pure; what passes counts only once the ledger was swapped.
+// Decides one deletion, by others or by our own programs: it passes under a permit for this very object, or while its kind is within its limits in every
+// window, and is counted in the same ledger as our own disruptions. Pure; what passes counts only once the ledger was swapped.
 import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isInForce } from '../holds.ts'
-import { WorkingLedger } from '../ledger.ts'
+import { grantsOf, WorkingLedger } from '../ledger.ts'
 import { type Series, seriesName } from '../rates.ts'
-import type { DeletionLimit, GuardedKind } from './guarded-kinds.ts'
+import { GUARDED_KINDS, type DeletionLimit, type GuardedKind } from './guarded-kinds.ts'
+import { type FateOf, reserve, settleReserved } from './reserved.ts'
 
 export interface DeletionSeen {
   readonly guarded: GuardedKind
   readonly name: string
+  /** '' when the review does not say. */
+  readonly uid: string
+  /** UIDs under which the Defender may have granted this deletion: its own, and of a Node that of its Machine. */
+  readonly grantedAs: readonly string[]
+  /** A Node whose Machine is being deleted: that deletion was asked about. */
+  readonly follows: boolean
+  /** Our controllers take away what does not serve, which disturbs nothing. */
+  readonly costsNothing: boolean
+  /** Whether the deletions that were counted before happened. */
+  readonly fateOf: FateOf
   /** Its deletion began before: asking again deletes nothing more. */
   readonly isEnding: boolean
   /** How many there are; 0 where nobody can tell, which leaves the numbers that a person deletes by hand. */
@@ -44,7 +55,7 @@ const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason
 
 export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const { guarded, name, holds, wall } = seen
-  if (seen.isEnding) return { kind: 'Passes', ledger: undefined }
+  if (seen.isEnding || seen.follows || isGranted(seen)) return { kind: 'Passes', ledger: undefined }
   const inForce = holds.filter((h) => isOfCluster(h) && isInForce(h, wall))
   const freeze = inForce.find((h) => h.spec.effect === 'Freeze')
   if (freeze !== undefined) {
@@ -55,17 +66,33 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const isLifted = inForce.some((h) => h.spec.effect === 'Unprotect')
   if (!isLifted && guarded.never?.includes(name) === true)
     return { kind: 'Held', why: `${guarded.kind} ${name} keeps the cluster alive; ${LIFT}` }
+  if (seen.costsNothing) return { kind: 'Passes', ledger: undefined }
   if (seen.ledger === undefined)
     return { kind: 'Held', why: 'the Defender is still starting; try again', retryAfterMs: 1_000 }
   return counted(seen, isLifted)
 }
 
+/** Permits for these operations end with the object deleted. */
+const DELETING: ReadonlySet<string> = new Set(['ScaleIn', 'Replace', 'MassPrune'])
+
+/** By the ledger, which is what the Defender granted whatever a permit says; such a deletion was counted when it was granted. */
+const isGranted = ({ ledger, grantedAs }: DeletionSeen): boolean =>
+  grantsOf(ledger).some(
+    (g) => g.state === 'Held' && grantedAs.includes(g.target) && g.operations.some((o) => DELETING.has(o)),
+  )
+
+const allSeries = (kind: string): readonly Series[] =>
+  GUARDED_KINDS.filter((k) => k.kind === kind).flatMap((k) => k.limits.map((l) => seriesOf(k, l)))
+
 /** A lifted limit still counts: what follows it must know. */
 function counted(
-  { guarded, present, ledger: before, now, wall, leader }: DeletionSeen,
+  { guarded, name, uid, fateOf, present, ledger: before, now, wall, leader }: DeletionSeen,
   isLifted: boolean,
 ): DeletionVerdict {
   const ledger = new WorkingLedger(before, now)
+  settleReserved(ledger, fateOf, allSeries)
+  // Counted a moment ago, and asked about again: by a retry, or by the second of two API servers.
+  if (ledger.reserved.some((r) => r.uid === uid)) return { kind: 'Passes', ledger: undefined }
   for (const limit of guarded.limits) {
     const series = seriesOf(guarded, limit)
     const seen = ledger.rates.count(series)
@@ -78,6 +105,7 @@ function counted(
   }
   if (!ledger.countOnly(guarded.limits.map((l) => seriesOf(guarded, l))))
     return { kind: 'Held', why: 'the ledger is full; try again in a minute', retryAfterMs: 60_000 }
+  if (uid !== '') reserve(ledger, { kind: guarded.kind, name, uid })
   return { kind: 'Passes', ledger: ledger.next(leader) }
 }
 

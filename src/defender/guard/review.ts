@@ -10,7 +10,7 @@ import type { AskGuard } from './guard.ts'
 const MOST_RETRY_MS = 5_000
 
 export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): Promise<AdmissionAnswer> {
-  const { uid, kind, operation, oldObject, name, dryRun, subResource } = request
+  const { uid, kind, operation, oldObject, name, dryRun, subResource, userInfo } = request
   if (operation !== 'DELETE' || (subResource ?? '') !== '') return answer(uid, { allowed: true })
   const metadata = isObject(oldObject) && isObject(oldObject['metadata']) ? oldObject['metadata'] : {}
   const verdict = await ask({
@@ -18,6 +18,8 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
     kind: kind.kind,
     // A deletion of a whole collection is asked about object by object, under no name or an empty one.
     name: String(metadata['name'] ?? name ?? ''),
+    uid: String(metadata['uid'] ?? ''),
+    user: isObject(userInfo) ? String(userInfo['username'] ?? '') : '',
     isEnding: metadata['deletionTimestamp'] !== undefined,
     isDryRun: dryRun === true,
   })

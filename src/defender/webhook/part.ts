@@ -13,6 +13,7 @@ import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import type { FindComponent } from './review.ts'
 import { WEBHOOK_CONFIGURATION, webhookConfiguration, webhookConfigurationType } from './registration.ts'
+import { SecretPaths } from './secret-paths.ts'
 import { WebhookServer } from './server.ts'
 
 export interface WebhookOptions {
@@ -22,6 +23,8 @@ export interface WebhookOptions {
   readonly port: number
   /** Host under which the API server reaches it. */
   readonly host: string
+  /** PEM: the authority of the certificate that the API server sends, where it was given one. */
+  readonly clientCa?: string
 }
 
 export interface WebhookPartOptions extends WebhookOptions {
@@ -56,6 +59,7 @@ export class WebhookPart implements Part {
   readonly name = 'webhook'
   readonly #options: WebhookPartOptions
   readonly #end = new AbortController()
+  readonly #paths: SecretPaths
   #serving: Serving | undefined
   #certificateCheckedAt = -Infinity
   /** The version of the registration that is known to be right. */
@@ -64,6 +68,7 @@ export class WebhookPart implements Part {
 
   constructor(options: WebhookPartOptions) {
     this.#options = options
+    this.#paths = new SecretPaths(options.clock)
   }
 
   /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
@@ -91,7 +96,7 @@ export class WebhookPart implements Part {
   async check(): Promise<void> {
     const { client, clock, log } = this.#options
     const isCertificateDue = clock.monotonic() - this.#certificateCheckedAt >= CERTIFICATE_CHECK_MS
-    if (this.#registered === undefined || isCertificateDue) return void (await this.look())
+    if (this.#registered === undefined || isCertificateDue || this.#paths.isRotationDue) return void (await this.look())
     try {
       const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
       if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
@@ -142,20 +147,31 @@ export class WebhookPart implements Part {
       return undefined
     }
     const address = host.includes(':') ? `[${host}]` : host
-    const configuration = webhookConfiguration(`https://${address}:${port}`, certificate.ca)
+    const token = this.#paths.propose()
+    const configuration = webhookConfiguration(`https://${address}:${port}`, certificate.ca, token)
     const registered = await client.apply(webhookConfigurationType, configuration, {
       fieldManager: FIELD_MANAGERS.defender,
       force: true,
     })
+    this.#paths.adopt(token)
     this.#registered = registered.metadata.resourceVersion
     return registered
   }
 
   async #serve(certificate: WebhookCertificate): Promise<void> {
-    const { log, listen, port, findComponent, guard } = this.#options
+    const { log, listen, port, findComponent, guard, clientCa } = this.#options
     if (this.#serving === undefined) {
       const judge = { validator: createValidator(), findComponent }
-      const server = new WebhookServer({ certificate, judge, guard, log, host: listen, port })
+      const server = new WebhookServer({
+        certificate,
+        paths: this.#paths,
+        judge,
+        guard,
+        log,
+        host: listen,
+        port,
+        ...(clientCa !== undefined && { clientCa }),
+      })
       this.#serving = { server, port: await server.start(), certificate }
       log.info('serving the webhook', { port: this.#serving.port })
     } else if (this.#serving.certificate.cert !== certificate.cert) {

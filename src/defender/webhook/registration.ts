@@ -2,11 +2,10 @@
 // the schema still holds, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { programAccount, programUser } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { GUARDED_KINDS, type GuardedKind } from '../guard/guarded-kinds.ts'
-import { GUARD_PATH, WEBHOOK_PATH } from './server.ts'
+import { type Door, pathOf } from './secret-paths.ts'
 
 export const webhookConfigurationType: ResourceType = {
   group: 'admissionregistration.k8s.io',
@@ -21,10 +20,8 @@ export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 /** Written by the Defender, or by controllers on each step: what they write they have checked. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['DefenderLedger', 'Inventory'])
 
-/** Their deletions are held by permits, or by the guard of what git no longer declares. */
-const OURS = (['controllers', 'sync'] as const).flatMap((program) => [programUser(program), programAccount(program)])
-
-export const webhookConfiguration = (address: string, ca: string): KubeObject => ({
+/** `token` is the secret part of the paths: who may read this object may call the webhook. */
+export const webhookConfiguration = (address: string, ca: string, token: string): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: webhookConfigurationType.kind,
   metadata: { name: WEBHOOK_CONFIGURATION },
@@ -36,7 +33,7 @@ export const webhookConfiguration = (address: string, ca: string): KubeObject =>
       failurePolicy: 'Ignore',
       timeoutSeconds: 5,
       matchPolicy: 'Equivalent',
-      clientConfig: clientConfig(WEBHOOK_PATH, address, ca),
+      clientConfig: clientConfig('kinds', address, ca, token),
       rules: [
         {
           apiGroups: [API_GROUP],
@@ -49,12 +46,12 @@ export const webhookConfiguration = (address: string, ca: string): KubeObject =>
         },
       ],
     },
-    ...GUARDED_KINDS.map((guarded) => guardWebhook(guarded, clientConfig(GUARD_PATH, address, ca))),
+    ...GUARDED_KINDS.map((guarded) => guardWebhook(guarded, clientConfig('deletions', address, ca, token))),
   ],
 })
 
-const clientConfig = (path: string, address: string, ca: string) => ({
-  url: `${address}${path}`,
+const clientConfig = (door: Door, address: string, ca: string, token: string) => ({
+  url: `${address}${pathOf(token, door)}`,
   caBundle: Buffer.from(ca).toString('base64'),
 })
 
@@ -66,10 +63,8 @@ const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: Re
   failurePolicy: whenDown,
   timeoutSeconds: 10,
   matchPolicy: 'Equivalent',
-  matchConditions: [
-    { name: 'others', expression: `!(request.userInfo.username in ${JSON.stringify(OURS).replaceAll('"', "'")})` },
-    ...(only === undefined ? [] : [{ name: 'guarded', expression: only }]),
-  ],
+  // Our own programs are asked about like anybody: a permit for this very object is what lets them pass.
+  ...(only !== undefined && { matchConditions: [{ name: 'guarded', expression: only }] }),
   clientConfig: config,
   rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
 })

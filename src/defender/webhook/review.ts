@@ -20,6 +20,7 @@ export interface AdmissionRequest {
   readonly subResource?: string
   readonly name?: string
   readonly dryRun?: boolean
+  readonly userInfo?: unknown
   readonly object?: unknown
   readonly oldObject?: unknown
 }

@@ -1,4 +1,4 @@
-// HTTPS for AdmissionReviews: one path, one method, bodies of a bounded size, and nothing that a stranger can make it hold on to.
+// HTTPS for AdmissionReviews: paths that only the API server knows, one method, bodies of a bounded size, and nothing that a stranger can make it hold on to.
 import { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -8,10 +8,8 @@ import type { AskGuard } from '../guard/guard.ts'
 import { reviewDeletion } from '../guard/review.ts'
 import type { WebhookCertificate } from './certificate.ts'
 import { type Judge, parseReview, review } from './review.ts'
+import type { SecretPaths } from './secret-paths.ts'
 import { defenderErrors } from '../defender-errors.ts'
-
-export const WEBHOOK_PATH = '/admit'
-export const GUARD_PATH = '/deletions'
 
 /** An object of ours is bounded by the API server at 1.5 MiB; a review of an update holds two, and some room. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -22,6 +20,9 @@ const MOST_CONNECTIONS = 64
 
 export interface WebhookServerOptions {
   readonly certificate: WebhookCertificate
+  readonly paths: Pick<SecretPaths, 'doorOf'>
+  /** PEM: only clients with a certificate of this authority are answered. Without it the path is what only the API server knows. */
+  readonly clientCa?: string
   readonly judge: Judge
   readonly guard: AskGuard
   readonly log: Logger
@@ -42,8 +43,10 @@ export class WebhookServer {
   constructor(options: WebhookServerOptions) {
     this.#options = options
     const { cert, key } = options.certificate
+    const { clientCa } = options
+    const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }
     const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 16_384 }
-    this.#server = createServer({ cert, key, minVersion: 'TLSv1.2', ...limits }, (request, response) => {
+    this.#server = createServer({ cert, key, minVersion: 'TLSv1.2', ...clients, ...limits }, (request, response) => {
       void this.#handle(request, response)
     })
     this.#server.maxConnections = MOST_CONNECTIONS
@@ -62,7 +65,8 @@ export class WebhookServer {
 
   /** For connections from now on; those that are open keep what they agreed on. */
   renew({ cert, key }: WebhookCertificate): void {
-    this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' })
+    const { clientCa } = this.#options
+    this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2', ...(clientCa !== undefined && { ca: clientCa }) })
   }
 
   async stop(): Promise<void> {
@@ -77,22 +81,22 @@ export class WebhookServer {
     })
     response.writeHead(reply.status, {
       'content-type': 'application/json',
-      connection: reply.status === 413 ? 'close' : 'keep-alive',
+      connection: reply.status === 413 || reply.status === 404 ? 'close' : 'keep-alive',
     })
     response.end(JSON.stringify(reply.body))
   }
 
   async #reply(request: IncomingMessage): Promise<Reply> {
-    const path = (request.url ?? '').split('?', 1)[0]
-    if (path !== WEBHOOK_PATH && path !== GUARD_PATH)
-      return { status: 404, body: { message: `not found; the paths are ${WEBHOOK_PATH} and ${GUARD_PATH}` } }
+    const { judge, guard, paths } = this.#options
+    const door = paths.doorOf((request.url ?? '').split('?', 1)[0] ?? '')
+    // Before the body is read: a stranger costs a hash and an answer.
+    if (door === undefined) return { status: 404, body: { message: 'not found' } }
     if (request.method !== 'POST') return { status: 405, body: { message: 'POST an AdmissionReview' } }
     const text = await bodyOf(request)
     if (text === undefined) return { status: 413, body: { message: `request body exceeds ${MAX_BODY_BYTES} bytes` } }
     const asked = parseReview(parsed(text))
     if (typeof asked === 'string') return { status: 400, body: { message: asked } }
-    const { judge, guard } = this.#options
-    return { status: 200, body: path === GUARD_PATH ? await reviewDeletion(asked, guard) : review(asked, judge) }
+    return { status: 200, body: door === 'deletions' ? await reviewDeletion(asked, guard) : review(asked, judge) }
   }
 }
 

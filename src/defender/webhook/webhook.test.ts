@@ -15,7 +15,12 @@ import { VirtualClock } from '#test/support/virtual-clock.ts'
 import { isUsable, newCertificate, sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import { webhookConfiguration } from './registration.ts'
 import { parseReview } from './review.ts'
-import { GUARD_PATH, WEBHOOK_PATH, WebhookServer } from './server.ts'
+import { pathOf, SecretPaths } from './secret-paths.ts'
+import { WebhookServer } from './server.ts'
+
+const paths = new SecretPaths(new VirtualClock(0), () => 'token')
+const WEBHOOK_PATH = pathOf(paths.propose(), 'kinds')
+const GUARD_PATH = pathOf(paths.propose(), 'deletions')
 
 const NOW = Date.now()
 /** a needs b, b needs a; c needs nothing. */
@@ -33,6 +38,7 @@ beforeAll(async () => {
   certificate = await newCertificate('127.0.0.1', NOW)
   server = new WebhookServer({
     certificate,
+    paths,
     judge: { validator: createValidator(), findComponent },
     guard: async ({ kind, name, isDryRun }) =>
       kind === 'Machine' && name === 'm-1' && !isDryRun
@@ -163,8 +169,16 @@ describe('S18: what strangers may send', () => {
     expect((await send(body)).status).toBe(status)
   })
 
-  test('there is one path and one method', async () => {
-    expect([(await send('', { path: '/' })).status, (await send('', { method: 'PUT' })).status]).toEqual([404, 405])
+  test.each(['/', '/admit', '/deletions', '/token', '/other/admit', '/token/admit/more'])(
+    'S30 path %s is not found, and the answer does not name the real one',
+    async (path) => {
+      const { status, json } = await send('{}', { path })
+      expect([status, json]).toEqual([404, { message: 'not found' }])
+    },
+  )
+
+  test('there is one method', async () => {
+    expect((await send('', { method: 'PUT' })).status).toBe(405)
   })
 
   test('a client that trusts another authority does not talk to it', async () => {
@@ -190,7 +204,7 @@ describe('the certificate', () => {
 })
 
 test('the registration fails open and asks for our kinds only', () => {
-  const [hook] = webhookConfiguration('https://127.0.0.1/admit', 'pem')['webhooks'] as readonly Record<
+  const [hook] = webhookConfiguration('https://127.0.0.1', 'pem', 'token')['webhooks'] as readonly Record<
     string,
     unknown
   >[]

@@ -1,0 +1,52 @@
+// What the Defender itself knows about an object that is to be deleted: which permits cover it, whether its Machine is being deleted, whether it serves.
+import { programAccount, programUser } from '#api/names.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Caches } from '../caches.ts'
+import { isOutOfService, machineUnit, nodeUnit } from '../unit.ts'
+import type { Deletion } from './guard.ts'
+import type { DeletionSeen } from './plan.ts'
+
+export type About = Pick<DeletionSeen, 'grantedAs' | 'follows' | 'costsNothing'>
+
+/** Before the caches are read only the ledger is believed. */
+export const nothingKnown = (uid: string): About => ({
+  grantedAs: uid === '' ? [] : [uid],
+  follows: false,
+  costsNothing: false,
+})
+
+const CONTROLLERS: ReadonlySet<string> = new Set([programUser('controllers'), programAccount('controllers')])
+
+type Cached = Pick<Caches, 'machines' | 'nodes'>
+
+export function aboutDeletion({ kind, group, name, uid, user }: Deletion, { machines, nodes }: Cached): About {
+  const nothing = nothingKnown(uid)
+  if (uid === '') return nothing
+  const isByControllers = CONTROLLERS.has(user)
+  if (group === '' && kind === 'Node') {
+    const node = nodes.list().find((n) => n.metadata.uid === uid)
+    const owners = machines.list().filter((m) => m.status?.nodeRef?.uid === uid)
+    return {
+      grantedAs: [uid, ...owners.flatMap((m) => m.metadata.uid ?? [])],
+      follows: owners.some(isEnding),
+      costsNothing: isByControllers && node !== undefined && isIdle(owners[0], node),
+    }
+  }
+  if (kind !== 'Machine') return nothing
+  const machine = machines.get({ name })
+  if (machine?.metadata.uid !== uid) return nothing
+  const { nodeRef } = machine.status ?? {}
+  const node = nodeRef === undefined ? undefined : nodes.get({ name: nodeRef.name })
+  const own = node?.metadata.uid === nodeRef?.uid ? node : undefined
+  const grantedAs = [uid, ...(own?.metadata.uid === undefined ? [] : [own.metadata.uid])]
+  return { ...nothing, grantedAs, costsNothing: isByControllers && isIdle(machine, own) }
+}
+
+const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
+
+/** As permits are judged: an operation on what does not serve costs nothing. */
+const isIdle = (machine: Machine | undefined, node: KubeObject | undefined): boolean => {
+  if (machine !== undefined) return isOutOfService(machineUnit(machine, node))
+  return node !== undefined && isOutOfService(nodeUnit(node))
+}
