@@ -98,8 +98,8 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     // Secret values that are sealed for one machine each.
     core(['configmaps'], [...LOOK, ...WRITE, 'delete']),
   ],
-  // What hands join tokens over; never read.
-  approver: [core(['secrets'], ['create', 'delete'])],
+  // What hands join tokens over, by the uid of its machine; a policy keeps it off other Secrets.
+  approver: [core(['secrets'], ['get', 'create', 'delete'])],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.

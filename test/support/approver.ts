@@ -4,6 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { fencedClient } from '#runtime/fenced-client.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -21,7 +22,9 @@ export async function startApprover(client: KubeClient, { clock, random, log }: 
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0 })
   const events = { record: () => undefined, flush: async () => undefined }
   const metrics = createMetrics()
-  const { controllers } = approverModule.setup({ client, informers, clock, random, log, metrics, events })
+  const leader = { isLeader: () => true, signal: new AbortController().signal }
+  const fenced = fencedClient(client, leader)
+  const { controllers } = approverModule.setup({ client: fenced, informers, clock, random, log, metrics, events })
   for (const c of controllers) c.start()
   informers.start()
   await informers.synced()

@@ -15,6 +15,7 @@ import type { FakeKind } from '#kube/fake/kinds.ts'
 import { nodeType } from '#nodeops/objects.ts'
 import { type MemoryHost, MemoryProvider } from '#providers/memory.ts'
 import type { Provider } from '#providers/port.ts'
+import { fencedClient } from '#runtime/fenced-client.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -89,7 +90,11 @@ export async function machineWorld({
       },
     },
   }
-  const running = [approverModule, machineModule, machineSetModule, ...modules].map((module) => module.setup(context))
+  // As leaders have it: what is deleted without preconditions is refused.
+  const fenced = fencedClient(client, { isLeader: () => true, signal: new AbortController().signal })
+  const running = [approverModule, machineModule, machineSetModule, ...modules].map((module) =>
+    module.setup({ ...context, client: fenced }),
+  )
   for (const c of running.flatMap((r) => r.controllers)) c.start()
   informers.start()
   stops.push(() => void informers.stop())

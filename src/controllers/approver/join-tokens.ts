@@ -9,6 +9,7 @@ import { handOverKey, tokenExpiresAt } from '#nodeops/join-token.ts'
 import { type Secret, secretType } from '#nodeops/objects.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
@@ -106,14 +107,15 @@ export async function withdraw(tools: TokenTools, machine: Machine, signal: Abor
   await remove(tools, handOverKey(uid), signal)
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {
     const found = await tools.client.get(secretType, tokenKey(tokenId(uid, attempt)), { signal })
-    if (found !== undefined && isTokenOf(found, machine))
-      await remove(tools, tokenKey(tokenId(uid, attempt)), signal, found.metadata.uid)
-    else if (found === undefined) return
+    if (found === undefined) return
+    if (isTokenOf(found, machine)) await remove(tools, tokenKey(tokenId(uid, attempt)), signal)
   }
 }
 
-async function remove({ client }: TokenTools, key: ObjectKey, signal: AbortSignal, uid?: string): Promise<void> {
-  const preconditions = uid === undefined ? {} : { preconditions: { uid } }
-  const gone = await outcomeOf(() => client.delete(secretType, key, { ...preconditions, signal }))
+/** Exactly what is there now; what is not there is removed already. */
+async function remove({ client }: TokenTools, key: ObjectKey, signal: AbortSignal): Promise<void> {
+  const found = await client.get(secretType, key, { signal })
+  if (found === undefined) return
+  const gone = await deleteExactly(client, secretType, found, { signal })
   if (gone.kind !== 'Applied' && gone.kind !== 'Stale') throw gone.error
 }
