@@ -22,7 +22,7 @@ export async function startApprover(client: KubeClient, { clock, random, log }: 
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0 })
   const events = { record: () => undefined, flush: async () => undefined }
   const metrics = createMetrics()
-  const leader = { isLeader: () => true, signal: new AbortController().signal }
+  const leader = { isLeader: () => true, term: 1, signal: new AbortController().signal }
   const fenced = fencedClient(client, leader)
   const { controllers } = approverModule.setup({ client: fenced, informers, clock, random, log, metrics, events })
   for (const c of controllers) c.start()

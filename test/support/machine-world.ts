@@ -91,7 +91,7 @@ export async function machineWorld({
     },
   }
   // As leaders have it: what is deleted without preconditions is refused.
-  const fenced = fencedClient(client, { isLeader: () => true, signal: new AbortController().signal })
+  const fenced = fencedClient(client, { isLeader: () => true, term: 1, signal: new AbortController().signal })
   const running = [approverModule, machineModule, machineSetModule, ...modules].map((module) =>
     module.setup({ ...context, client: fenced }),
   )
