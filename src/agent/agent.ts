@@ -110,7 +110,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     return end
   } finally {
     orphan.cancel()
-    await lock.release()
+    lock.release()
   }
 }
 

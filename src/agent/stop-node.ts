@@ -21,7 +21,7 @@ export interface StopOptions {
 export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): Promise<void> {
   const dir = nodeDir(path)
   mkdirSync(dir.state, { recursive: true })
-  const lock = await takeNodeLock(dir.state)
+  const lock = takeNodeLock(dir.state)
   const files = realFiles
   const bootId = await readBootId(files, dir)
   const supervisor = new Supervisor({ files, dir, clock, log, bootId, binFolder: dirname(nodeBinary), environment: {} })
@@ -31,5 +31,5 @@ export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): P
   supervisor.close()
   // What was meant to outlive its component does not outlive the node.
   for (const { process } of processesOfNode(dir.path)) send(process.pid, 'SIGKILL')
-  await lock.release()
+  lock.release()
 }

@@ -82,4 +82,8 @@ export const apiserverErrors = errorTable({
     text: 'cannot read or write {file}: {why}',
     next: 'check the disk and the permissions of the folder, then start the server again',
   },
+  KN6118: {
+    text: 'cannot use {folder} as a data folder: it contains {stranger} and no data of kubenode',
+    next: 'use an empty folder',
+  },
 })

@@ -1,13 +1,17 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
+
+/** What any start leaves in a data folder. */
+const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig)$/
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -17,6 +21,8 @@ export interface RunOptions {
   /** False: a controller manager does what our loops would. */
   readonly loops?: boolean
   readonly log?: Logger
+  /** So many files and folders were open to other users, and are not any more. */
+  readonly onClosed?: (count: number) => void
   /** Ends the server. */
   readonly signal: AbortSignal
 }
@@ -35,10 +41,13 @@ export async function runApiServer({
   host = '127.0.0.1',
   loops = true,
   log,
+  onClosed = () => undefined,
   signal,
 }: RunOptions): Promise<Running> {
   useSmallPools()
-  mkdirSync(data, { recursive: true, mode: 0o700 })
+  refuseStrangers(data)
+  const open = makePrivateFolder(data)
+  if (open > 0) onClosed(open)
   // some two hundred small files: compiled once, they load in a third of the time from then on
   enableCompileCache(join(data, 'cache'))
   const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([
@@ -77,6 +86,14 @@ export async function runApiServer({
     else signal.addEventListener('abort', stop, { once: true })
   })
   return { url: server.url, kubeconfig, ended }
+}
+
+/** Whose files these are is not ours to change, as when somebody gives the folder above by mistake. */
+function refuseStrangers(data: string): void {
+  const names = namesIn(data)
+  const [stranger] = names
+  if (stranger === undefined || names.some((name) => OURS.test(name))) return
+  throw new KubeNodeError(apiserverErrors.KN6118({ folder: data, stranger }))
 }
 
 /** Never half a file: the disk may be full, and somebody may be reading. On a full disk the file of an earlier start does. */

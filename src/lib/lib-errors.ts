@@ -6,6 +6,10 @@ export const libErrors = errorTable({
     text: 'not a duration: {text}',
     next: 'write one like 90s, 5m or 1h30m',
   },
+  KN1040: {
+    text: 'cannot use {path}: it belongs to another user (uid {uid}, not {own})',
+    next: 'remove it, give it to the user that runs kubenode (chown -R), or use another folder',
+  },
   KN1030: {
     text: 'cannot use the pattern {pattern}: {reason}',
     next: 'write it in RE2 syntax',

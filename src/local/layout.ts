@@ -1,8 +1,9 @@
 // Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
-import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { makeFolders, makePrivateFolder } from '#lib/private-folder.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
@@ -91,11 +92,15 @@ export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): v
   renameSync(`${layout.state}.partial`, layout.state)
 }
 
-/** One level after the other: the recursive mkdir of Node never returns below /proc. */
-export function makeFolders(path: string): void {
-  if (existsSync(path)) return
-  makeFolders(dirname(path))
-  mkdirSync(path)
+/** Nodes are machines of their own: their folder is closed, the modes in it are theirs. Answers how much was open to others. */
+export function closeFolder(layout: Layout): number {
+  const nodes = new Set(ALL_CLUSTERS.map((c) => layout.cluster(c).nodes))
+  try {
+    return makePrivateFolder(layout.root, { isSealed: (path) => nodes.has(dirname(path)) })
+  } catch (cause) {
+    if (isKubeNodeError(cause)) throw cause
+    throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
+  }
 }
 
 export function prepareFolders(layout: Layout): void {

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { makeFolders } from './layout.ts'
+import { makeFolders } from '#lib/private-folder.ts'
 import { localErrors } from './local-errors.ts'
 
 /** Tells a process from a later one with the same pid. Empty where the system does not say. */
@@ -46,7 +46,7 @@ export function takeLock(path: string): () => void {
   }
   for (const isLast of [false, true]) {
     try {
-      const file = openSync(path, 'wx', 0o644)
+      const file = openSync(path, 'wx', 0o600)
       writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
       closeSync(file)
       return () => rmSync(path, { force: true })

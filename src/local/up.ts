@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { keepFilesPrivate } from '#lib/private-folder.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
 import { build, builtOf, entryIn, manifestsBy, type Entries } from './build.ts'
@@ -18,6 +19,7 @@ import {
   DATA_FORMAT,
   HUB,
   layoutOf,
+  closeFolder,
   prepareFolders,
   readState,
   writeState,
@@ -73,6 +75,12 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const beganAt = systemClock.now()
   const layout = layoutOf(options.data)
   const entries = await builtEntries(options)
+  // Whatever this process and its children make from here on is for the owner alone.
+  keepFilesPrivate()
+  // A folder that is something else is left as it is.
+  if (!existsSync(layout.state)) readState(layout)
+  const open = closeFolder(layout)
+  if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
   const unlock = takeLock(layout.lock)
   const keeper = new Keeper({
     node: options.node,

@@ -1,13 +1,12 @@
-// One agent a node: holds a name that the kernel gives to one process and takes back when it ends, however it ends.
-import { statSync } from 'node:fs'
-import net from 'node:net'
+// One agent a node: holds a lock on a file of its state folder, which the kernel takes back when the agent ends, however it ends.
+import { chmodSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-export interface NodeLock {
-  release(): Promise<void>
-}
+export type NodeLock = FileLock
 
 const TRY_EVERY_MS = 200
 
@@ -20,7 +19,7 @@ export async function awaitNodeLock(
   const until = clock.monotonic() + mostMs
   for (;;) {
     try {
-      return await takeNodeLock(stateFolder)
+      return takeNodeLock(stateFolder)
     } catch (e) {
       if (!isKubeNodeError(e) || e.code !== agentErrors.KN8001.code || clock.monotonic() >= until) throw e
       await clock.sleep(TRY_EVERY_MS)
@@ -28,21 +27,19 @@ export async function awaitNodeLock(
   }
 }
 
-/** An abstract socket leaves no file behind. Its name holds what tells this folder from a copy of it, or from one of the same path in a container. */
-export async function takeNodeLock(stateFolder: string): Promise<NodeLock> {
-  const { dev, ino } = statSync(stateFolder)
-  const server = net.createServer((socket) => socket.destroy())
+/** A folder that others may write would let them put a lock of theirs in the place of ours. */
+const OTHERS_WRITE = 0o022
+
+export function takeNodeLock(stateFolder: string): NodeLock {
+  let lock: NodeLock | undefined
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ path: `\0kubenode-agent-${dev}-${ino}` }, resolve)
-    })
+    const { uid, mode } = statSync(stateFolder)
+    if (uid !== process.geteuid?.()) throw new Error(`the folder belongs to another user (uid ${uid})`)
+    if ((mode & OTHERS_WRITE) !== 0) chmodSync(stateFolder, mode & 0o7777 & ~OTHERS_WRITE)
+    lock = takeFileLock(join(stateFolder, 'agent.lock'))
   } catch (e) {
-    if (e instanceof Error && 'code' in e && e.code === 'EADDRINUSE')
-      throw new KubeNodeError(agentErrors.KN8001({ stateFolder }))
     throw new KubeNodeError(agentErrors.KN8002({ stateFolder, why: messageOf(e) }), { cause: e })
   }
-  // The lock alone keeps nobody awake.
-  server.unref()
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) }
+  if (lock === undefined) throw new KubeNodeError(agentErrors.KN8001({ stateFolder }))
+  return lock
 }

@@ -1,6 +1,7 @@
 // Puts a backup into an empty data folder. Revisions go on far above those of the backup, so that whoever still knows a later one
 // is told 410 and lists again, and never takes something old for something new.
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -37,6 +38,7 @@ export function restoreData(from: string, folder: string): DataReport {
     mkdirSync(join(part, KEYS), { recursive: true, mode: 0o700 })
     const file = join(part, OBJECTS)
     copyFileSync(from, file)
+    chmodSync(file, 0o600)
     const revision = unpacked(file, part)
     const mark = new RevisionMark(file)
     mark.write(revision)

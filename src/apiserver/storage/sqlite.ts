@@ -1,6 +1,6 @@
 // A backend on SQLite: one row an object, WAL with full sync, one transaction and one fsync a batch, in a thread of its own so
 // that a slow disk never blocks the event loop.
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
@@ -37,6 +37,7 @@ export interface SqliteStorage extends StorageBackend {
 export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): SqliteStorage {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const lock = lockFolder(`${file}.lock`)
+  keepToOwner(file)
   const db = openedOr(file, () => lock.release())
   let worker: Worker | undefined
   let exited: Promise<unknown> = Promise.resolve()
@@ -125,6 +126,12 @@ export function sqliteStorage(file: string, log: LogBounds = LOG_BOUNDS): Sqlite
       return longestFoldMs
     },
   }
+}
+
+/** SQLite makes its log and the memory that it shares with the mode of the file, and the file itself readable for all. */
+function keepToOwner(file: string): void {
+  closeSync(openSync(file, 'a', 0o600))
+  chmodSync(file, 0o600)
 }
 
 /** A group of changes on its way to the thread that writes. The bytes of all lie in one piece of memory that changes hands: a copy of each would have to be collected in two threads. */

@@ -1,6 +1,7 @@
 // `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of one that runs.
 import { Option, type Command } from 'commander'
 import type { DataReport } from '#apiserver/storage/check-data.ts'
+import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { printable, shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -25,6 +26,7 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .requiredOption('--out <file>', 'file to write; it contains all Secrets and the CA key')
     .action(async (_, command: Command) => {
       const { data, out = '' } = given(command)
+      keepFilesPrivate()
       const { backupData } = await import('#apiserver/storage/backup.ts')
       const report = backupData(data, out)
       io.out(`${out}\n`)
@@ -37,6 +39,7 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .requiredOption('--from <file>', 'backup file')
     .action(async (_, command: Command) => {
       const { data, from = '' } = given(command)
+      keepFilesPrivate()
       const { restoreData } = await import('#apiserver/storage/restore.ts')
       const report = restoreData(from, data)
       io.out(`${data}\n`)

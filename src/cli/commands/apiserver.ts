@@ -1,6 +1,7 @@
 // `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
+import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { registerDataCommands } from './apiserver-data.ts'
 import { reportError } from '../exit.ts'
 import { announce, type Io } from '../io.ts'
@@ -30,6 +31,7 @@ export function register(program: Command, io: Io): void {
         import('#apiserver/run-api-server.ts'),
         import('../until-ended.ts'),
       ])
+      keepFilesPrivate()
       try {
         const { url, kubeconfig, ended } = await runApiServer({
           data: options.data,
@@ -37,6 +39,7 @@ export function register(program: Command, io: Io): void {
           host: options.host,
           loops: options.loops,
           signal: untilEnded().signal,
+          onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),
         })
         announce(`${kubeconfig}\n`)
         io.err(`serving ${url}; try: kubectl --kubeconfig ${kubeconfig} get namespaces\n`)

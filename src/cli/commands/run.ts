@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
+import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -123,6 +124,8 @@ export function register(program: Command, io: Io): void {
       const connections = await connectionsOf({ names, files, context, mayShare })
       for (const w of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(w))
       const log = pinoLogger({ level: options.logLevel })
+      // The trees of booted machines are for their own users.
+      if (options.nspawnNodes === undefined) keepFilesPrivate()
       const shutdown = untilEnded()
       const running = process.argv[1] ?? ''
       const config = {

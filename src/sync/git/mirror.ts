@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { basename, join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { requireOwn } from '#lib/private-folder.ts'
 import { isLocal } from './locate.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
@@ -49,8 +50,11 @@ export interface WantedRef {
 /** Brings the ref here and returns the copy. Who works with a local repository needs no copy. */
 export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOptions): Promise<LocalRepository> {
   const dir = join(options.cacheDir, createHash('sha256').update(url).digest('hex').slice(0, 16))
-  if (existsSync(join(dir, 'HEAD'))) removeLeftovers(dir, options)
-  else await initialize(dir, url, options)
+  if (existsSync(join(dir, 'HEAD'))) {
+    // git would do whatever its configuration says
+    requireOwn(dir)
+    removeLeftovers(dir, options)
+  } else await initialize(dir, url, options)
   const spec = refSpec(ref)
   const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
   await runGit([`--git-dir=${dir}`, ...fetch, '--', url, spec], url, options)
@@ -61,7 +65,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
 async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
   const { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
   const folders = { parent: cacheDir, prefix: 'new-', maxAgeMs: 2 * deadlineMs }
-  mkdirSync(cacheDir, { recursive: true })
+  mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
   const made = makeOwnedFolder(folders)
   try {

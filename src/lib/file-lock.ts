@@ -1,0 +1,49 @@
+// A lock on a file that the kernel gives to one process and takes back when it ends, however it ends. Only the owner of the folder can
+// take it: unlike an abstract socket or a port it cannot be occupied by another user.
+import { chmodSync, closeSync, constants, lstatSync, openSync, rmSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+
+export interface FileLock {
+  release(): void
+}
+
+const OWN = 0o600
+const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+/** SQLite's own file lock, on an empty database that is never written. Undefined: another holder has it. */
+export function takeFileLock(file: string): FileLock | undefined {
+  ownFile(file)
+  // loaded when it is needed: the agent's library has few users of it
+  const sqlite = process.getBuiltinModule('node:sqlite')
+  let db: DatabaseSync | undefined
+  try {
+    db = new sqlite.DatabaseSync(file)
+    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+  } catch (e) {
+    db?.close()
+    if (e instanceof Error && /locked|busy/.test(e.message)) return undefined
+    throw e
+  }
+  const held = db
+  return { release: () => void (held.isOpen && held.close()) }
+}
+
+/**
+ * A file of another user could be locked by that user; it is replaced. A file that is ours is never opened here: closing any
+ * descriptor of it would end a lock that this process holds.
+ */
+function ownFile(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  const isOurs = found?.isFile() === true && found.uid === process.geteuid?.() && found.nlink === 1
+  if (isOurs) {
+    if ((found.mode & 0o777) !== OWN) chmodSync(file, OWN)
+    return
+  }
+  if (found !== undefined) rmSync(file, { recursive: true })
+  try {
+    closeSync(openSync(file, CREATE, OWN))
+  } catch (e) {
+    // somebody who starts at the same moment made it
+    if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
+  }
+}

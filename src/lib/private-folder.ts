@@ -1,0 +1,63 @@
+// Keeps a folder and what is in it to its owner, whatever the umask is and was. Invariant: it never opens anything to anybody, and
+// never uses what another user put there.
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { KubeNodeError } from './errors.ts'
+import { libErrors } from './lib-errors.ts'
+
+const FOLDER_MODE = 0o700
+const OTHERS = 0o077
+/** Root's, in a folder where a disk is mounted. */
+const OF_THE_FILE_SYSTEM = 'lost+found'
+
+export interface PrivateFolderOptions {
+  /** Folders that are closed themselves and not looked into: what is in there has modes of its own. */
+  readonly isSealed?: (path: string) => boolean
+}
+
+/** New files of this process and its children are its owner's alone. Worker threads follow; they cannot set it. */
+export function keepFilesPrivate(): void {
+  process.umask(OTHERS)
+}
+
+/** One level after the other: the recursive mkdir of Node never returns below /proc. */
+export function makeFolders(path: string): void {
+  if (existsSync(path)) return
+  makeFolders(dirname(path))
+  mkdirSync(path, { mode: FOLDER_MODE })
+}
+
+/** Makes the folder, or closes one that is there to everybody else. Answers how many files and folders were open. */
+export function makePrivateFolder(path: string, { isSealed = () => false }: PrivateFolderOptions = {}): number {
+  makeFolders(path)
+  // a link that the owner made leads to the folder
+  let closed = close(path, statSync(path))
+  const folders = [path]
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for (const name of namesIn(folder)) {
+      const entry = join(folder, name)
+      const stat = lstatSync(entry, { throwIfNoEntry: false })
+      // gone since it was listed
+      if (stat === undefined) continue
+      closed += close(entry, stat)
+      if (stat.isDirectory() && !isSealed(entry)) folders.push(entry)
+    }
+  return closed
+}
+
+/** Somebody else's is refused: what it contains may be there for us to trust it. */
+export function requireOwn(path: string, stat: Pick<Stats, 'uid'> = lstatSync(path)): void {
+  const own = process.geteuid?.()
+  if (own !== undefined && stat.uid !== own) throw new KubeNodeError(libErrors.KN1040({ path, uid: stat.uid, own }))
+}
+
+/** Names in a folder, without what every file system has. */
+export const namesIn = (path: string): readonly string[] =>
+  existsSync(path) ? readdirSync(path).filter((name) => name !== OF_THE_FILE_SYSTEM) : []
+
+function close(path: string, stat: Stats): 0 | 1 {
+  requireOwn(path, stat)
+  if (stat.isSymbolicLink() || (stat.mode & OTHERS) === 0) return 0
+  chmodSync(path, stat.mode & 0o7700)
+  return 1
+}
