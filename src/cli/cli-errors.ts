@@ -238,6 +238,10 @@ export const cliErrors = errorTable({
     text: 'cannot freeze or thaw a node at {path}: this is not the folder of an agent',
     next: "name the agent's folder, /var/lib/kubenode on a whole host",
   },
+  KN1338: {
+    text: 'cannot freeze this cluster: it has no Machine and no NodeRemedier, so nothing in it can be disrupted',
+    next: 'point --kubeconfig at the cluster with the machines; to freeze this one all the same, add --even-if-absent',
+  },
   KN1337: {
     text: 'cannot use --node-folder together with {what}',
     next: 'leave one of them out',
@@ -354,9 +358,9 @@ export const cliErrors = errorTable({
     text: 'cannot allow {digest}: the content of {what} is {found} now',
     next: 'kubenode trace {what} shows who wrote it',
   },
-  KN1396: {
-    text: 'nothing to do for {what}: it is in sync with git',
-    next: 'no action needed',
+  KN1397: {
+    text: 'cannot allow an edit of {what}: it is in sync with git',
+    next: 'edit it first, then allow the digest that kubenode why shows',
   },
   KN1398: {
     text: 'nothing to retry: release/{name} is {phase}, and none of its clusters failed',

@@ -50,6 +50,10 @@ export const nodeopsErrors = errorTable({
     text: 'agents cannot use agent.json: {why}',
     next: 'correct the file and commit it',
   },
+  KN3073: {
+    text: 'the repair is verified by condition {type}, which the rule does not read (did you mean {near}?)',
+    next: 'correct conditionCleared; ignore this if both conditions exist',
+  },
   KN3090: {
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',

@@ -22,7 +22,12 @@ export function register(program: Command, io: Io): void {
   ).action(async (what: string, options: ServerOptions) => {
     const { editable, putBack } = await import('../edits/edits.ts')
     editable(what)
-    const { committed, ended, remaining } = await putBack(await connect(options, io), what, systemClock.now())
+    const done = await putBack(await connect(options, io), what, systemClock.now())
+    if (done === undefined) {
+      io.out(shownLine(`${what} is in sync with git`))
+      return
+    }
+    const { committed, ended, remaining } = done
     io.out(shownLine(`${what} is back at what git declares (content ${committed})`))
     for (const hold of ended) io.out(shownLine(`operationalhold/${hold}, which allowed the edit, was deleted`))
     for (const hold of remaining)

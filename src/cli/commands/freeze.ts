@@ -49,7 +49,7 @@ export function register(program: Command, io: Io): void {
       )
       return
     }
-    const [{ freezeHold, freezeTarget }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
+    const [{ freezeHold, freezeTarget, refuseEmpty }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
       import('../hold/freeze.ts'),
       import('../inspect/find-object.ts'),
       import('../hold/placing.ts'),
@@ -59,7 +59,8 @@ export function register(program: Command, io: Io): void {
     // What was mistyped is said before anybody is asked.
     freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
-    if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, freezeTarget(what), what)
+    if (options.evenIfAbsent !== true)
+      await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
     const author = await authorOf(client, io)
     const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
     io.out(shownLine(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`))

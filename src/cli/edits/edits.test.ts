@@ -50,7 +50,7 @@ test('an edit is put back to what git declares', async () => {
   await edit()
   await putBack(client, WHAT, NOW)
   expect(await replicas()).toBe(5)
-  await expect(findEdit(client, WHAT, NOW)).rejects.toThrow(/^KN1396: nothing to do .* it is in sync with git/)
+  expect(await findEdit(client, WHAT, NOW)).toBeUndefined()
 })
 
 test('an edit is put back also when every Inventory was deleted', async () => {
@@ -63,7 +63,7 @@ test('an edit is put back also when every Inventory was deleted', async () => {
 test('the hold that allowed an edit ends when the edit is put back', async () => {
   const { client, edit } = await cluster()
   await edit()
-  const { digest } = (await findEdit(client, WHAT, NOW)).edit
+  const digest = (await findEdit(client, WHAT, NOW))?.edit.digest ?? ''
   const { metadata } = await placeHold(
     client,
     allowHold({ what: WHAT, digest, reason: 'git is away', for: '8h', author: 'ada' }, NOW),
@@ -79,7 +79,6 @@ test.each<[string, Listed, boolean, RegExp]>([
     true,
     /^KN1392: .* git does not declare it/,
   ],
-  ['an object that is as git declares', {}, false, /^KN1396: .* it is in sync with git/],
   ['an edit without a copy of what git declares', { hasCopy: false }, true, /^KN1393: .* apply it from the repository/],
 ])('%s is not put back, and the message says why', async (_, listed, isEdited, says) => {
   const { client, edit, replicas } = await cluster(listed)
@@ -88,10 +87,22 @@ test.each<[string, Listed, boolean, RegExp]>([
   expect(await replicas()).toBe(isEdited ? 50 : 5)
 })
 
+test('putting back what is in sync with git succeeds and changes nothing, as thaw and resume do', async () => {
+  const { client, replicas } = await cluster()
+  expect(await putBack(client, WHAT, NOW)).toBeUndefined()
+  expect(await replicas()).toBe(5)
+})
+
+test('an edit that nobody made cannot be allowed', async () => {
+  const { client } = await cluster()
+  const wish = { what: WHAT, digest: '0123456789abcdef', reason: 'git is away', for: '8h', author: 'ada' }
+  await expect(checkDigest(client, wish, NOW)).rejects.toThrow(/^KN1397: .* it is in sync with git/)
+})
+
 test('exactly the content that a person looked at is allowed, and the hold is valid', async () => {
   const { client, edit } = await cluster()
   await edit()
-  const { digest } = (await findEdit(client, WHAT, NOW)).edit
+  const digest = (await findEdit(client, WHAT, NOW))?.edit.digest ?? ''
   const wish = { what: WHAT, digest, reason: 'git is away', for: '8h', author: 'ada' }
   await checkDigest(client, wish, NOW)
   const hold = allowHold(wish, NOW)

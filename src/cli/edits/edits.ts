@@ -33,16 +33,15 @@ export function editable(what: string): Named {
   return target
 }
 
-/** The object and its edit; an object that is as git declares, or that git does not declare, has none. */
-export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit> {
+/** The object and its edit; undefined when it is in sync with git. */
+export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   const { type, name, noun } = editable(what)
   const live = await findObject(client, type, name, noun)
   const { items } = await client.list(inventory)
   const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
   if (committed === undefined) throw new KubeNodeError(cliErrors.KN1392({ what }))
   const view = viewOf(live, committed, [], now)
-  if (view.edit === undefined) throw new KubeNodeError(cliErrors.KN1396({ what }))
-  return { type, live, view, edit: view.edit }
+  return view.edit === undefined ? undefined : { type, live, view, edit: view.edit }
 }
 
 export interface PutBack extends Edit {
@@ -55,10 +54,11 @@ export interface PutBack extends Edit {
 const PUT_BACK_TRIES = 8
 
 /** Only the edit that was found first: one that comes in between is somebody's newer wish. */
-async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit> {
+async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   let first: Edit | undefined
   for (let tries = 1; ; tries++) {
     const found = await findEdit(client, what, now)
+    if (found === undefined) return undefined
     const { type, live, view, edit } = found
     if (view.isHeld) throw new KubeNodeError(cliErrors.KN1393({ what }))
     first ??= edit
@@ -74,9 +74,11 @@ async function overwriteEdit(client: KubeClient, what: string, now: number): Pro
   }
 }
 
-/** A hold that let the edit take effect ends with it: the next edit asks again. */
-export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack> {
-  const { type, edit } = await overwriteEdit(client, what, now)
+/** A hold that let the edit take effect ends with it: the next edit asks again. Undefined: the object is in sync with git already. */
+export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack | undefined> {
+  const found = await overwriteEdit(client, what, now)
+  if (found === undefined) return undefined
+  const { type, edit } = found
   const { items } = await client.list(operationalHold)
   const allowing = items.filter(
     ({ spec }) => spec.effect === 'AllowEdit' && spec.target.kind === type.kind && spec.target.name === edit.name,
@@ -129,6 +131,8 @@ export function allowHold({ what, digest, reason, for: length, author }: AllowWi
 
 /** Refuses a digest that is not that of what is there now: somebody may have edited it again. */
 export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
-  const { edit } = await findEdit(client, what, now)
+  const found = await findEdit(client, what, now)
+  if (found === undefined) throw new KubeNodeError(cliErrors.KN1397({ what }))
+  const { edit } = found
   if (edit.digest !== digest) throw new KubeNodeError(cliErrors.KN1395({ what, digest, found: edit.digest }))
 }

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
+import { machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#kube/fake/fake-kube.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/virtual-clock.ts'
-import { freezeHold, thaw } from './freeze.ts'
+import { freezeHold, refuseEmpty, thaw } from './freeze.ts'
 import { placeHold } from './placing.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
@@ -13,7 +15,7 @@ const fakeClient = () =>
   new FakeKube({
     clock: new VirtualClock(),
     random: seededRandom(1),
-    kinds: [{ type: operationalHold, schema: operationalHold.schema, status: true }],
+    kinds: [operationalHold, machine, nodeRemedier].map((type) => ({ type, schema: type.schema, status: true })),
   }).client({ actor: 'ada' })
 
 test.each([
@@ -42,4 +44,17 @@ test('freezing twice is freezing once; thawing takes back ours and names the oth
   const first = await thaw(client, undefined, false, NOW)
   expect([first.removed, first.left.map((h) => h.metadata.name)]).toEqual([['freeze-all'], ['freeze-machine-m-1']])
   expect(await thaw(client, undefined, true, NOW)).toEqual({ removed: ['freeze-machine-m-1'], left: [] })
+})
+
+test('a cluster in which nothing can be disrupted is not frozen by mistake', async () => {
+  const client = fakeClient()
+  await expect(refuseEmpty(client)).rejects.toThrow(/^KN1338: .* --even-if-absent/s)
+  const spec = { provider: { name: 'static' } }
+  await client.create(machine, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name: 'm' },
+    spec,
+  } as never)
+  await refuseEmpty(client)
 })

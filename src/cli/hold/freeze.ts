@@ -1,10 +1,13 @@
 // The Freeze that a person means: its name follows from what it holds, so that freezing twice is freezing once and thawing finds it again.
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
 import { removeHolds } from './placing.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -59,6 +62,19 @@ export function freezeHold({ what, reason, for: length, author }: FreezeWish, no
     metadata: { name: freezeName(target) },
     spec: { target, effect: 'Freeze', reason, author, until: timestamp(now + ms) },
   }
+}
+
+/** A hub without machines is easily taken for the cluster that was meant, and its freeze holds nothing. */
+export async function refuseEmpty(client: KubeClient): Promise<void> {
+  try {
+    if ((await client.list(machine, { limit: 1 })).items.length > 0) return
+    if ((await client.list(nodeRemedier, { limit: 1 })).items.length > 0) return
+  } catch (error) {
+    // Without the right to look, a freeze is not withheld.
+    if (isApiError(error)) return
+    throw error
+  }
+  throw new KubeNodeError(cliErrors.KN1338())
 }
 
 export interface Thawed {

@@ -74,19 +74,30 @@ function failedSlice(wave: Fields): string[] {
   return [`${what}, step ${Number(wave['step']) + 1} failed on ${failed}: ${machines.join(', ')}`]
 }
 
+/** Slices of one step that wait for the same are one entry, with the time of the first. */
+function waitingSlices(waves: readonly Fields[], now: number): string[] {
+  const nameOf = (w: Fields) =>
+    `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
+  const same = Map.groupBy(waves, (w) => {
+    const { predicate, seen, unblock } = fields(w['waitingFor'])
+    return JSON.stringify([nameOf(w), predicate, seen, unblock])
+  })
+  return [...same.values()].flatMap((group) => {
+    const [first] = group.toSorted((a, b) => startOf(a) - startOf(b))
+    if (first === undefined) return []
+    const count = group.length === 1 ? '' : `, ${group.length} slices`
+    return waitLines(first['waitingFor'], now, `${nameOf(first)}${count}`)
+  })
+}
+
+const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['since']))
+
 const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
 
 /** Parts of a status that wait by themselves: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partLines(object: KubeObject, now: number): string[] {
   const status = fields(object['status'])
-  const waves = list(status['waves']).flatMap((w) => [
-    ...waitLines(
-      w['waitingFor'],
-      now,
-      `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`,
-    ),
-    ...failedSlice(w),
-  ])
+  const waves = [...waitingSlices(list(status['waves']), now), ...list(status['waves']).flatMap(failedSlice)]
   const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
   const clusters = list(status['clusters']).flatMap((c) => [
     ...waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),

@@ -9,7 +9,13 @@ import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { conditionHint, conditionsIn, isKnownCondition } from '#nodeops/declared/rules.ts'
+import {
+  conditionHint,
+  conditionsIn,
+  isKnownCondition,
+  meantCondition,
+  verifiedConditions,
+} from '#nodeops/declared/rules.ts'
 import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
 import { compileRule } from '#policy/compile-rule.ts'
 import { nodeVocabulary } from '#policy/node-vocabulary.ts'
@@ -171,10 +177,15 @@ async function ruleFile(path: string, name: string, { root, cwd, reported }: Roo
 }
 
 function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: ReadonlySet<string>): readonly string[] {
-  const types = [...conditionsIn(root).map((c) => c.type), ...ladder.flatMap((r) => r.verify.conditionCleared ?? [])]
-  return [...new Set(types)]
-    .filter((type) => !isKnownCondition(type, reported))
-    .map((type) => nodeopsErrors.KN3066({ type, hint: conditionHint(type, reported) }).text)
+  const asked = conditionsIn(root).map((c) => c.type)
+  const types = new Set([...asked, ...verifiedConditions(ladder).map((v) => v.type)])
+  return [...types].flatMap((type) => {
+    const near = meantCondition(type, asked, reported)
+    if (near !== undefined) return [nodeopsErrors.KN3073({ type, near }).text]
+    return isKnownCondition(type, reported)
+      ? []
+      : [nodeopsErrors.KN3066({ type, hint: conditionHint(type, reported) }).text]
+  })
 }
 
 /** What compiles and will do harm or nothing all the same. */

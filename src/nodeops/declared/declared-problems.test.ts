@@ -141,6 +141,16 @@ describe('told, since it may be meant: ', () => {
       'perhaps KN3066 NodeRemedier/spec/when/all/0',
     ],
     [
+      'a verification that misspells a condition of the rule, which any name could be',
+      [
+        object('NodeRemedier', 'mend', {
+          when: { all: [status('LogProblem-OomKill', 'True')] },
+          ladder: [{ operations: [{ cordon: {} }], verify: { conditionCleared: 'LogProblem-OomKil' } }],
+        }),
+      ],
+      'perhaps KN3073 NodeRemedier/spec/ladder/0/verify/conditionCleared',
+    ],
+    [
       'labels that no declared machine has',
       [machines, set('1.0.0', { selector: { matchLabels: { pool: 'wrokers' } } })],
       'perhaps KN3068 MachineComponentSet/spec/selector',
@@ -202,12 +212,25 @@ describe('with a trust document', () => {
   })
 })
 
-test('the place of a problem is the line with all its words, or the file with most of them', () => {
+test('a component that agents refuse is found where it is declared, not where it is used', () => {
+  const data = { component: 'beacon', version: '1.1.0', type: 'Package', artifacts: [{ sha256: 'x' }] }
+  const files = {
+    'fleet/clusters/versions.json': '{ "beacon": "1.1.0", "scribe": "1.0.0" }',
+    'fleet/components/beacon-1.1.0.json': JSON.stringify(data, undefined, 2),
+    'fleet/components/beacon-11.1.0.json': JSON.stringify({ ...data, version: '11.1.0' }, undefined, 2),
+    'fleet/machines/components.ts': `import beacon from '../components/beacon-1.1.0.json'\nnew MachineComponent(beacon)\n`,
+  }
+  const words = ['1.1.0', 'beacon', 'artifacts', 'MachineComponent']
+  const both = 'fleet/components/beacon-1.1.0.json:3 or fleet/machines/components.ts:1'
+  expect(placeInFiles(files, words)).toBe(both)
+})
+
+test('the place of a problem is the line with all its words, or the file with most of them, or several that have as many', () => {
   const files = {
     'fleet/a.ts': `const x = '9.9.9'\n`,
     'fleet/b.ts': `import 'x'\n// beacon\nset({ beacon: '9.9.9' })\n`,
   }
   expect(placeInFiles(files, ['9.9.9', 'beacon'])).toBe('fleet/b.ts:3')
-  expect(placeInFiles(files, ['9.9.9'])).toBe('fleet/a.ts:1')
+  expect(placeInFiles(files, ['9.9.9'])).toBe('fleet/a.ts:1 or fleet/b.ts:3')
   expect(placeInFiles(files, ['nowhere', 'beacon'])).toBeUndefined()
 })

@@ -72,14 +72,32 @@ function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
 function remedierProblems(object: NodeRemedier, reported: ReadonlySet<string>): readonly DeclaredProblem[] {
   const name = object.metadata.name ?? ''
   const { root, problems } = compiled({ object, name, when: object.spec.when, at: '/spec/when' }, nodeVocabulary())
-  const verified = object.spec.ladder.flatMap(({ verify }, rung) =>
+  const asked = root === undefined ? [] : conditionsIn(root).map((c) => ({ ...c, pointer: `/spec/when${c.pointer}` }))
+  const types = asked.map((c) => c.type)
+  const verified = verifiedConditions(object.spec.ladder)
+  const misnamed = verified.filter(({ type }) => meantCondition(type, types, reported) !== undefined)
+  const unknown = unknownConditions(object, [...asked, ...verified.filter((v) => !misnamed.includes(v))], reported)
+  const told = misnamed.map(({ type, pointer }) => {
+    const message = nodeopsErrors.KN3073({ type, near: meantCondition(type, types, reported) ?? '' })
+    return doubtful({ object, pointer, words: [type, name] }, message)
+  })
+  return [...problems, ...told, ...unknown]
+}
+
+export const verifiedConditions = (ladder: NodeRemedier['spec']['ladder']): readonly Named[] =>
+  ladder.flatMap(({ verify }, rung) =>
     verify.conditionCleared === undefined
       ? []
       : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
   )
-  const asked = root === undefined ? [] : conditionsIn(root).map((c) => ({ ...c, pointer: `/spec/when${c.pointer}` }))
-  return [...problems, ...unknownConditions(object, [...asked, ...verified], reported)]
-}
+
+/** The condition of the rule that a verification probably means: one that is never reported looks cleared at once. */
+export const meantCondition = (
+  type: string,
+  ofRule: readonly string[],
+  reported: ReadonlySet<string>,
+): string | undefined =>
+  KNOWN.has(type) || reported.has(type) || ofRule.includes(type) ? undefined : didYouMean(type, ofRule)
 
 /** A policy whose rule does not compile stands in the way of every disruption. */
 const policyProblems = (object: DefenderPolicy): readonly DeclaredProblem[] =>

@@ -22,11 +22,13 @@ export function trustProblems(objects: readonly KubeObject[], trust: TrustDocume
 function problemsOf(object: MachineComponent, trust: TrustDocument): readonly DeclaredProblem[] {
   const { spec } = object
   const { component, version } = spec
+  // The file that declares the version, not one that only uses it.
+  const declaring = [version, component, 'artifacts', 'MachineComponent']
   const placeholders = (spec.artifacts ?? []).flatMap(({ sha256 }, i) =>
     PLACEHOLDER.test(sha256)
       ? [
           certain(
-            { object, pointer: `/spec/artifacts/${i}/sha256`, words: [sha256, version, component] },
+            { object, pointer: `/spec/artifacts/${i}/sha256`, words: [sha256, ...declaring] },
             nodeopsErrors.KN3069({ component, version, digest: `${sha256.slice(0, 12)}…` }),
           ),
         ]
@@ -36,7 +38,7 @@ function problemsOf(object: MachineComponent, trust: TrustDocument): readonly De
   if (placeholders.length > 0) return placeholders
   const verdict = judgeStatement(spec, trust, Number.NEGATIVE_INFINITY)
   if (verdict.kind === 'Trusted') return []
-  const at = { object, pointer: '/spec/signatures', words: [version, component] }
+  const at = { object, pointer: '/spec/signatures', words: declaring }
   const message = nodeopsErrors.KN3070({ component, version, why: verdict.reason })
   // A version that was revoked, or is below the floor, may still be declared until nothing needs it.
   return [verdict.reason.startsWith('signed by') ? certain(at, message) : doubtful(at, message)]
