@@ -305,3 +305,24 @@ describe('the screen', () => {
     expect(text()).toBe('\r1\u001b[K\n2\u001b[K\n3\u001b[K\n…\u001b[K\n\u001b[J\u001b[4A\rlo…\u001b[K\n\u001b[J')
   })
 })
+
+test('of several slices the one that waits for a rate limit is shown, with the time of day, also by what is waited for', () => {
+  const limit = 'beacon step 2: rate limit: 20 in 10m used, next grant at 02:03:10 UTC'
+  const wait = { predicate: 'RateExceeded', seen: limit, since: '' }
+  const wave = (phase: string, more: object) => ({
+    component: 'beacon',
+    version: '1.1.0',
+    step: 1,
+    phase,
+    machines: ['a'],
+    ...more,
+  })
+  const status = {
+    waves: [wave('Switching', {}), wave('AwaitingPermit', { waitingFor: wait })],
+    waitingFor: wait,
+    conditions: [{ type: 'Ready', status: 'False' }],
+  }
+  const seen = fleet(cluster({ sets: [{ metadata: { name: 'base' }, status }] }))
+  expect(summaryLines(seen, 0).join('\n')).toContain(limit)
+  expect(unmet(seen, COMMIT)).toEqual([`test: set base is not rolled out, ${limit}`])
+})

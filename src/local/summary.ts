@@ -67,7 +67,7 @@ const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } 
 
 function rolloutLine(set: MachineComponentSet): string | undefined {
   const waves = (set.status?.waves ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
-  const [wave] = waves
+  const wave = waves.find((w) => w.waitingFor?.predicate === 'RateExceeded') ?? waves[0]
   if (wave !== undefined) {
     return `${wave.component} ${wave.version ?? ''} step ${wave.step + 1}: ${wave.phase}, ${wave.machines.length} machine${wave.machines.length === 1 ? '' : 's'}${rateOf(wave.waitingFor)}`
   }
@@ -183,7 +183,8 @@ export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly st
     for (const [noun, s] of edited)
       if (isTrue(s, 'UncommittedChange')) out.push(`${c.name}: ${noun}/${s.metadata.name ?? ''} was ${editOf(s)}`)
     for (const s of c.sets)
-      if (!isTrue(s, 'Ready')) out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out`)
+      if (!isTrue(s, 'Ready'))
+        out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out${rateOf(s.status?.waitingFor)}`)
     const open = openJobs(c).length
     if (open > 0) out.push(`${c.name}: ${open === 1 ? '1 repair is' : `${open} repairs are`} open`)
   }

@@ -32,10 +32,11 @@ const OF_GATES: Readonly<Record<string, Reason>> = {
   Rule: 'PolicyRuleDenied',
 }
 
-/** What was given up already is not waited for. */
-export function permitWait({ spec, status, metadata }: OperationPermit): PermitWait {
+/** What was given up already is not waited for. `target`: what one of several waits for. */
+export function permitWait({ spec, status, metadata }: OperationPermit, target?: string): PermitWait {
   const { results = {} } = spec
-  const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && results[v.target] === undefined)
+  const isAsked = (uid: string) => results[uid] === undefined && (target === undefined || uid === target)
+  const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && isAsked(v.target))
   if (binding === undefined) return UNDECIDED
   const { gate } = binding
   return {

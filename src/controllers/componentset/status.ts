@@ -147,7 +147,8 @@ function waitOf(context: Context, { surveys, waves, blocks, waits }: Progress, c
   )
   if (closed !== undefined) return closed
   const open = waves.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
-  const [first] = open
+  // Of several waits the one that ends at a time of day: the others move by themselves.
+  const first = open.find(({ of }) => of.predicate === 'RateExceeded') ?? open[0]
   if (first !== undefined) {
     const { w, of } = first
     return {

@@ -25,7 +25,7 @@ import {
   isObserved,
   isUpdating,
 } from './seen.ts'
-import { unservedWait, waitIn } from './waits.ts'
+import { rateWait, unservedWait, waitIn } from './waits.ts'
 
 export type MachineStatus = NonNullable<Machine['status']>
 /** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
@@ -98,7 +98,11 @@ export function statusOf(
     ...(nodeRef !== undefined && { nodeRef }),
     ...inServiceSince(seen, now),
     ...(commit !== undefined && { commit }),
-    ...waitingFor(seen, plan.waiting ?? waitIn(phase, seen, { refusal, ready }), now),
+    ...waitingFor(
+      seen,
+      plan.waiting ?? waitIn(phase, seen, { refusal, ready }) ?? rateWait(seen, machine.metadata.uid ?? ''),
+      now,
+    ),
     ...(reports.length > 0 && { components: reports }),
     ...(isObserved(machine) && mirroredHost(node)),
     conditions,

@@ -3,6 +3,8 @@ import type { Phase } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
+import { permitWait } from '#nodeops/permit-wait.ts'
+import { permitAnswer } from '#nodeops/permits.ts'
 import type { Waiting } from './actions.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 
@@ -103,6 +105,16 @@ function hostWait({ machine, host }: Seen, refusal: string | undefined): Waiting
     }
   if (host.kind === 'Unknown') return { predicate, seen: host.why, unblock: 'the provider answers' }
   return { predicate, seen: 'its host is not created yet', unblock: 'the provider has created the host' }
+}
+
+/** A machine in service that waits for its turn says until when; what else a permit waits for is said by the set that asked. */
+export function rateWait({ permits }: Pick<Seen, 'permits'>, uid: string): Waiting | undefined {
+  for (const permit of permits) {
+    if (permitAnswer(permit, uid).kind !== 'Waiting') continue
+    const wait = permitWait(permit, uid)
+    if (wait.predicate === 'RateExceeded') return wait
+  }
+  return undefined
 }
 
 const MOST_NAMED = 3

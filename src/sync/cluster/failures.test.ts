@@ -41,6 +41,17 @@ const remedier = (stalled: boolean, matching: readonly object[], counts: object 
 const exhausted = (node: string) => ({ node, since: '', reason: 'LadderExhausted', waitingFor: 'needs a person' })
 const inRepair = (node: string) => ({ node, since: '', job: 'j' })
 
+test('a set that waits for a rate limit is known by it, and says until when', () => {
+  const seen = 'beacon step 2: rate limit: 20 in 10m used, next grant at 12:10:00 UTC'
+  const waiting = (predicate: string) =>
+    ours('MachineComponentSet', {}, { phase: 'Progressing', waitingFor: { predicate, seen, since: '' } })
+  const failures = (object: KubeObject) =>
+    failuresOf([{ name: 'set', object, health: healthOf(object), digest: 'd' }]).map((f) => f.isRateLimited ?? false)
+  expect(failures(waiting('RateExceeded'))).toEqual([true])
+  expect(failures(waiting('BudgetExhausted'))).toEqual([false])
+  expect(of(waiting('RateExceeded'))[0]).toMatchObject({ message: seen })
+})
+
 describe('what fails in an object', () => {
   test.each<[string, KubeObject, readonly object[]]>([
     ['one that is well', ours('MachineSet', { replicas: 1 }, { phase: 'Complete', readyReplicas: 1 }), []],

@@ -8,6 +8,8 @@ import type { Health } from './health.ts'
 /** `Faulty` is no failure of the object yet: a node that a rule is true for may still be repaired. */
 export interface Failure extends KnownFailure {
   readonly message: string
+  /** It waits for a rate limit of the Defender, which no commit is to blame for. */
+  readonly isRateLimited?: true
 }
 
 export interface FailingObject {
@@ -53,13 +55,16 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
   if (health.state === 'Current') return []
   const lacking = isOurs && object.kind === 'MachineSet' ? machinesLacking(object, health) : 0
   const state = health.state === 'Failed' ? 'Failed' : 'InProgress'
+  const waitingFor = waitOf(object)
+  const isRateLimited = isOurs && state === 'InProgress' && waitingFor['predicate'] === 'RateExceeded'
   return [
     {
       ...base,
       state,
       reason: reasonOf(object, health).slice(0, MAX_REASON),
-      message: health.message,
+      message: isRateLimited ? textOf(waitingFor['seen']) : health.message,
       ...(lacking > 0 ? { count: lacking } : {}),
+      ...(isRateLimited ? { isRateLimited } : {}),
     },
   ]
 }
@@ -67,6 +72,10 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
 const MAX_REASON = 200
 
 const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})
+const waitOf = (object: KubeObject): Record<string, unknown> => {
+  const waiting = statusOf(object)['waitingFor']
+  return isObject(waiting) ? waiting : {}
+}
 const listOf = (value: unknown): readonly Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -179,6 +179,7 @@ const NOTHING: Pick<Baseline, 'failing' | 'blamed'> = { failing: [], blamed: [] 
 
 export interface Named extends KnownFailure {
   readonly message: string
+  readonly isRateLimited?: true
 }
 
 export interface Judgement {
@@ -189,6 +190,8 @@ export interface Judgement {
   readonly before: number
   /** Failures that are not: machines within the limit are among them. */
   readonly fresh: number
+  /** Something of it waits for a rate limit. */
+  readonly isRateLimited?: true
 }
 
 /** Objects that fail as a whole always count; machines and nodes only beyond `allowed`. Without a baseline everything is new. */
@@ -210,7 +213,10 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
   for (const state of ['Failed', 'InProgress'] as const) {
     const found = judged.filter((f) => f.state === state)
     const [first] = found
-    if (first !== undefined) return { state, message: messageOf(first, found.length, baseline), ...counts }
+    if (first === undefined) continue
+    const limited = state === 'InProgress' ? found.find((f) => f.isRateLimited === true) : undefined
+    const message = messageOf(limited ?? first, found.length, baseline)
+    return { state, message, ...counts, ...(limited !== undefined && { isRateLimited: true as const }) }
   }
   return { state: 'Current', message: '', ...counts }
 }

@@ -164,6 +164,11 @@ function fromWork(
   const { prune } = look
   if (trouble.predicate === 'PruneGuard' && prune !== undefined)
     return { ...plain, prune, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
+  // Nor is the time in which the Defender grants nothing more: the deadline begins when it does.
+  if (trouble.predicate === 'RateExceeded')
+    return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
+  if (old?.predicate === 'RateExceeded')
+    return { ...plain, since: timestamp(now), waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (isLate || forMs >= trouble.timeoutMs)
     return moved(plain, 'Failed', now, {
       digest,
@@ -244,9 +249,9 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     }
   if (health.state !== 'Current')
     return {
-      predicate: 'Progressing',
+      predicate: health.isRateLimited === true ? 'RateExceeded' : 'Progressing',
       seen: health.message,
-      unblock: 'its objects become healthy',
+      unblock: health.isRateLimited === true ? 'the rate limit allows the next machines' : 'its objects become healthy',
       isFinal: health.state === 'Failed',
       timeoutMs: Number.POSITIVE_INFINITY,
     }

@@ -276,6 +276,34 @@ describe('a Release', () => {
     expect(story.status?.phase).toBe('Succeeded')
   })
 
+  test('is not late because its machines wait for a rate limit, and is late again once they do not', () => {
+    const text = 'beacon step 2: rate limit: 20 in 10m used, next grant at 12:10:00 UTC'
+    const limited: ClusterLook = {
+      ...well,
+      failing: [
+        { object: 'MachineSet.kubenode.io/workers', state: 'InProgress', reason: 'x', message: '1 of 2' },
+        {
+          object: 'MachineComponentSet.kubenode.io/base',
+          state: 'InProgress',
+          reason: 'Progressing RateExceeded',
+          message: text,
+          isRateLimited: true,
+        },
+      ],
+    }
+    const story = new Story(two())
+    story.steps(200, { a: limited, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    expect(story.status?.waitingFor).toMatchObject({
+      predicate: 'RateExceeded',
+      seen: `a: MachineComponentSet.kubenode.io/base: ${text} (and 1 more)`,
+    })
+    story.steps(30, { a: working, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    story.steps(60, { a: working, b: well })
+    expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+  })
+
   test('begins nothing while a hold pauses it', () => {
     const story = new Story(two())
     story.steps(20, { a: well, b: well }, { paused: 'ada holds it' })
