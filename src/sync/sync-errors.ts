@@ -87,15 +87,15 @@ export const syncErrors = errorTable({
     next: 'import files of the repository, and the packages that a fleet may use',
   },
   KN7104: {
-    text: 'cannot render commit {commit}: the fleet did not finish within {deadlineMs} ms',
+    text: 'cannot {what}: its code did not finish within {deadlineMs} ms',
     next: 'check it for endless loops and for promises that never resolve',
   },
   KN7105: {
-    text: 'cannot render commit {commit}: the fleet prints more than {limit} bytes',
+    text: 'cannot {what}: its code prints more than {limit} bytes',
     next: 'remove what it prints',
   },
   KN7106: {
-    text: 'cannot render commit {commit}: the fleet {how}',
+    text: 'cannot {what}: its code {how}',
     next: 'check what it prints and whether it calls process.exit',
   },
   KN7107: {
@@ -123,19 +123,19 @@ export const syncErrors = errorTable({
     next: 'remove values that change from run to run',
   },
   KN7113: {
-    text: 'cannot render commit {commit}: a newer commit arrived during the render',
+    text: 'cannot {what}: a newer commit arrived during the render',
     next: 'the newer commit is rendered instead',
   },
   KN7114: {
-    text: 'cannot render commit {commit}: its objects have more than {limit} bytes',
+    text: 'cannot {what}: its objects have more than {limit} bytes',
     next: 'split the fleet into several sources',
   },
   KN7115: {
-    text: 'cannot render commit {commit}: the fleet needs more memory than a render may use',
+    text: 'cannot {what}: its code needs more memory than a render may use',
     next: 'declare fewer or smaller objects',
   },
   KN7116: {
-    text: 'cannot render commit {commit}: the output is not JSON',
+    text: 'cannot {what}: the output is not JSON',
     next: 'remove code that writes to the render output',
   },
   KN7117: {

@@ -1,6 +1,9 @@
 // The attacker writes a commit that is rendered and applied: what it declares is checked before a server receives it, and a fleet gets no rights.
 import { createValidator } from '#api/validate.ts'
 import { messageOf } from '#lib/errors.ts'
+import { answered } from '#sync/render/answered.ts'
+import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
+import { runCaged } from '#sync/render/run-caged.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 
@@ -49,6 +52,43 @@ const RENDERED: readonly Attempt<void>[] = [
   },
 ]
 
+/** What the fleet's own code gets, in the weakest cage: nothing but lists and Node's limits are in its way. */
+const code = (text: string) => async (): Promise<Answer> => {
+  const weakest = await findCage('allow', CAGE_LEVELS.slice(-1))
+  const files = { 'fleet/main.ts': text }
+  const request = { files, entry: 'fleet/main.ts', release: '', now: 0, seed: 1 }
+  const { answer } = answered(await runCaged(weakest, request), 'render')
+  return { status: 0, text: JSON.stringify(answer) }
+}
+
+const CAGED: readonly Attempt<void>[] = [
+  ...['_kill(1, 0)', '_debugProcess(1)', 'setegid(0)', "initgroups('root', 0)", 'reallyExit(0)', "binding('fs')"].map((call) => ({
+    name: `S28 its code calls process.${call}`,
+    attempt: code(`(process as any).${call}`),
+    refused: /is not a function/,
+  })),
+  ...["_linkedBinding('fs')", "dlopen({}, 'x.node')", '_startProfilerIdleNotifier()', '_debugEnd()'].map((call) => ({
+    name: `S28 its code calls process.${call}`,
+    attempt: code(`(process as any).${call}`),
+    refused: /is not a function/,
+  })),
+  {
+    name: 'S7 its code makes code from text that imports files',
+    attempt: code(`await new Function('return import("node:fs")')()`),
+    refused: /may not be imported by a fleet/,
+  },
+  {
+    name: 'S28 its code reaches the sockets of Node by the streams that it prints to',
+    attempt: code(`new (process.stdout as any).constructor().connect(1)`),
+    refused: /is not a function/,
+  },
+  {
+    name: 'S15 its code reads a file by cdk8s',
+    attempt: code(`import { Yaml } from 'cdk8s'\nthrow new Error(JSON.stringify(Yaml.load('/etc/passwd')))`),
+    refused: /"ok":false(?!.*root:)/,
+  },
+]
+
 const apply =
   (path: string, body: object) =>
   ({ ask, who }: AttackWorld) =>
@@ -90,4 +130,5 @@ const APPLIED: readonly Attempt[] = [
 ]
 
 tryHere('the author of a commit, at the render', RENDERED)
+tryHere('the author of a commit, by the code of the fleet', CAGED)
 tryOnServers('the author of a commit, at the cluster', APPLIED)

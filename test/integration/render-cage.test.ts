@@ -1,13 +1,15 @@
 // What the code of a fleet may try from inside its cage, and what comes of it: an error with a place, never a byte from outside.
 import { once } from 'node:events'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CAGE_LEVELS, findCage, type Cage } from '#sync/render/cage.ts'
+import { BUILTINS, FLEET_PROCESS, GLOBALS, IMPORT_META, NODE_PROCESS } from '#sync/render/inside/allowed.ts'
+import { BUILTIN_EXPORTS } from '#test/support/builtin-exports.ts'
+import { CAGE_ENV, CAGE_LEVELS, findCage, userOf, type Cage } from '#sync/render/cage.ts'
 import { renderCommit, type RenderOptions } from '#sync/render/render.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 
@@ -110,6 +112,13 @@ describe.each([
       `leak((process as any).mainModule.require('fs').readFileSync('SECRET'))`,
       'KN7102',
     ],
+    [
+      'an import by code made from text',
+      `leak((await new Function('return import("node:fs")')()).readFileSync('SECRET'))`,
+      'KN7103',
+    ],
+    ['an import by evaluated code', `leak((await (0, eval)('import("node:fs")')).readFileSync('SECRET'))`, 'KN7103'],
+    ['the constructor of a stream', `leak((process.stdout as any).constructor === Object)`, '"data":{"v":"true"}'],
     ['the network', `leak(await (await fetch('http://127.0.0.1:PORT/')).text())`, 'KN7102'],
     ['a throw', `throw new Error('no')`, 'KN7102'],
     ['a throw of something that is no error', `throw { toString: () => 'strange' }`, 'KN7102'],
@@ -119,8 +128,8 @@ describe.each([
       'KN7102',
     ],
     ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
-    ['process.exit', `process.exit(0)`, 'KN7106'],
-    ['process.abort', `process.abort()`, 'KN7106'],
+    ['process.exit', `process.exit(0)`, 'KN7102'],
+    ['process.abort', `process.abort()`, 'KN7102'],
     ['code that does not parse', `const x: = 1`, 'KN7101'],
   ])('%s', async (_name, code, wanted) => {
     const { port } = server.address() as AddressInfo
@@ -166,6 +175,59 @@ describe.each([
     expect(again).toBe(once)
   })
 
+  const WALK = `const walk = (o: object | null): string[] => o === null || o === Object.prototype ? [] : [...Reflect.ownKeys(o).map(String), ...walk(Object.getPrototypeOf(o))]\n`
+  const walked = async (code: string): Promise<readonly string[]> => {
+    const seen = await outcome(cage(), `${WALK}${code}`)
+    return (/"v":"names ([^"]*)"/.exec(seen)?.[1] ?? `nothing: ${seen}`).split(' ')
+  }
+
+  test.each([
+    ['process', 'process', FLEET_PROCESS],
+    ['globalThis', 'globalThis', GLOBALS],
+    ['import.meta', 'import.meta', IMPORT_META],
+  ])('S28 %s holds what is listed, own and inherited, and nothing else', async (_name, object, listed) => {
+    const names = await walked(`leak('names ' + walk(${object}).join(' '))`)
+    expect(names).not.toEqual([''])
+    expect(names[0]).not.toBe('nothing:')
+    expect(names.filter((name) => !listed.has(name))).toEqual([])
+  })
+
+  test("S28 Node's own process, which events give away, holds nothing that reaches outside", async () => {
+    const names = await walked(`import { EventEmitter } from 'node:events'
+const { prototype } = EventEmitter
+const inherited = new Set(Reflect.ownKeys(prototype).map(String))
+let real: object | undefined
+prototype.emit = function (this: object) { if (this !== process) real ??= this; return true } as never
+void Promise.reject(new Error('x'))
+await new Promise((r) => setTimeout(r, 50))
+leak('names ' + walk(real!).filter((n) => !inherited.has(n)).join(' '))`)
+    expect(names).toContain('_fatalException')
+    expect(names.filter((name) => !NODE_PROCESS.has(name))).toEqual([])
+    const ways =
+      `_kill kill _debugProcess _debugEnd setegid setgroups initgroups setuid reallyExit exit abort binding _linkedBinding dlopen
+      _startProfilerIdleNotifier _getActiveHandles getBuiltinModule openStdin stdin execve report mainModule`.split(
+        /\s+/,
+      )
+    expect(names.filter((name) => ways.includes(name))).toEqual([])
+  })
+
+  test('S28 the builtins that a fleet may import export what was read when this list was made', async () => {
+    const code = `const all: string[] = []
+for (const name of ${JSON.stringify([...BUILTINS])}) all.push(...Object.keys(await import('node:' + name)).map((k) => name + '.' + k))
+leak('names ' + all.join(' '))`
+    const names = await walked(code)
+    expect(names.length).toBeGreaterThan(50)
+    expect(names.filter((name) => !BUILTIN_EXPORTS.has(name))).toEqual([])
+  })
+
+  test('the present time is nowhere', async () => {
+    const code = `leak(JSON.stringify([new Intl.DateTimeFormat('en').format(), new Intl.DateTimeFormat('en').formatToParts().length, new Date().toLocaleDateString('en'), Date(), typeof (globalThis as any).Temporal]))`
+    const seen = await outcome(cage(), code)
+    expect(seen).toContain('11/14/2023')
+    expect(seen).toContain('undefined')
+    expect(seen).not.toMatch(/202[4-9]|20[3-9]\d/)
+  })
+
   test('a prototype that was polluted stays inside, and __proto__ as a key is refused', async () => {
     const pollute = `Object.defineProperty(Object.prototype, 'polluted', { value: 1, enumerable: true, configurable: true })\nleak(1)`
     await outcome(cage(), pollute)
@@ -186,7 +248,6 @@ describe.each([
 test('the strongest cage shows nothing of this machine', async ({ skip }) => {
   skip(strong.isWeak, 'this machine gives no namespaces')
   // Past all import rules, as if a hole in Node had been found: the room itself holds.
-  const { spawnSync } = await import('node:child_process')
   const { file, args, cwd, cleanUp } = strong.command(5)
   const look = `const fs = require('fs'); const r = {}; for (const p of ['/', '/etc', '/proc', '/root', '/tmp', '/home']) { try { r[p] = fs.readdirSync(p) } catch (e) { r[p] = e.code } } try { fs.writeFileSync('/release/src/x', 'x') } catch (e) { r.write = e.code } r.uid = process.getuid(); r.net = Object.keys(require('os').networkInterfaces()); console.log(JSON.stringify(r))`
   const without = args.slice(0, -1).filter((a) => !a.startsWith('--permission') && !a.startsWith('--allow-'))
@@ -209,6 +270,23 @@ test('the strongest cage shows nothing of this machine', async ({ skip }) => {
   expect(seen['/']).toEqual(expect.not.arrayContaining(['etc', 'work', 'var']))
   expect(seen['uid']).not.toBe(0)
   expect(existsSync(cwd)).toBe(false)
+})
+
+test('S28 in the weak cage, root has become another user without groups', ({ skip }) => {
+  skip(process.getuid?.() !== 0, 'only root can become somebody else')
+  const { file, args, cwd, cleanUp, ...as } = weak.command(5)
+  const look =
+    'console.log(JSON.stringify([process.getuid(), process.geteuid(), process.getgid(), process.getgroups()]))'
+  const { stdout } = spawnSync(file, [...args.slice(0, -1), '-e', look], {
+    cwd,
+    ...userOf(as),
+    env: CAGE_ENV,
+    encoding: 'utf8',
+  })
+  cleanUp()
+  const { uid = 0 } = as
+  expect(uid).toBeGreaterThan(100_000)
+  expect(JSON.parse(stdout)).toEqual([uid, uid, uid, [uid]])
 })
 
 test('a weak cage is refused where it is not allowed', async () => {

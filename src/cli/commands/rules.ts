@@ -6,10 +6,12 @@ import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 interface Options {
   readonly dir: string
   readonly output: 'text' | 'json'
+  readonly weakCage: 'allow' | 'refuse'
 }
 
 const STANDING = {
@@ -24,7 +26,18 @@ export function register(program: Command, io: Io): void {
     command
       .addOption(new Option('-d, --dir <folder>', 'folder with rules and their cases').default('rules'))
       .addOption(outputOption(['text', 'json']).default('text'))
-  const load = async ({ dir }: Options) => (await import('../rules/rule-files.ts')).ruleFiles(dir, io.cwd)
+      .addOption(weakCageOption())
+  const load = async ({ dir, weakCage }: Options) => {
+    const [{ ruleFiles }, { findCage }] = await Promise.all([
+      import('../rules/rule-files.ts'),
+      import('#sync/render/cage.ts'),
+    ])
+    return ruleFiles(dir, io.cwd, async () => {
+      const cage = await findCage(weakCage)
+      if (cage.isWeak) io.err(weakCageNote)
+      return cage
+    })
+  }
   const print = (output: Options['output'], data: unknown, lines: readonly string[]) =>
     io.out(output === 'json' ? shownJson(data) : shownLines(lines))
 

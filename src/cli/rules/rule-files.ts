@@ -1,13 +1,12 @@
-// Finds the rules of a folder with the cases beside them, and compiles them. The files are code of the repository that the command is run in.
+// Finds the rules of a folder with the cases beside them, and compiles them. The files may be code of a stranger, so they run in the cage.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { RuleCase } from '#api/rule-case.ts'
 import { createValidator } from '#api/validate.ts'
-import { KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { KubeNodeError, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import {
   conditionHint,
@@ -24,6 +23,9 @@ import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
 import { applyDefaults } from '#schema/default.ts'
+import type { Cage } from '#sync/render/cage.ts'
+import { loadModules } from '#sync/render/load-modules.ts'
+import type { LoadedModule } from '#sync/render/protocol.ts'
 import { conditionsOfFleet } from './fleet-conditions.ts'
 import { malformedCases } from './case-problems.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -51,7 +53,8 @@ export interface RuleFile {
 /** Names without characters that objects may not have. */
 const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCase()
 
-export async function ruleFiles(folder: string, cwd: string): Promise<readonly RuleFile[]> {
+/** The code of the files runs in the cage, as in a render; only what it exports comes here. */
+export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
   if (!existsSync(root)) throw new KubeNodeError(cliErrors.KN1340({ folder }))
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -59,9 +62,8 @@ export async function ruleFiles(folder: string, cwd: string): Promise<readonly R
     .toSorted()
   if (files.length === 0) throw new KubeNodeError(cliErrors.KN1341({ folder, ending: ENDING }))
   const reported = conditionsOfFleet(join(root, '..', 'fleet'))
-  const loaded: RuleFile[] = []
-  for (const file of files)
-    loaded.push(await ruleFile(join(root, file), file.slice(0, -ENDING.length), { root, cwd, reported }))
+  const modules = await loadModules(root, files, { cage: await cage(), shown: folder })
+  const loaded = files.map((file) => ruleFile(file, modules.get(file), { root, cwd, reported }))
   return [...loaded, ...withoutCases(root, new Set(files), cwd)]
 }
 
@@ -101,25 +103,6 @@ const notUsable = (name: string, path: string, problem: string): RuleFile => ({
   notes: [],
 })
 
-interface Broken {
-  readonly file: string
-  readonly line: string
-}
-
-const PLACE = /(?:file:\/\/)?(\/[^\s():]+):(\d+)/
-
-/** The first file of the pair that a stack names: where TypeScript ends, or where the code threw. A module that is missing is named by its importer. */
-function brokenAt(error: unknown, root: string): Broken | undefined {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  const importer = /imported from (\/\S+)/.exec(stack)?.[1]
-  if (importer?.startsWith(root) === true) return { file: importer, line: '' }
-  for (const line of stack.split('\n')) {
-    const [, file, at = ''] = PLACE.exec(line) ?? []
-    if (file?.startsWith(`${root}/`) === true) return { file, line: `:${at}` }
-  }
-  return undefined
-}
-
 interface Roots {
   readonly root: string
   readonly cwd: string
@@ -128,19 +111,19 @@ interface Roots {
 }
 
 /** One file that cannot be used says so among the others. */
-async function ruleFile(path: string, name: string, { root, cwd, reported }: Roots): Promise<RuleFile> {
-  const shown = shownPath(cwd, path)
+function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, reported }: Roots): RuleFile {
+  const name = file.slice(0, -ENDING.length)
+  const shown = shownPath(cwd, join(root, file))
   const beside = join(root, `${name}.ts`)
-  let module: unknown
-  try {
-    module = await import(pathToFileURL(path).href)
-  } catch (error) {
-    const at = brokenAt(error, root)
-    const file = at === undefined ? shown : shownPath(cwd, at.file)
-    const why = `${messageOf(error)}${at === undefined || at.line === '' ? '' : ` (${file}${at.line})`}`
-    return notUsable(name, file, numbered(cliErrors.KN1342({ file, why })))
+  if (module === undefined || 'error' in module) {
+    const { message = 'it was not loaded', at } = module?.error ?? {}
+    // The place is below the folder above; its first part is the file that is to be corrected.
+    const [, path = file, line = ''] = /^(?:[^/]+\/)?(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
+    const broken = existsSync(join(root, path)) ? shownPath(cwd, join(root, path)) : shown
+    const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`
+    return notUsable(name, broken, numbered(cliErrors.KN1342({ file: broken, why })))
   }
-  const { rule, cases } = isObject(module) ? module : {}
+  const { rule, cases } = isObject(module.exports) ? module.exports : {}
   if (!isObject(rule) || !Array.isArray(cases))
     return notUsable(name, shown, numbered(cliErrors.KN1343({ file: shown })))
   const malformed = malformedCases(cases)

@@ -128,7 +128,7 @@ describe('a folder in which little is right', () => {
     const { code, out, err } = await cli(broken, 'lint', '-d', '.')
     expect([code, err]).toEqual([2, '6 rules, 8 problems\n'])
     for (const said of [
-      /^cut\.cases\.ts: KN1342: [^]*cut\.ts:\d+/m,
+      /^cut\.ts: KN1342: [^]*cut\.ts:\d+/m,
       /^odd\.cases\.ts: case "x": unknown verdict "fire"; use one of "fires", "does not fire", "unknown"$/m,
       /^odd\.cases\.ts: case "x": unknown field condition, did you mean conditions\?/m,
       /^odd\.cases\.ts: case 1: not an object$/m,
@@ -173,6 +173,52 @@ describe('a folder in which little is right', () => {
     put(name, text)
     const { err } = await cli(broken, 'simulate', '-d', '.', '--node', name)
     expect(err).toMatch(says)
+  })
+})
+
+describe('S28 rules of a stranger', () => {
+  let strange = ''
+  const put = (text: string) =>
+    writeFileSync(join(strange, 'a.cases.ts'), `${text}\nexport const [rule, cases] = [{}, []]`)
+  beforeAll(() => {
+    strange = mkdtempSync(join(tmpdir(), 'kubenode-strange-rules-'))
+  })
+  afterAll(() => rmSync(strange, { recursive: true, force: true }))
+
+  test.each(['lint', 'test', 'coverage'])('run nothing here when they are given to %s', async (verb) => {
+    Object.assign(globalThis, { kubenodeCanary: 'untouched' })
+    put(`(globalThis as any).kubenodeCanary = 'reached'; (globalThis as any).process.env.KUBENODE_CANARY = 'reached'`)
+    await cli(strange, verb, '-d', '.', '--weak-cage', 'allow')
+    expect([Reflect.get(globalThis, 'kubenodeCanary'), process.env['KUBENODE_CANARY']]).toEqual([
+      'untouched',
+      undefined,
+    ])
+    Reflect.deleteProperty(globalThis, 'kubenodeCanary')
+  })
+
+  test.each([
+    [
+      'an import of files',
+      `import { readFileSync } from 'node:fs'; console.log(readFileSync('/etc/passwd'))`,
+      'node:fs',
+    ],
+    ['a builtin by the back door', `(process as any).getBuiltinModule('fs').readFileSync('/etc/passwd')`, 'KN1342'],
+    ['an import from elsewhere', `import x from '/etc/hostname' with { type: 'text' }`, 'KN1342'],
+    ['gigabytes of output', `for (;;) console.log('x'.repeat(1e6))`, 'KN7105'],
+    ['an end of the process', `process.exit(0)`, 'KN1342'],
+    ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
+  ])('%s is refused, with the error of a render', async (_, text, wanted) => {
+    put(text)
+    const { code, out, err } = await cli(strange, 'lint', '-d', '.', '--weak-cage', 'allow')
+    expect([code, out + err]).toEqual([2, expect.stringContaining(wanted) as string])
+    expect(out + err).not.toContain('root:')
+  })
+
+  test('a link out of the folder is not followed', async () => {
+    symlinkSync('/etc/passwd', join(strange, 'secret.json'))
+    put(`import secret from './secret.json' with { type: 'json' }; console.log(secret)`)
+    const { out } = await cli(strange, 'lint', '-d', '.', '--weak-cage', 'allow')
+    expect(out).toContain('has no file')
   })
 })
 

@@ -6,7 +6,8 @@ export const ANSWER_FD = 3
 export interface RenderRequest {
   /** Text of the files by their path from the root of the fleet. */
   readonly files: Readonly<Record<string, string>>
-  readonly entry: string
+  /** The module that declares the fleet, or the modules whose exports are wanted as data. */
+  readonly entry: string | readonly string[]
   /** URL of a file at the root of the release, from which packages and #api are found. */
   readonly release: string
   /** The frozen clock, milliseconds since 1970. */
@@ -21,8 +22,12 @@ export interface FleetError {
   readonly at?: string
 }
 
+/** What one module exports, or why it cannot be loaded. */
+export type LoadedModule = { readonly exports: unknown } | { readonly error: FleetError }
+
 export type RenderAnswer =
   | { readonly ok: true; readonly clusters: Readonly<Record<string, readonly unknown[]>> }
+  | { readonly ok: true; readonly modules: Readonly<Record<string, LoadedModule>> }
   | { readonly ok: false; readonly error: FleetError }
 
 /** Files of the fleet have addresses of their own, so that nothing on disk can be meant and no path of this machine shows up. */

@@ -1,15 +1,16 @@
 // Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks what came out. Equal commits give equal bytes.
 import { createValidator, type Validator } from '#api/validate.ts'
-import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { placeInFiles } from '#nodeops/declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
-import type { FleetError, RenderAnswer } from './protocol.ts'
+import { answered } from './answered.ts'
+import type { FleetError } from './protocol.ts'
 import { problemsIn, type RenderedProblem } from './problems.ts'
 import { checkRendered, type Targets } from './rendered.ts'
-import { runCaged, type CagedEnd, type CageLimits } from './run-caged.ts'
+import { runCaged, type CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface Rendered {
@@ -48,7 +49,10 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const { time } = await repository.commit(commit)
   const request = { files, entry: ENTRY, release: '', now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
   const end = await runCaged(cage, request, limits)
-  const { clusters, printed } = answered(end, commit)
+  const what = `render commit ${short(commit)}`
+  const { answer, printed } = answered(end, what)
+  if (answer.ok !== true) throw fleetError(short(commit), answer.ok === false ? answer.error : undefined)
+  const clusters = 'clusters' in answer ? answer.clusters : undefined
   if (options.twice === true) {
     const again = await runCaged(cage, request, limits)
     if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
@@ -80,44 +84,6 @@ async function fleetFiles(repository: GitRepository, commit: string, path: strin
 export async function renderKey(repository: GitRepository, commit: string, path = '.'): Promise<string> {
   const ids = await Promise.all(FLEET_FOLDERS.map((folder) => repository.idAt(commit, join(path, folder))))
   return ids.map((id) => id ?? '-').join('+')
-}
-
-function answered(end: CagedEnd, commit: string): { readonly clusters: unknown; readonly printed: string } {
-  const named = { commit: short(commit) }
-  switch (end.kind) {
-    case 'Answered':
-      return { clusters: clustersOf(end.text, short(commit)), printed: end.printed }
-    case 'Deadline':
-      throw new KubeNodeError(syncErrors.KN7104({ ...named, deadlineMs: end.deadlineMs }))
-    case 'PrintedTooMuch':
-      throw new KubeNodeError(syncErrors.KN7105({ ...named, limit: end.limit }))
-    case 'AnswerTooLarge':
-      throw new KubeNodeError(syncErrors.KN7114({ ...named, limit: end.limit }))
-    case 'OutOfMemory':
-      throw new KubeNodeError(syncErrors.KN7115(named))
-    case 'Superseded':
-      throw new KubeNodeError(syncErrors.KN7113(named))
-    case 'Ended':
-      throw new KubeNodeError(syncErrors.KN7106({ ...named, how: `${end.how}${lastLine(end.printed)}` }))
-    default:
-      return assertNever(end)
-  }
-}
-
-const lastLine = (printed: string): string => {
-  const line = printed.trim().split('\n').at(-1) ?? ''
-  return line === '' ? '' : `; output: ${printableLine(line.slice(0, 300))}`
-}
-
-function clustersOf(text: string, commit: string): unknown {
-  let answer: Partial<RenderAnswer>
-  try {
-    answer = JSON.parse(text) as Partial<RenderAnswer>
-  } catch (cause) {
-    throw new KubeNodeError(syncErrors.KN7116({ commit }), { cause })
-  }
-  if (answer.ok === true) return answer.clusters
-  throw fleetError(commit, answer.ok === false ? answer.error : undefined)
 }
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const

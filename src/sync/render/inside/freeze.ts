@@ -1,58 +1,52 @@
-// Makes a run repeatable: one moment, one sequence of random numbers, and no way to ask the machine for either.
+// Makes a run repeatable and shut in: one moment, one sequence of random numbers, and of this machine and of Node only what is listed.
+import { Console } from 'node:console'
+import { EventEmitter } from 'node:events'
+import { writeSync } from 'node:fs'
 import { seededRandom } from '#lib/random.ts'
-
-/** What reaches outside, tells runs apart, or hands out builtins past the import rules. */
-const GLOBALS = [
-  'fetch',
-  'WebSocket',
-  'EventSource',
-  'XMLHttpRequest',
-  'Request',
-  'Response',
-  'navigator',
-  'BroadcastChannel',
-  'MessageChannel',
-  'Worker',
-  'localStorage',
-  'sessionStorage',
-  'caches',
-  'WebAssembly',
-  'SharedArrayBuffer',
-  'Atomics',
-  'FinalizationRegistry',
-  'WeakRef',
-]
-
-const PROCESS = [
-  'getBuiltinModule',
-  'binding',
-  '_linkedBinding',
-  'dlopen',
-  'kill',
-  'chdir',
-  'setuid',
-  'setgid',
-  'report',
-  'loadEnvFile',
-  'memoryUsage',
-  'cpuUsage',
-  'resourceUsage',
-  'uptime',
-  'mainModule',
-]
+import { GLOBALS, NODE_PROCESS, keepOnly } from './allowed.ts'
 
 export function freeze(now: number, seed: number): void {
+  const { nextTick, version, versions, platform, arch } = process
+  const [stdout, stderr] = [printer(1), printer(2)]
+  const hrtime = Object.assign(() => [0, 0] as const, { bigint: () => 0n })
+  const same = {
+    argv: Object.freeze(['node', 'fleet/main.ts']),
+    env: Object.freeze({}),
+    execArgv: Object.freeze([]),
+    pid: 1,
+    ppid: 0,
+    cwd: () => '/',
+    stdout,
+    stderr,
+    emitWarning: () => undefined,
+  }
+  for (const [name, value] of Object.entries(same)) fix(process, name, value)
+  fix(process, 'execPath', 'node')
+  for (
+    let at: object | null = process;
+    at !== null && at !== EventEmitter.prototype;
+    at = Object.getPrototypeOf(at) as object | null
+  )
+    keepOnly(at, NODE_PROCESS)
+  const none = () => undefined
+  const shown = { ...same, title: 'node', version, versions, platform, arch, hrtime, on: none, once: none, off: none }
+  fix(globalThis, 'process', Object.freeze({ ...shown, nextTick: nextTick.bind(process) }))
+  fix(globalThis, 'console', new Console({ stdout, stderr, ignoreErrors: false } as never))
   freezeTime(now)
   freezeRandom(seed)
-  for (const name of GLOBALS) fix(globalThis, name, undefined)
-  for (const name of PROCESS) fix(process, name, undefined)
-  fix(process, 'env', Object.freeze({}))
-  fix(process, 'argv', Object.freeze(['node', 'fleet/main.ts']))
-  fix(process, 'execArgv', Object.freeze([]))
-  fix(process, 'execPath', 'node')
-  fix(process, 'pid', 1)
-  fix(process, 'ppid', 0)
-  fix(process, 'cwd', () => '/')
+  // What was never written could hold anything.
+  for (const name of ['allocUnsafe', 'allocUnsafeSlow']) fix(Buffer, name, (size: number) => Buffer.alloc(size))
+  keepOnly(globalThis, GLOBALS)
+}
+
+/** Leaves at once instead of piling up here: so the other side can count it and end a flood. */
+function printer(fd: number): object {
+  const write = (text: unknown): boolean => {
+    const bytes = Buffer.from(String(text))
+    for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
+    return true
+  }
+  return Object.freeze({ write, end: () => undefined, on: () => undefined, isTTY: false })
 }
 
 function freezeTime(now: number): void {
@@ -66,13 +60,29 @@ function freezeTime(now: number): void {
   Object.assign(Frozen, { UTC: Real.UTC, parse: Real.parse, now: () => now })
   fix(Real.prototype, 'constructor', Frozen)
   fix(globalThis, 'Date', Frozen)
+  freezeFormats(now)
   fix(
     globalThis,
     'performance',
     Object.freeze({ now: () => 0, timeOrigin: now, mark: () => undefined, measure: () => undefined }),
   )
-  const hrtime = Object.assign(() => [0, 0] as const, { bigint: () => 0n })
-  fix(process, 'hrtime', hrtime)
+}
+
+/** Without a date they format the real one. */
+function freezeFormats(now: number): void {
+  const { prototype } = Intl.DateTimeFormat
+  const real = Object.getOwnPropertyDescriptor(prototype, 'format')?.get
+  const parts = prototype.formatToParts
+  Object.defineProperty(prototype, 'format', {
+    configurable: false,
+    get(this: Intl.DateTimeFormat) {
+      const format = real?.call(this) as (date: Date | number) => string
+      return (date: Date | number = now) => format(date)
+    },
+  })
+  fix(prototype, 'formatToParts', function (this: Intl.DateTimeFormat, date: Date | number = now) {
+    return parts.call(this, date)
+  })
 }
 
 function freezeRandom(seed: number): void {
@@ -98,9 +108,5 @@ function freezeRandom(seed: number): void {
 }
 
 function fix(target: object, name: string, value: unknown): void {
-  try {
-    Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true })
-  } catch {
-    // Already fixed by Node itself: nothing of ours depends on changing it.
-  }
+  Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true })
 }

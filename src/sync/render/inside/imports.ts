@@ -1,21 +1,8 @@
 // Decides what code of a fleet may import: its own files, the API of the running release, cdk8s, and the few builtins without effects.
 import { FLEET_ROOT } from '../protocol.ts'
+import { BUILTINS } from './allowed.ts'
 
 const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
-
-/** Pure computation; neither files nor network nor processes nor time nor randomness. */
-const BUILTINS: ReadonlySet<string> = new Set([
-  'assert',
-  'assert/strict',
-  'buffer',
-  'events',
-  'path',
-  'path/posix',
-  'querystring',
-  'string_decoder',
-  'url',
-  'util',
-])
 
 export type ImportVerdict =
   | { readonly kind: 'File'; readonly path: string }

@@ -1,14 +1,21 @@
 // Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. It trusts nothing here to stay as it was.
 import { readFileSync, writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { ANSWER_FD, FLEET_ROOT, type FleetError, type RenderAnswer, type RenderRequest } from '../protocol.ts'
+import {
+  ANSWER_FD,
+  FLEET_ROOT,
+  type FleetError,
+  type LoadedModule,
+  type RenderAnswer,
+  type RenderRequest,
+} from '../protocol.ts'
 import { freeze } from './freeze.ts'
 import { fleetPath, judgeImport } from './imports.ts'
 
 const STDIN_FD = 0
 // Taken before any code of the fleet runs, so that it cannot put its own in their place.
 const { parse, stringify } = JSON
-const exit = process.exit.bind(process)
+const exit = (process as unknown as { reallyExit(code: number): never }).reallyExit.bind(process)
 
 class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
@@ -35,13 +42,14 @@ function describe(error: unknown): FleetError {
 }
 
 function hook({ files, release }: RenderRequest): void {
+  const packages = new URL('.', release).href
   const has = (path: string) => Object.hasOwn(files, path)
   registerHooks({
     resolve(specifier, context, next) {
       const from = context.parentURL ?? ''
-      const isFleet = from.startsWith(FLEET_ROOT)
-      if (!isFleet && !specifier.startsWith(FLEET_ROOT)) return next(specifier, context)
-      const verdict = judgeImport(specifier, isFleet ? from : FLEET_ROOT, has)
+      // Code that was made from text has no file: it is the fleet's, too.
+      if (from.startsWith(packages) && !specifier.startsWith(FLEET_ROOT)) return next(specifier, context)
+      const verdict = judgeImport(specifier, from.startsWith(FLEET_ROOT) ? from : FLEET_ROOT, has)
       if (verdict.kind === 'Refused') throw new ImportRefused(`${fleetPath(from)}: ${verdict.why}`)
       if (verdict.kind === 'Release') return next(verdict.specifier, { ...context, parentURL: release })
       return { url: new URL(encodeURI(verdict.path), FLEET_ROOT).href, shortCircuit: true }
@@ -55,30 +63,40 @@ function hook({ files, release }: RenderRequest): void {
   })
 }
 
-/** What is printed leaves at once instead of piling up here: so the other side can count it and end a flood. */
-function printAtOnce(stream: object): void {
-  const { _handle: handle } = stream as { readonly _handle?: { setBlocking?(isBlocking: boolean): void } }
-  handle?.setBlocking?.(true)
+const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
+const { entry } = request
+
+async function synthesize(path: string): Promise<RenderAnswer> {
+  await import(`${FLEET_ROOT}${path}`)
+  if (synthesis !== undefined && synthesis.caught.apps.length > 0)
+    return { ok: true, clusters: Object.fromEntries(synthesis.objectsByTarget(synthesis.caught)) }
+  return { ok: false, error: { kind: 'NothingSynthesised', message: `${path} ends without app.synth()`, at: path } }
 }
 
-printAtOnce(process.stdout)
-printAtOnce(process.stderr)
-const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
-const { catchSynth, objectsByTarget } = await import('#api/constructs/synthesis.ts')
-const synthesis = catchSynth()
+/** Each by itself: one that cannot be loaded hides none. */
+async function load(paths: readonly string[]): Promise<RenderAnswer> {
+  const modules: Record<string, LoadedModule> = {}
+  for (const path of paths)
+    modules[path] = await import(`${FLEET_ROOT}${path}`).then(
+      (exports: unknown) => ({ exports: { ...(exports as object) } }),
+      (error: unknown) => ({ error: describe(error) }),
+    )
+  return { ok: true, modules }
+}
+
+const synthesis =
+  typeof entry === 'string'
+    ? await import('#api/constructs/synthesis.ts').then(({ catchSynth, objectsByTarget }) => ({
+        caught: catchSynth(),
+        objectsByTarget,
+      }))
+    : undefined
 hook(request)
-freeze(request.now, request.seed)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
-
+freeze(request.now, request.seed)
 try {
-  await import(`${FLEET_ROOT}${request.entry}`)
-  if (synthesis.apps.length === 0) {
-    const message = `${request.entry} ends without app.synth()`
-    answer({ ok: false, error: { kind: 'NothingSynthesised', message, at: request.entry } })
-    exit(1)
-  }
-  answer({ ok: true, clusters: Object.fromEntries(objectsByTarget(synthesis)) })
+  answer(typeof entry === 'string' ? await synthesize(entry) : await load(entry))
   exit(0)
 } catch (error) {
   fail(error)

@@ -1,0 +1,56 @@
+// Everything that code of a fleet finds in its cage beyond its own files. What is not listed here is removed before it runs, so a newer Node adds nothing by itself.
+
+/** The language, and what computes without reaching outside, telling the time or telling runs apart. */
+export const GLOBALS: ReadonlySet<string> = new Set(
+  `Object Function Array Number Boolean String Symbol BigInt Date Promise RegExp Math JSON Reflect Proxy Intl Iterator
+  Map Set WeakMap WeakSet ArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array
+  Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array Float64Array
+  Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError SuppressedError
+  DisposableStack AsyncDisposableStack Infinity NaN undefined parseFloat parseInt isFinite isNaN
+  decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval globalThis global
+  Buffer URL URLSearchParams TextEncoder TextDecoder atob btoa structuredClone queueMicrotask
+  setTimeout clearTimeout setInterval clearInterval setImmediate clearImmediate
+  console crypto performance process constructor Symbol(Symbol.toStringTag)`.split(/\s+/),
+)
+
+/** `process` of the fleet, which is an object of ours. */
+export const FLEET_PROCESS: ReadonlySet<string> = new Set(
+  `argv arch cwd emitWarning env execArgv hrtime nextTick off on once pid platform ppid stderr stdout title version versions`.split(
+    ' ',
+  ),
+)
+
+/** What Node itself uses of its own `process` while a fleet runs. Events lead there, so nothing else may be left on it. */
+export const NODE_PROCESS: ReadonlySet<string> = new Set(
+  `argv arch cwd emitWarning env exitCode execArgv execPath nextTick pid platform ppid stderr stdout version versions
+  _events _eventsCount _maxListeners _exiting _fatalException domain constructor
+  Symbol(shapeMode) Symbol(kCapture) Symbol(Symbol.toStringTag)
+  argv0 features permission`.split(/\s+/),
+)
+
+/** The last line above cannot be removed: a name, flags of the build, and questions about permissions. */
+
+/** Pure computation; neither files nor network nor processes nor time nor randomness. */
+export const BUILTINS: ReadonlySet<string> = new Set([
+  'assert',
+  'assert/strict',
+  'buffer',
+  'events',
+  'path',
+  'path/posix',
+  'querystring',
+  'string_decoder',
+  'url',
+  'util',
+])
+
+/** What import.meta holds. */
+export const IMPORT_META: ReadonlySet<string> = new Set(['dirname', 'filename', 'main', 'resolve', 'url'])
+
+/** Removes every property that is not listed; one that cannot be removed ends the render before it begins. */
+export function keepOnly(target: object, names: ReadonlySet<string>): void {
+  for (const key of Reflect.ownKeys(target)) {
+    if (names.has(String(key))) continue
+    if (!Reflect.deleteProperty(target, key)) throw new Error(`the cage cannot remove ${String(key)}`)
+  }
+}
