@@ -62,11 +62,13 @@ const code = (text: string) => async (): Promise<Answer> => {
 }
 
 const CAGED: readonly Attempt<void>[] = [
-  ...['_kill(1, 0)', '_debugProcess(1)', 'setegid(0)', "initgroups('root', 0)", 'reallyExit(0)', "binding('fs')"].map((call) => ({
-    name: `S28 its code calls process.${call}`,
-    attempt: code(`(process as any).${call}`),
-    refused: /is not a function/,
-  })),
+  ...['_kill(1, 0)', '_debugProcess(1)', 'setegid(0)', "initgroups('root', 0)", 'reallyExit(0)', "binding('fs')"].map(
+    (call) => ({
+      name: `S28 its code calls process.${call}`,
+      attempt: code(`(process as any).${call}`),
+      refused: /is not a function/,
+    }),
+  ),
   ...["_linkedBinding('fs')", "dlopen({}, 'x.node')", '_startProfilerIdleNotifier()', '_debugEnd()'].map((call) => ({
     name: `S28 its code calls process.${call}`,
     attempt: code(`(process as any).${call}`),
