@@ -6,7 +6,8 @@ import { seededRandom } from '#lib/random.ts'
 import { GLOBALS, NODE_PROCESS, keepOnly } from './allowed.ts'
 
 export function freeze(now: number, seed: number): void {
-  const { nextTick, version, versions, platform, arch } = process
+  const nextTick = process.nextTick.bind(process)
+  const { version, versions, platform, arch } = process
   const [stdout, stderr] = [printer(1), printer(2)]
   const hrtime = Object.assign(() => [0, 0] as const, { bigint: () => 0n })
   const same = {
@@ -30,7 +31,7 @@ export function freeze(now: number, seed: number): void {
     keepOnly(at, NODE_PROCESS)
   const none = () => undefined
   const shown = { ...same, title: 'node', version, versions, platform, arch, hrtime, on: none, once: none, off: none }
-  fix(globalThis, 'process', Object.freeze({ ...shown, nextTick: nextTick.bind(process) }))
+  fix(globalThis, 'process', Object.freeze({ ...shown, nextTick }))
   fix(globalThis, 'console', new Console({ stdout, stderr, ignoreErrors: false } as never))
   freezeTime(now)
   freezeRandom(seed)
@@ -71,13 +72,15 @@ function freezeTime(now: number): void {
 /** Without a date they format the real one. */
 function freezeFormats(now: number): void {
   const { prototype } = Intl.DateTimeFormat
-  const real = Object.getOwnPropertyDescriptor(prototype, 'format')?.get
-  const parts = prototype.formatToParts
+  const format = Object.getOwnPropertyDescriptor(prototype, 'format') as {
+    readonly get: (this: Intl.DateTimeFormat) => unknown
+  }
+  const parts = Object.getOwnPropertyDescriptor(prototype, 'formatToParts')?.value as (date: Date | number) => unknown
   Object.defineProperty(prototype, 'format', {
     configurable: false,
     get(this: Intl.DateTimeFormat) {
-      const format = real?.call(this) as (date: Date | number) => string
-      return (date: Date | number = now) => format(date)
+      const real = format.get.call(this) as (date: Date | number) => string
+      return (date: Date | number = now) => real(date)
     },
   })
   fix(prototype, 'formatToParts', function (this: Intl.DateTimeFormat, date: Date | number = now) {
