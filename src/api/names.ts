@@ -17,6 +17,9 @@ export const programUser = (program: string): string => `kubenode:${program}`
 export const programAccount = (program: string): string =>
   `system:serviceaccount:${SYSTEM_NAMESPACE}:kubenode-${program}`
 
+/** Whom sync acts as for a FleetSource with `spec.writes`: it has the rights that are bound to this name, and no others. */
+export const sourceUser = (namespace: string, name: string): string => `kubenode:source:${namespace}:${name}`
+
 /** One field manager a writer: server-side apply keeps them apart. */
 export const FIELD_MANAGERS = {
   sync: 'kubenode-sync',

@@ -55,7 +55,11 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
     old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
   parts.sources.onChange((old, now) => {
-    if (specChanged(old, now) && now !== undefined) sources.enqueue(keyOf(now))
+    // Whether one may be followed depends on the others.
+    if (old === undefined || now === undefined) {
+      everySource()
+      openReleases()
+    } else if (specChanged(old, now)) sources.enqueue(keyOf(now))
   })
   parts.pipelines.onChange((old, now) => {
     if (!specChanged(old, now)) return

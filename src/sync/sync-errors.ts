@@ -162,4 +162,24 @@ export const syncErrors = errorTable({
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} {detail}',
     next: 'put the kubeconfig there',
   },
+  KN7401: {
+    text: 'cannot follow FleetSource {source} beside {other}: {missing} has no spec.writes',
+    next: 'list in spec.writes of each source the kinds and namespaces that it may write',
+  },
+  KN7402: {
+    text: 'cannot follow FleetSource {source}: it replaces {other}, which still exists',
+    next: 'delete that one, or remove it from spec.replaces',
+  },
+  KN7403: {
+    text: '{object} is not in spec.writes of FleetSource {source}',
+    next: 'add its kind and namespace there, or remove it from the fleet',
+  },
+  KN7404: {
+    text: 'the object belongs to FleetSource {owner}',
+    next: 'remove it from one of the two; after a rename, name the old source in spec.replaces',
+  },
+  KN7405: {
+    text: '{kind} {problem}',
+    next: 'correct metadata.namespace',
+  },
 })

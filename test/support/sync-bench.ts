@@ -154,6 +154,11 @@ export async function syncBench(
         instance: 't',
       }),
       connect: (config) => new HttpKubeClient(config),
+      hubAs: (user) =>
+        new HttpKubeClient({
+          ...parseSafeKubeconfig(hub.server.adminKubeconfig(), 'test').config,
+          impersonate: { user },
+        }),
       config: {
         cacheDir: join(repository.dir, '.git/kubenode-cache'),
         weakCage: 'allow',

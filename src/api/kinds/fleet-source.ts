@@ -79,6 +79,31 @@ const verify = rule(
   },
 )
 
+const MAX_WRITTEN = 64
+const MAX_REPLACED = 8
+
+const writes = obj(
+  'What the source may write. Required as soon as there is a second source. With it, sync acts as the user kubenode:source:<namespace>:<name>, who needs the rights for it in each cluster.',
+  {
+    kinds: setOf(
+      'Kinds, as Kind.group; Kind alone for the core group.',
+      str('A kind.', {
+        min: 1,
+        max: 317,
+        pattern: '^[A-Za-z][-A-Za-z0-9]*(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+        says: 'a kind such as ConfigMap or MachineSet.kubenode.io',
+      }),
+      { min: 1, max: MAX_WRITTEN },
+    ),
+    namespaces: fallback(
+      setOf('Namespaces of namespaced objects. If empty, only cluster-scoped objects.', dnsLabel('A namespace.'), {
+        max: MAX_WRITTEN,
+      }),
+      [],
+    ),
+  },
+)
+
 const spec = obj('The repository to follow, and how.', {
   url: str('URL of the repository, without credentials.', {
     min: 1,
@@ -106,6 +131,19 @@ const spec = obj('The repository to follow, and how.', {
     }),
   ),
   tracks: mapList('The parts of the fleet.', track, { keys: ['name'], min: 1, max: MAX_TRACKS }),
+  writes: optional(writes),
+  replaces: optional(
+    setOf(
+      'Deleted sources, as namespace/name, whose objects this source takes over; after a rename.',
+      str('A source.', {
+        min: 3,
+        max: 317,
+        pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+        says: 'namespace/name',
+      }),
+      { max: MAX_REPLACED },
+    ),
+  ),
   prune: fallback(
     obj('What happens to objects that were removed from git.', {
       enabled: fallback(bool('Whether they are deleted.'), true),

@@ -150,6 +150,7 @@ export function register(program: Command, io: Io): void {
         const own = { ...config, ...serverOf(connection), cluster: options.cluster ?? connection.context }
         return runRole(roleNamed(name, own, identity), {
           client: clientOf(connection.config, `kubenode-${name}`),
+          clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
           leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
           log,
           metricsPort,

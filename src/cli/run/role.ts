@@ -30,6 +30,8 @@ import type { Supervision } from '#runtime/supervision.ts'
 export interface RoleContext {
   /** Fenced: writes end with the term. */
   readonly client: KubeClient
+  /** Fenced, too: acts as another user, whom this program may impersonate. */
+  readonly clientAs: (user: string) => KubeClient
   /** For heartbeats and reads that nothing may hold up. */
   readonly plainClient: KubeClient
   readonly informers: Informers
@@ -51,6 +53,7 @@ export interface Role {
 
 export interface RunRoleOptions {
   readonly client: KubeClient
+  readonly clientAs?: (user: string) => KubeClient
   /** A connection of its own for the lease. */
   readonly leaseClient: KubeClient
   readonly log: Logger
@@ -66,6 +69,11 @@ export const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayN
 
 const mayNotRun = (role: string, why: string, cause?: ApiError): KubeNodeError =>
   new KubeNodeError(cliErrors.KN1307({ role, why, identity: programUser(role) }), { retry: 'later', cause })
+
+function actingAs({ clientAs }: RunRoleOptions, user: string): KubeClient {
+  if (clientAs === undefined) throw new Error(`no client acts as ${user}`)
+  return clientAs(user)
+}
 
 /** Runs one role until the signal aborts or it no longer leads. */
 export async function runRole(role: Role, options: RunRoleOptions): Promise<Ended> {
@@ -114,6 +122,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
           const fenced = fencedClient(client, leader)
           const parts = await role.setup({
             client: fenced,
+            clientAs: (user) => fencedClient(actingAs(options, user), leader),
             plainClient: client,
             informers,
             clock,

@@ -213,6 +213,7 @@ const syncRole = (config: RolesConfig): Role => ({
       metrics,
       events: context.events('sync'),
       connect: (connection) => clientOf(connection, 'kubenode-sync'),
+      hubAs: context.clientAs,
       config: { cacheDir: config.cache, weakCage: config.weakCage, gitEnv: config.gitEnv },
     })
     return [...controllers.map((c) => supervision.controller(c)), ...parts]

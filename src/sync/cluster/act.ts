@@ -2,8 +2,8 @@
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { isRolloutKind, keptContent, readKept } from '#api/protocol/committed.ts'
-import { messageOf } from '#lib/errors.ts'
-import { isObject, jsonEqual } from '#lib/json.ts'
+import { messageOf, numbered } from '#lib/errors.ts'
+import { isObject, jsonEqual, type Json } from '#lib/json.ts'
 import { applyObject, describeConflicts, type ApplyOutcome } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
@@ -13,7 +13,18 @@ import type { ResourceType } from '#schema/resource.ts'
 import { isMachineSet } from '../machine-loss.ts'
 import { refText, type ObjectRef } from '../object-ref.ts'
 import type { ClusterConnection } from './connection.ts'
-import { baselineIn, refsAfter, refsBefore, shardWrites, type InventoryMark, type InventoryOwner } from './inventory.ts'
+import { isSourceManager, sourceManager } from '../sources/identity.ts'
+import { formerManagers, takenOver } from '../sources/ownership.ts'
+import { syncErrors } from '../sync-errors.ts'
+import {
+  baselineIn,
+  leftOfReplaced,
+  refsAfter,
+  refsBefore,
+  shardWrites,
+  type InventoryMark,
+  type InventoryOwner,
+} from './inventory.ts'
 import { hasDeclaredContent } from './observe.ts'
 import { orderOf } from './order.ts'
 import type { ApplyAction, ClusterPlan, InventoryRef, PruneAction } from './plan.ts'
@@ -36,6 +47,11 @@ export interface ActContext {
   readonly mark: InventoryMark
   readonly shards: readonly Inventory[]
   readonly inventory: readonly InventoryRef[]
+  /** By `refText`: what was read. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+  /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
+  readonly replaces: readonly string[]
+  readonly elsewhere: ReadonlySet<string>
   /** Takes fields back that people took, of objects that are ours. */
   readonly correct: boolean
   readonly signal?: AbortSignal
@@ -75,6 +91,7 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
     if (failure !== undefined) failures.push(failure)
   }
   await writeInventory(context, shards, refsAfter(seen, plan, { applied, pruned }))
+  await endReplaced(context)
   return { applied: applied.size, pruned: pruned.size, failures }
 }
 
@@ -94,20 +111,35 @@ async function applyOne(
   { desired, commit }: ApplyAction,
   isOurs: boolean,
   applied: Map<string, string | undefined>,
-  { connection, correct, signal }: ActContext,
+  context: ActContext,
 ): Promise<ObjectFailure | undefined> {
   const { ref } = desired
+  const { connection, correct, signal, owner, replaces } = context
   if (signal?.aborted === true) return { ref, kind: 'Unreachable', message: 'stopped before the object was applied' }
   try {
     const type = await connection.types.of(desired.object.apiVersion, ref.kind, signal)
-    const object = marked(desired.object, commit, correct)
-    const options = { fieldManager: FIELD_MANAGERS.sync, fieldValidation: 'Strict', ...(signal && { signal }) } as const
+    const misplaced = namespaceProblem(type, ref)
+    if (misplaced !== undefined) return { ref, kind: 'Refused', message: misplaced }
+    await takeOver(type, ref, context)
+    const object = marked(desired.object, { commit, correct, source: owner.source })
+    const options = {
+      fieldManager: sourceManager(owner.source),
+      fieldValidation: 'Strict',
+      ...(signal && { signal }),
+    } as const
     let outcome = await applyObject(connection.client, type, object, options)
-    if (mayForce(outcome, correct && (isOurs || (await isNoted(connection.client, type, ref, outcome, signal)))))
+    const forceable = new Set<string>([FIELD_MANAGERS.cli, ...formerManagers(replaces)])
+    if (
+      mayForce(
+        outcome,
+        forceable,
+        correct && (isOurs || (await isNoted(connection.client, type, ref, outcome, signal))),
+      )
+    )
       outcome = await applyObject(connection.client, type, object, { ...options, force: true })
     // What others added stays under an apply; where an edit would roll out, that is an edit too.
     if (outcome.kind === 'Applied' && correct && !hasDeclaredContent(desired.object, outcome.object))
-      outcome = await replaceSpec(connection, type, desired.object, outcome.object, signal)
+      outcome = await replaceSpec(context, type, desired.object, outcome.object)
     if (outcome.kind === 'Applied') {
       applied.set(refText(ref), outcome.object.metadata.uid)
       return undefined
@@ -118,20 +150,39 @@ async function applyOne(
   }
 }
 
+/** Without one, a server puts the object into `default`; with one too many, it leaves it out. Both would go round spec.writes. */
+function namespaceProblem({ namespaced }: ResourceType, { kind, namespace }: ObjectRef): string | undefined {
+  if (namespaced === (namespace !== '')) return undefined
+  const problem = namespaced ? 'has no metadata.namespace' : 'is cluster-scoped and has a metadata.namespace'
+  return numbered(syncErrors.KN7405({ kind, problem }))
+}
+
+/** Before the apply, so that fields that git dropped in the same commit go with it. A write in between is seen by the next pass. */
+async function takeOver(type: ResourceType, ref: ObjectRef, context: ActContext): Promise<void> {
+  const { connection, objects, owner, replaces, signal } = context
+  const live = objects.get(refText(ref))
+  const managedFields = takenOver(live?.metadata.managedFields ?? [], owner.source, formerManagers(replaces))
+  if (live?.metadata.resourceVersion === undefined || managedFields === undefined) return
+  const metadata = { resourceVersion: live.metadata.resourceVersion, managedFields: managedFields as unknown as Json }
+  const key = { name: ref.name, ...(ref.namespace !== '' && { namespace: ref.namespace }) }
+  const fieldManager = sourceManager(owner.source)
+  const patch = { type: 'merge', value: { metadata } } as const
+  await connection.client.patch(type, key, patch, { fieldManager, ...(signal && { signal }) })
+}
+
 /** Replicas that git leaves alone belong to whoever scales. */
 async function replaceSpec(
-  { client }: ClusterConnection,
+  { connection: { client }, owner, signal }: ActContext,
   type: ResourceType,
   declared: KubeObject,
   live: KubeObject,
-  signal: AbortSignal | undefined,
 ): Promise<ApplyOutcome<KubeObject>> {
   const spec = isObject(declared['spec']) ? declared['spec'] : {}
   const scaled = isObject(live['spec']) && spec['replicas'] === undefined ? live['spec']['replicas'] : undefined
   const { managedFields: _, ...metadata } = live.metadata
   const object = { ...live, metadata, spec: { ...spec, ...(scaled === undefined ? {} : { replicas: scaled }) } }
   const outcome = await outcomeOf(() =>
-    client.update(type, object, { fieldManager: FIELD_MANAGERS.sync, ...(signal && { signal }) }),
+    client.update(type, object, { fieldManager: sourceManager(owner.source), ...(signal && { signal }) }),
   )
   return outcome.kind === 'Applied' || outcome.kind === 'Denied' || outcome.kind === 'Unknown'
     ? outcome
@@ -152,11 +203,11 @@ async function isNoted(
   return live !== undefined && readKept(live) !== undefined
 }
 
-function mayForce(outcome: ApplyOutcome<KubeObject>, isCorrected: boolean): boolean {
+function mayForce(outcome: ApplyOutcome<KubeObject>, forceable: ReadonlySet<string>, isCorrected: boolean): boolean {
   if (outcome.kind !== 'Conflict' || outcome.conflicts.length === 0) return false
   const managers = outcome.conflicts.map((c) => c.manager)
-  if (managers.some((m) => OUR_MANAGERS.has(m))) return false
-  return isCorrected || managers.every((m) => m === FIELD_MANAGERS.cli || m === FIELD_MANAGERS.sync)
+  if (managers.some((m) => OUR_MANAGERS.has(m) || (isSourceManager(m) && !forceable.has(m)))) return false
+  return isCorrected || managers.every((m) => forceable.has(m))
 }
 
 function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { kind: 'Applied' }>): ObjectFailure {
@@ -167,11 +218,15 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
 }
 
 /** What git declares goes along where it has to be known while the spec is edited. */
-function marked(object: KubeObject, commit: string, correct: boolean): KubeObject {
+function marked(
+  object: KubeObject,
+  { commit, correct, source }: { readonly commit: string; readonly correct: boolean; readonly source: string },
+): KubeObject {
   const kept = correct && isRolloutKind(object.kind) ? keptContent(object) : undefined
   const annotations = {
     ...object.metadata.annotations,
     [ANNOTATIONS.commit]: commit,
+    [ANNOTATIONS.source]: source,
     ...(kept === undefined ? {} : { [ANNOTATIONS.committed]: kept }),
   }
   return { ...object, metadata: { ...object.metadata, annotations } }
@@ -200,8 +255,28 @@ async function pruneOne(
   return { ref, kind: outcome.kind === 'Unknown' ? 'Unreachable' : 'Refused', message: messageOf(outcome.error) }
 }
 
+/** Last, when all of it is in this source's own Inventory. */
+async function endReplaced({
+  connection: { program },
+  shards,
+  replaces,
+  elsewhere,
+  signal,
+}: ActContext): Promise<void> {
+  const { keep, remove } = leftOfReplaced(shards, replaces, elsewhere)
+  const call = signal === undefined ? {} : { signal }
+  for (const { apiVersion, kind, metadata, spec } of keep) {
+    const shard = { apiVersion, kind, metadata: { name: metadata.name ?? '' }, spec }
+    await program.apply(inventory, shard, { fieldManager: FIELD_MANAGERS.sync, force: true, ...call })
+  }
+  for (const { metadata } of remove) {
+    const { name = '', uid = '', resourceVersion = '' } = metadata
+    await outcomeOf(() => program.delete(inventory, { name }, { preconditions: { uid, resourceVersion }, ...call }))
+  }
+}
+
 async function writeInventory(
-  { connection: { client }, owner, mark, signal }: ActContext,
+  { connection: { program: client }, owner, mark, signal }: ActContext,
   existing: readonly Inventory[],
   refs: readonly InventoryRef[],
   isAhead = false,

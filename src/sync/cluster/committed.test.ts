@@ -69,12 +69,16 @@ function world() {
       },
       owner: { source: 'kubenode-system/fleet', track: 'main' },
       mark: { commit: 'c'.repeat(40), release: 'main-c', appliedAt: new Date(NOW).toISOString() },
-      config: { commit: 'c'.repeat(40), prune: { enabled: true, guard: '100%' }, drift },
+      config: {
+        commit: 'c'.repeat(40),
+        prune: { enabled: true, guard: '100%' },
+        drift,
+      },
       elsewhere: new Set(),
       approved: new Set(),
       needs: { machines: false, repairs: false },
     }
-    return lookAtCluster({ name: 'test', client, types } as unknown as ClusterConnection, order)
+    return lookAtCluster({ name: 'test', client, program: client, types } as unknown as ClusterConnection, order)
   }
   const view = async (): Promise<View<MachineComponentSet> | undefined> => {
     const [found, inventories, holds] = await Promise.all([

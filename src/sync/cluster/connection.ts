@@ -7,15 +7,19 @@ import { ResourceTypes } from './resource-types.ts'
 
 export interface ClusterConnection {
   readonly name: string
+  /** For the objects of a source: acts as that source where it has an identity of its own. */
   readonly client: KubeClient
+  /** Sync itself: for Inventories and for readings that keep others safe, whatever the source may read. */
+  readonly program: KubeClient
   readonly types: ResourceTypes
 }
 
-export const connectTo = (name: string, client: KubeClient, now: () => number): ClusterConnection => ({
-  name,
-  client,
-  types: new ResourceTypes(client, now),
-})
+export const connectTo = (
+  name: string,
+  program: KubeClient,
+  now: () => number,
+  client: KubeClient = program,
+): ClusterConnection => ({ name, client, program, types: new ResourceTypes(client, now) })
 
 /** Answers of a hundred kilobytes or so. */
 const PAGE = 500

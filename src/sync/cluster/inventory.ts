@@ -35,6 +35,35 @@ export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwne
   return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
 }
 
+/** What deleted sources applied is taken over, but for what another track declares. Nothing of it counts as applied by this one yet. */
+export function replacedRefs(
+  shards: readonly Inventory[],
+  replaces: readonly string[],
+  elsewhere: ReadonlySet<string>,
+): readonly InventoryRef[] {
+  return shards
+    .filter(({ spec }) => replaces.includes(spec.source))
+    .flatMap(({ spec }) => spec.refs)
+    .filter((ref) => !elsewhere.has(refText(ref)))
+    .map(({ digest: _, ...ref }) => ref)
+}
+
+/** Shards of deleted sources, without what this track took over; those that become empty go. */
+export function leftOfReplaced(
+  shards: readonly Inventory[],
+  replaces: readonly string[],
+  elsewhere: ReadonlySet<string>,
+): { readonly keep: readonly Inventory[]; readonly remove: readonly Inventory[] } {
+  const old = shards.filter(({ spec }) => replaces.includes(spec.source))
+  const left = old.map((shard) => ({ shard, refs: shard.spec.refs.filter((r) => elsewhere.has(refText(r))) }))
+  return {
+    keep: left.flatMap(({ shard, refs }) =>
+      refs.length > 0 && refs.length < shard.spec.refs.length ? [{ ...shard, spec: { ...shard.spec, refs } }] : [],
+    ),
+    remove: left.filter(({ refs }) => refs.length === 0).map(({ shard }) => shard),
+  }
+}
+
 /**
  * Before anything is applied: everything of before and everything that is about to be, without a digest where that changes. Contents that may be acted upon are
  * the new one and the one of before, so that a crash or a cache that is behind between this write and the last one holds nothing up.
@@ -97,10 +126,11 @@ export function refsAfter(
     if (pruned.has(key)) refs.delete(key)
     else refs.set(key, ending)
   }
-  for (const { ref, reason } of plan.skips)
-    if (reason === 'Gone' || reason === 'MovedTrack' || reason === 'OtherObject') refs.delete(refText(ref))
+  for (const { ref, reason } of plan.skips) if (NOT_OURS.has(reason)) refs.delete(refText(ref))
   return [...refs.values()].toSorted(compareRefs)
 }
+
+const NOT_OURS: ReadonlySet<string> = new Set(['Gone', 'MovedTrack', 'OtherObject', 'OtherSource'])
 
 export interface ShardWrites {
   readonly apply: readonly InventoryInput[]

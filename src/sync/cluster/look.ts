@@ -13,7 +13,7 @@ import { healthOf } from './health.ts'
 import { baselineIn, type InventoryMark, type InventoryOwner } from './inventory.ts'
 import { withoutUnlisted } from './listed.ts'
 import { observeCluster, type Observed } from './observe.ts'
-import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan } from './plan.ts'
+import { planCluster, shortDigest, type ClusterConfig, type ClusterPlan, type Skip } from './plan.ts'
 import { failingMachines, readingsOf } from './readings.ts'
 import { unreachableReason } from './unreachable.ts'
 
@@ -21,7 +21,7 @@ export interface LookOrder {
   readonly target: RenderedTarget
   readonly owner: InventoryOwner
   readonly mark: InventoryMark
-  readonly config: ClusterConfig
+  readonly config: Omit<ClusterConfig, 'source'>
   readonly elsewhere: ReadonlySet<string>
   readonly approved: ReadonlySet<string>
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
@@ -52,10 +52,16 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
 
 async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
   const { owner, config, mark, elsewhere, approved, needs, signal } = order
-  const target = await withoutUnlisted(connection.client, order.target, signal)
-  const read = () => observeCluster(connection, owner, target.objects, Date.parse(mark.appliedAt), signal)
+  const target = await withoutUnlisted(connection.program, order.target, signal)
+  const { replaces = [] } = config
+  const now = Date.parse(mark.appliedAt)
+  const asked = { owner, desired: target.objects, replaces, elsewhere, now, ...(signal && { signal }) }
+  const read = () => observeCluster(connection, asked)
   let seen = await read()
-  const plan = planCluster({ ...target, desired: target.objects, ...seen, elsewhere, approved }, config)
+  const plan = planCluster(
+    { ...target, desired: target.objects, ...seen, elsewhere, approved },
+    { ...config, source: owner.source },
+  )
   const { inventory, shards } = seen
   const baseline = await baselineFor(connection, { ...order, target }, seen)
   const context = {
@@ -64,6 +70,9 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     mark: { ...mark, baseline },
     shards,
     inventory,
+    objects: seen.objects,
+    replaces,
+    elsewhere,
     correct: config.drift === 'Correct',
     ...(signal && { signal }),
   }
@@ -72,6 +81,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const failures = [
     ...result.failures.map((f) => `${refText(f.ref)}: ${f.message}`),
     ...target.rejected.map((r) => `${refText(r.ref)}: ${r.problem}`),
+    ...plan.skips.filter(isDeclaredTwice).map((s) => `${refText(s.ref)}: ${s.detail ?? ''}`),
   ]
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const failing = failingIn(target, seen, contentOf(target, inventory))
@@ -83,6 +93,9 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no response' } as const
   return { look: isLost ? lost : answered, plan, result }
 }
+
+/** Declared here, and another source has it. One that is only listed here is left to the other without a word. */
+const isDeclaredTwice = ({ reason, isDeclared }: Skip): boolean => reason === 'OtherSource' && isDeclared === true
 
 /** Taken once for each Release, before anything of it is applied here. */
 async function baselineFor(

@@ -12,11 +12,12 @@ import { allowing } from '#nodeops/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { holdsMachines } from '../machine-loss.ts'
-import { refOf, refText, type ObjectRef } from '../object-ref.ts'
+import { compareRefs, refOf, refText, type ObjectRef } from '../object-ref.ts'
 import type { DesiredObject } from '../render/rendered.ts'
+import { listingsOf, ownershipOf, type Listings } from '../sources/ownership.ts'
 import { listAll, type ClusterConnection } from './connection.ts'
 import { coversDeclared } from './covers.ts'
-import { inventoryRefs, type InventoryOwner } from './inventory.ts'
+import { inventoryRefs, replacedRefs, type InventoryOwner } from './inventory.ts'
 import type { InventoryRef, Live, LiveObject } from './plan.ts'
 
 export interface Observed {
@@ -44,26 +45,45 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
 const getUpTo = ({ group, kind }: ResourceType): number =>
   group === API_GROUP && !MADE_BY_PROGRAMS.has(kind) ? GET_UP_TO_OF_OURS : GET_UP_TO
 
-export async function observeCluster(
-  connection: ClusterConnection,
-  owner: InventoryOwner,
-  desired: readonly DesiredObject[],
-  now: number,
-  signal?: AbortSignal,
-): Promise<Observed> {
+export interface ObserveOrder {
+  readonly owner: InventoryOwner
+  readonly desired: readonly DesiredObject[]
+  /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
+  readonly replaces?: readonly string[]
+  readonly elsewhere: ReadonlySet<string>
+  readonly now: number
+  readonly signal?: AbortSignal
+}
+
+export async function observeCluster(connection: ClusterConnection, order: ObserveOrder): Promise<Observed> {
+  const { owner, desired, replaces = [], elsewhere, now, signal } = order
   const call = signal === undefined ? {} : { signal }
-  const shards = await listAll(connection.client, inventory, call)
-  const refs = inventoryRefs(shards, owner)
+  const shards = await listAll(connection.program, inventory, call)
+  const own = inventoryRefs(shards, owner)
+  const refs = uniqueRefs([...own, ...replacedRefs(shards, replaces, elsewhere)])
+  const marks: Marks = { source: owner.source, listings: listingsOf(shards) }
   const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
-  const { live, objects } = await readLive(connection, [...wanted.values()], desired, signal)
+  const { live, objects } = await readLive(connection, [...wanted.values()], desired, { marks, signal })
   await withAllowed(connection, live, objects, now, signal)
   const declared = new Set(desired.map((d) => refText(d.ref)))
   const undeclared = refs.filter((r) => !declared.has(refText(r)))
   const mayPrune = undeclared.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent')
   const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
   const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))
-  const machines = losesMachines ? await listAll(connection.client, machine, call) : []
+  const machines = losesMachines ? await listAll(connection.program, machine, call) : []
   return { shards, inventory: refs, live, objects, referenced, machines }
+}
+
+/** The first one counts: what this source recorded itself says more. */
+const uniqueRefs = (refs: readonly InventoryRef[]): readonly InventoryRef[] => {
+  const byName = new Map<string, InventoryRef>()
+  for (const ref of refs) if (!byName.has(refText(ref))) byName.set(refText(ref), ref)
+  return [...byName.values()].toSorted(compareRefs)
+}
+
+interface Marks {
+  readonly source: string
+  readonly listings: Listings
 }
 
 const isThere = (live: Live | undefined): boolean => typeof live === 'object' && !live.isDeleting
@@ -72,7 +92,7 @@ async function readLive(
   { client, types }: ClusterConnection,
   refs: readonly ObjectRef[],
   desired: readonly DesiredObject[],
-  signal: AbortSignal | undefined,
+  { marks, signal }: { readonly marks: Marks; readonly signal: AbortSignal | undefined },
 ) {
   const declared = new Map(desired.map((d) => [refText(d.ref), d.object]))
   const live = new Map<string, Live>()
@@ -93,7 +113,11 @@ async function readLive(
       const object = found === undefined ? undefined : found.get(key)
       live.set(
         key,
-        found === undefined ? 'Unknown' : object === undefined ? 'Absent' : liveOf(object, declared.get(key)),
+        found === undefined
+          ? 'Unknown'
+          : object === undefined
+            ? 'Absent'
+            : { ...liveOf(object, declared.get(key)), ...ownershipOf(object, ref, marks.source, marks.listings) },
       )
       if (object !== undefined) objects.set(key, object)
     }
@@ -120,14 +144,28 @@ async function readKind(
 ): Promise<ReadonlyMap<string, KubeObject> | undefined> {
   const call = signal === undefined ? {} : { signal }
   try {
-    if (refs.length > getUpTo(type))
-      return new Map((await listAll(client, type, call)).map((o) => [refText({ ...refOf(o), group: type.group }), o]))
+    const all = refs.length > getUpTo(type) ? await listIfAllowed(client, type, call) : undefined
+    if (all !== undefined) return new Map(all.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
     const got = await Promise.all(
       refs.map((r) =>
         client.get(type, { name: r.name, ...(r.namespace === '' ? {} : { namespace: r.namespace }) }, call),
       ),
     )
     return new Map(refs.flatMap((r, i) => (got[i] === undefined ? [] : [[refText(r), got[i]]])))
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+/** A source whose rights end at its namespaces may get what it declares, and list nothing. */
+async function listIfAllowed(
+  client: ClusterConnection['client'],
+  type: ResourceType,
+  call: { readonly signal?: AbortSignal },
+): Promise<readonly KubeObject[] | undefined> {
+  try {
+    return await listAll(client, type, call)
   } catch (error) {
     if (isForbidden(error)) return undefined
     throw error
@@ -165,7 +203,7 @@ export function hasDeclaredContent(declared: KubeObject, live: KubeObject): bool
 
 /** Contents of which a hold says that they may act for now. */
 async function withAllowed(
-  { client }: ClusterConnection,
+  { program: client }: ClusterConnection,
   live: Map<string, Live>,
   objects: ReadonlyMap<string, KubeObject>,
   now: number,
@@ -184,7 +222,7 @@ async function withAllowed(
 }
 
 async function referencedComponents(
-  { client }: ClusterConnection,
+  { program: client }: ClusterConnection,
   signal: AbortSignal | undefined,
 ): Promise<ReadonlySet<string>> {
   const call = signal === undefined ? {} : { signal }

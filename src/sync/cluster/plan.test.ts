@@ -18,6 +18,7 @@ import {
 } from './plan.ts'
 
 const COMMIT = 'c'.repeat(40)
+const SOURCE = 'fleet/own'
 const EARLIER = 'e'.repeat(40)
 
 const desired = (name: string, value = '1', kind = 'ConfigMap'): DesiredObject => {
@@ -38,6 +39,7 @@ const live = (name: string, more: Partial<Exclude<Live, string>> = {}): Live => 
   uid: `uid-${name}`,
   resourceVersion: '7',
   commit: EARLIER,
+  source: SOURCE,
   matches: true,
   isDeleting: false,
   ...more,
@@ -57,6 +59,7 @@ const seen = (more: Partial<ClusterSeen>): ClusterSeen => ({
 
 const config = (more: Partial<ClusterConfig> = {}): ClusterConfig => ({
   commit: COMMIT,
+  source: SOURCE,
   prune: { enabled: true, guard: '100%' },
   drift: 'Correct',
   ...more,
@@ -458,5 +461,78 @@ describe('for any world', () => {
       }),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('S27 another source', () => {
+  const theirs = { source: 'fleet/other' }
+  const unmarked = { source: SOURCE, isUnmarked: true } as const
+  const actions = (more: Partial<ClusterSeen>, how: Partial<ClusterConfig> = {}) => {
+    const plan = planCluster(seen(more), config(how))
+    return [...plan.actions.map((x) => `${x.kind} ${x.reason}`), ...plan.skips.map((x) => x.reason)]
+  }
+  const there = (more: object) => liveOf({ a: live('a', more) })
+
+  test.each<[string, Partial<ClusterSeen>, Partial<ClusterConfig>, readonly string[]]>([
+    ['has the object: it is not applied', { desired: [a], live: there(theirs) }, {}, ['OtherSource']],
+    [
+      'has the object that changed here: it is not applied',
+      { desired: [a], inventory: [recorded(desired('a', '0'))], live: there({ ...theirs, matches: false }) },
+      {},
+      ['OtherSource'],
+    ],
+    [
+      'has the object that an Inventory lists here: it is not pruned',
+      { inventory: [recorded(a)], live: there(theirs) },
+      {},
+      ['OtherSource'],
+    ],
+    [
+      'was deleted and is replaced: its object is applied',
+      { desired: [a], inventory: [{ ...a.ref, uid: 'uid-a' }], live: there(theirs) },
+      { replaces: ['fleet/other'] },
+      ['Apply Unrecorded'],
+    ],
+    [
+      'was deleted and is replaced: its object is pruned',
+      { inventory: [recorded(a)], live: there(theirs) },
+      { replaces: ['fleet/other'] },
+      ['Prune Undeclared'],
+    ],
+    [
+      'is none: an object that lost its mark is not pruned for being listed',
+      {
+        inventory: [recorded(a)],
+        live: new Map([[refText(a.ref), { ...(live('a') as object), source: undefined } as never]]),
+      },
+      {},
+      ['OtherObject'],
+    ],
+    [
+      'is none: an object of an older release is marked',
+      { desired: [a], inventory: [recorded(a)], live: there(unmarked) },
+      {},
+      ['Apply Unmarked'],
+    ],
+    [
+      'is none: an object of an older release is pruned',
+      { inventory: [recorded(a)], live: there(unmarked) },
+      {},
+      ['Prune Undeclared'],
+    ],
+    [
+      'is none: what spec.writes no longer allows is not pruned',
+      { inventory: [recorded(a)], live: there({}) },
+      { writes: { kinds: ['ConfigMap'], namespaces: ['shop'] } },
+      ['PruneDisabled'],
+    ],
+  ])('%s', (_, more, how, wanted) => {
+    expect(actions(more, how)).toEqual(wanted)
+  })
+
+  test('what belongs to another leaves the inventory, so that it never allows edits of it', () => {
+    const inventory = [recorded(a)]
+    const plan = planCluster(seen({ desired: [a], inventory, live: there(theirs) }), config())
+    expect(refsAfter(inventory, plan, { applied: new Map(), pruned: new Set() })).toEqual([])
   })
 })

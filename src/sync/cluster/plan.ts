@@ -5,9 +5,13 @@ import { MAX_COMMITTED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
+import { numbered } from '#lib/errors.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
 import { isMachineSet, lossOf, takesFrom } from '../machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
+import { mayWrite, type Writes } from '../sources/scope.ts'
+import { syncErrors } from '../sync-errors.ts'
 import type { DesiredObject, Rejected } from '../render/rendered.ts'
 import { orderOf } from './order.ts'
 
@@ -24,6 +28,10 @@ export interface LiveObject {
   readonly resourceVersion: string
   /** The annotation: which commit last changed it. */
   readonly commit: string | undefined
+  /** Whose commit it belongs to, as namespace/name of the FleetSource; absent: nobody's. */
+  readonly source?: string
+  /** It belongs to the source by an Inventory of an older release, and does not say so itself yet. */
+  readonly isUnmarked?: true
   /** Every declared field has its declared value. */
   readonly matches: boolean
   /** Of kinds whose edit rolls out. */
@@ -54,11 +62,16 @@ export interface ClusterSeen {
 
 export interface ClusterConfig {
   readonly commit: string
+  /** namespace/name of the FleetSource. */
+  readonly source: string
+  /** Deleted sources whose objects are this one's. */
+  readonly replaces?: readonly string[]
+  readonly writes?: Writes
   readonly prune: { readonly enabled: boolean; readonly guard: number | `${number}%` }
   readonly drift: 'Detect' | 'Correct' | 'Off'
 }
 
-export type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded'
+export type ApplyReason = 'New' | 'Changed' | 'Missing' | 'Drifted' | 'Unrecorded' | 'Unmarked'
 
 export interface ApplyAction {
   readonly kind: 'Apply'
@@ -89,6 +102,7 @@ export type SkipReason =
   | 'PruneBlocked'
   | 'PruneDisabled'
   | 'OtherObject'
+  | 'OtherSource'
   | 'MovedTrack'
   | 'Gone'
   | 'BeingDeleted'
@@ -97,6 +111,8 @@ export interface Skip {
   readonly ref: ObjectRef
   readonly reason: SkipReason
   readonly detail?: string
+  /** The commit declares it. */
+  readonly isDeclared?: true
 }
 
 /** Deletions that the guard holds back until somebody approves their digest. */
@@ -205,6 +221,7 @@ function judgeDesired(
     commit: by,
     ...meanwhileOf(desired, applied, live, config),
   })
+  if (typeof live === 'object' && isOfAnother(live, config)) return { ...ofAnother(ref, live), isDeclared: true }
   const isRecorded = applied?.digest === shortDigest(desired.digest)
   if (applied === undefined) return apply('New')
   if (!isRecorded) return apply(applied.digest === undefined ? 'Unrecorded' : 'Changed')
@@ -214,11 +231,27 @@ function judgeDesired(
     return drift === 'Off' || drift === 'Detect' ? drifted(drift, ref, 'deleted in the cluster') : apply('Missing')
   if (isEndingSet && drift === 'Correct') return apply('Missing')
   if (live.isDeleting) return { ref, reason: 'BeingDeleted' }
-  if (live.matches) return 'Unchanged'
+  if (live.matches) return isMarked(live, config) ? 'Unchanged' : apply('Unmarked', live.commit ?? commit)
   if (live.isAllowed === true) return { ref, reason: 'EditAllowed', detail: 'a hold lets the edited content act' }
   // The same content comes back, so the commit that last changed it stays the same.
   return drift === 'Correct' ? apply('Drifted', live.commit ?? commit) : drifted(drift, ref, 'changed in the cluster')
 }
+
+const isMarked = ({ source, isUnmarked }: LiveObject, config: ClusterConfig): boolean =>
+  source === config.source && isUnmarked !== true
+
+const isOfAnother = ({ source }: LiveObject, config: ClusterConfig): boolean =>
+  source !== undefined && source !== config.source && config.replaces?.includes(source) !== true
+
+/** Never the last writer wins: the first one keeps it until a person decides. */
+const ofAnother = (ref: ObjectRef, { source = '' }: LiveObject): Skip => ({
+  ref,
+  reason: 'OtherSource',
+  detail: numbered(syncErrors.KN7404({ owner: printableLine(source.slice(0, MAX_SOURCE)) })),
+})
+
+/** Of a mark that somebody wrote by hand. */
+const MAX_SOURCE = 320
 
 /** A set that is declared again while it is being deleted: its machines stay, and the set that is made once it is gone takes them in. */
 const keepingMachines = (desired: DesiredObject): DesiredObject => {
@@ -281,8 +314,9 @@ function liveUid({ live }: ClusterSeen, ref: ObjectRef): string | undefined {
 function judgePrune(
   ref: InventoryRef,
   { live: all, elsewhere, referenced, rejected }: ClusterSeen,
-  { prune }: ClusterConfig,
+  config: ClusterConfig,
 ): PruneAction | Skip {
+  const { prune, writes } = config
   const live = all.get(refText(ref)) ?? 'Unknown'
   if (elsewhere.has(refText(ref))) return { ref, reason: 'MovedTrack' }
   if (live === 'Absent') return { ref, reason: 'Gone' }
@@ -291,6 +325,11 @@ function judgePrune(
   if (!prune.enabled) return { ref, reason: 'PruneDisabled' }
   if (ref.uid !== undefined && ref.uid !== live.uid)
     return { ref, reason: 'OtherObject', detail: 'replaced by another object of the same name' }
+  // An Inventory alone is no proof.
+  if (isOfAnother(live, config)) return ofAnother(ref, live)
+  if (live.source === undefined)
+    return { ref, reason: 'OtherObject', detail: `it no longer has the annotation ${ANNOTATIONS.source}` }
+  if (!mayWrite(writes, ref)) return { ref, reason: 'PruneDisabled', detail: 'spec.writes no longer allows it' }
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
     return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
   const refused = isMachineSet(ref) ? rejected.find((r) => isMachineSet(r.ref)) : undefined

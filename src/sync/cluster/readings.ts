@@ -13,7 +13,7 @@ export interface ReadingNeeds {
 }
 
 export async function readingsOf(
-  { client }: ClusterConnection,
+  { program: client }: ClusterConnection,
   needs: ReadingNeeds,
   signal: AbortSignal | undefined,
 ): Promise<ClusterReadings> {
@@ -50,7 +50,7 @@ const IN_CHANGE: ReadonlySet<string> = new Set(['Updating', 'Draining'])
 
 /** For the baseline. What cannot be read is not known to have failed before. */
 export async function failingMachines(
-  { client }: ClusterConnection,
+  { program: client }: ClusterConnection,
   signal: AbortSignal | undefined,
 ): Promise<readonly KnownFailure[]> {
   const call = signal === undefined ? {} : { signal }

@@ -30,12 +30,13 @@ export class Connections {
     this.#context = context
   }
 
-  /** Throws when the cluster cannot be connected to; whether it answers shows with the first call. */
-  async to(cluster: Cluster, signal?: AbortSignal): Promise<ClusterConnection> {
+  /** With a user, objects of the source are read and written as that user. Throws when the cluster cannot be connected to; whether it answers shows with the first call. */
+  async to(cluster: Cluster, user: string | undefined, signal?: AbortSignal): Promise<ClusterConnection> {
     const { clock, client, connect } = this.#context
     const { namespace = '', name = '' } = cluster.metadata
     const id = `${namespace}/${name}`
-    const known = this.#known.get(id)
+    const cached = user === undefined ? id : `${id} ${user}`
+    const known = this.#known.get(cached)
     if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
     const ref = cluster.status?.kubeconfigSecret ?? cluster.spec.kubeconfigSecretRef
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
@@ -53,20 +54,25 @@ export class Connections {
       )
     const stamp = `${secret.metadata.uid ?? ''}/${secret.metadata.resourceVersion ?? ''}/${ref.key ?? ''}`
     if (known?.stamp === stamp) {
-      this.#known.set(id, { ...known, checkedAt: clock.monotonic() })
+      this.#known.set(cached, { ...known, checkedAt: clock.monotonic() })
       return known.connection
     }
     const { config } = parseSafeKubeconfig(text, `Secret ${namespace}/${ref.name}`)
-    if (known !== undefined) close(known.connection.client)
-    const connection = connectTo(name, connect(config), () => clock.monotonic())
-    this.#known.set(id, { connection, stamp, checkedAt: clock.monotonic() })
+    if (known !== undefined) closeAll(known.connection)
+    const asSource = user === undefined ? undefined : connect({ ...config, impersonate: { user } })
+    const connection = connectTo(name, connect(config), () => clock.monotonic(), asSource)
+    this.#known.set(cached, { connection, stamp, checkedAt: clock.monotonic() })
     return connection
   }
 
   close(): void {
-    for (const { connection } of this.#known.values()) close(connection.client)
+    for (const { connection } of this.#known.values()) closeAll(connection)
     this.#known.clear()
   }
+}
+
+function closeAll({ client, program }: ClusterConnection): void {
+  for (const each of new Set([client, program])) close(each)
 }
 
 function close(client: KubeClient): void {

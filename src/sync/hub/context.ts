@@ -32,5 +32,7 @@ export interface SyncContext {
   readonly metrics?: Pick<RuntimeMetrics, 'controller'>
   /** Makes the client of a cluster from its kubeconfig; the HTTP client in a real program. */
   readonly connect: (config: ConnectionConfig) => KubeClient
+  /** A client of the hub that acts as this user. */
+  readonly hubAs: (user: string) => KubeClient
   readonly config: SyncConfig
 }

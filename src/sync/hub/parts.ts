@@ -5,10 +5,12 @@ import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { MAX_RETRIES, release, type Release } from '#api/kinds/release.ts'
+import { sourceUser } from '#api/names.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
+import type { ClusterConfig } from '../cluster/plan.ts'
 import { ClusterLocks } from './cluster-locks.ts'
 import { Connections } from './connections.ts'
 import type { SyncContext } from './context.ts'
@@ -29,12 +31,12 @@ export interface HubParts {
   readonly written: WrittenReleases
   /** By source and track: what the hub is known to be as. */
   readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
-  /** The hub itself, as a target. */
-  readonly hub: ClusterConnection
+  /** The hub itself, as a target; with a user, objects are read and written as that user. */
+  readonly hub: (user: string | undefined) => ClusterConnection
 }
 
 export function hubParts(context: SyncContext): HubParts {
-  const { informers, client, clock } = context
+  const { informers, clock } = context
   return {
     context,
     sources: informers.of(fleetSource),
@@ -48,7 +50,34 @@ export function hubParts(context: SyncContext): HubParts {
     locks: new ClusterLocks(),
     written: new WrittenReleases(),
     hubDone: new Map(),
-    hub: connectTo('hub', client, () => clock.monotonic()),
+    hub: hubConnections(context),
+  }
+}
+
+function hubConnections({ client, clock, hubAs }: SyncContext): HubParts['hub'] {
+  const known = new Map<string | undefined, ClusterConnection>()
+  return (user) => {
+    const before = known.get(user)
+    if (before !== undefined) return before
+    const asSource = user === undefined ? client : hubAs(user)
+    const made = connectTo('hub', client, () => clock.monotonic(), asSource)
+    known.set(user, made)
+    return made
+  }
+}
+
+/** Whom sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
+export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
+  spec.writes === undefined ? undefined : sourceUser(namespace, name)
+
+export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source'> => {
+  const { prune, drift, writes, replaces } = source.spec
+  return {
+    commit,
+    prune,
+    drift,
+    ...(writes === undefined ? {} : { writes }),
+    ...(replaces === undefined ? {} : { replaces }),
   }
 }
 

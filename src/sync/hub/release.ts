@@ -6,7 +6,7 @@ import { release as releaseKind, type Release, type ReleaseStatus } from '#api/k
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
@@ -20,7 +20,18 @@ import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import type { Targets } from '../render/rendered.ts'
-import { approvedDigests, keyOf, keyParts, pausedBy, releasesIn, retriesOf, type HubParts } from './parts.ts'
+import { standingProblem, withinScope } from '../sources/scope.ts'
+import {
+  actingUser,
+  approvedDigests,
+  clusterConfig,
+  keyOf,
+  keyParts,
+  pausedBy,
+  releasesIn,
+  retriesOf,
+  type HubParts,
+} from './parts.ts'
 
 interface Work {
   readonly parts: HubParts
@@ -139,7 +150,9 @@ interface Rendering {
 async function rendering({ parts, release, source }: Work): Promise<Rendering | { readonly problem: string }> {
   try {
     const { targets } = await parts.renders.render(source, release.spec.commit)
-    const { tracks } = splitByTrack(targets, source.spec.tracks)
+    const standing = standingProblem(source, parts.sources.list())
+    if (standing !== undefined) return { problem: numbered(standing) }
+    const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
     const own = tracks.get(release.spec.track)
     if (own === undefined) return { problem: `the source no longer has track ${release.spec.track}` }
     for (const [name, digest] of Object.entries(release.spec.digests)) {
@@ -193,9 +206,9 @@ async function lookAt(
     }
   const { track, commit } = release.spec
   const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
-  const { prune, drift } = source.spec
+  const config = clusterConfig(source, commit)
   try {
-    const connection = await parts.connections.to(cluster, signal)
+    const connection = await parts.connections.to(cluster, actingUser(source), signal)
     return await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
       // While it waited for its turn a newer Release may have come: then this hand stays off.
       const chain = chainNow(parts, release)
@@ -204,7 +217,7 @@ async function lookAt(
         target,
         owner: { source: keyOf(source), track },
         mark: { commit, release: release.metadata.name, appliedAt: timestamp(clock.now()) },
-        config: { commit, prune, drift },
+        config,
         elsewhere,
         approved: new Set(approvedDigests(parts, clock.now()).keys()),
         needs: {

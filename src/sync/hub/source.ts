@@ -6,7 +6,7 @@ import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
@@ -22,7 +22,8 @@ import { pruneText } from '../release/cluster-phase.ts'
 import { splitByTrack, targetDigest } from '../release/tracks.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import type { Targets } from '../render/rendered.ts'
-import { approvedDigests, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
+import { standingProblem, withinScope } from '../sources/scope.ts'
+import { actingUser, approvedDigests, clusterConfig, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
 import type { Fetched } from './renders.ts'
 
 /** The target that is the hub itself: it has no stages, since everything else rests on it. */
@@ -61,7 +62,8 @@ export async function reconcileSource(
   if (paused !== undefined) pass.conditions.push(good('Paused', 'HoldPause', paused))
   else {
     pass.conditions.push(bad('Paused', 'AsDeclared', 'not paused'))
-    await fetch(parts, pass)
+    checkStanding(parts, pass)
+    if (pass.stopped !== true) await fetch(parts, pass)
     await render(parts, pass)
     await declare(parts, pass, signal)
   }
@@ -71,6 +73,14 @@ export async function reconcileSource(
   if (trouble !== undefined && told !== trouble.message)
     log.warn('source is out of sync', { reason: trouble.reason, detail: trouble.message })
   return requeueAfter(Math.max(AT_LEAST_MS, parseDuration(source.spec.interval)))
+}
+
+/** Two sources that could overwrite each other are never followed both. */
+function checkStanding(parts: HubParts, pass: Pass): void {
+  const problem = standingProblem(pass.source, parts.sources.list())
+  if (problem === undefined) return
+  pass.conditions.push(bad('Rendered', 'InvalidSpec', numbered(problem)))
+  pass.stopped = true
 }
 
 async function fetch(parts: HubParts, pass: Pass): Promise<void> {
@@ -95,8 +105,9 @@ async function fetch(parts: HubParts, pass: Pass): Promise<void> {
 async function render(parts: HubParts, pass: Pass): Promise<void> {
   if (pass.fetched === undefined) return
   try {
-    const { targets, cage, problems: found } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
+    const { targets: all, cage, problems: found } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
     refuseImpossible(pass.fetched.commit, found)
+    const targets = withinScope(all, pass.source)
     const { tracks, unmatched } = splitByTrack(targets, pass.source.spec.tracks)
     const problems = [
       ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),
@@ -156,20 +167,19 @@ async function applyHub(
   const stamp = `${fetched.commit} ${source.metadata.generation ?? 0}`
   const last = parts.hubDone.get(done)
   if (last?.stamp === stamp && clock.monotonic() - last.at < LOOK_AGAIN_MS) return []
-  const { prune, drift } = source.spec
   const target = rendered.tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] }
   const others = [...rendered.tracks].filter(([name]) => name !== track)
   const order = {
     target,
     owner: { source: keyOf(source), track },
     mark: { commit: fetched.commit, release: undefined, appliedAt: timestamp(clock.now()) },
-    config: { commit: fetched.commit, prune, drift },
+    config: clusterConfig(source, fetched.commit),
     elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
     approved: new Set(approvedDigests(parts, clock.now()).keys()),
     needs: { machines: false, repairs: false },
     signal,
   }
-  const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub, order))
+  const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub(actingUser(source)), order))
   const held = report.plan?.blocked
   if (held !== undefined) pass.prunes.set(track, held)
   const conditions = hubConditions(report, source.metadata.name ?? '')

@@ -1,0 +1,55 @@
+// What a FleetSource may write, and whether several of them can be told apart. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { ErrorMessage } from '#lib/errors.ts'
+import { numbered } from '#lib/errors.ts'
+import { refText, type ObjectRef } from '../object-ref.ts'
+import type { RenderedTarget, Targets } from '../render/rendered.ts'
+import { syncErrors } from '../sync-errors.ts'
+
+export type Writes = NonNullable<FleetSource['spec']['writes']>
+
+export const keyOfSource = ({ metadata: { namespace = '', name = '' } }: Pick<FleetSource, 'metadata'>): string =>
+  `${namespace}/${name}`
+
+/** Why the source cannot be followed beside the others. The one that was there first goes on, so that nobody stops it by creating another. */
+export function standingProblem(source: FleetSource, all: readonly FleetSource[]): ErrorMessage | undefined {
+  const key = keyOfSource(source)
+  const others = all.filter((s) => keyOfSource(s) !== key && s.metadata.deletionTimestamp === undefined)
+  const replaced = others.find((s) => source.spec.replaces?.includes(keyOfSource(s)) === true)
+  if (replaced !== undefined) return syncErrors.KN7402({ source: key, other: keyOfSource(replaced) })
+  const silent = others
+    .filter((other) => isBefore(other, source))
+    .find((other) => source.spec.writes === undefined || other.spec.writes === undefined)
+  if (silent === undefined) return undefined
+  const missing = source.spec.writes === undefined ? key : keyOfSource(silent)
+  return syncErrors.KN7401({ source: key, other: keyOfSource(silent), missing })
+}
+
+function isBefore(a: FleetSource, b: FleetSource): boolean {
+  const [x, y] = [a, b].map((s) => `${s.metadata.creationTimestamp ?? ''} ${keyOfSource(s)}`) as [string, string]
+  return x < y
+}
+
+/** Without a list everything is allowed: a fleet of one source needs none. */
+export function mayWrite(writes: Writes | undefined, { group, kind, namespace, name }: ObjectRef): boolean {
+  if (writes === undefined) return true
+  const isKind = writes.kinds.includes(group === '' ? kind : `${kind}.${group}`)
+  const within = group === '' && kind === 'Namespace' ? name : namespace
+  return isKind && (within === '' || writes.namespaces.includes(within))
+}
+
+/** Objects that the source may not write are neither applied nor pruned, on no path. */
+export function withinScope(targets: Targets, source: FleetSource): Targets {
+  const { writes } = source.spec
+  if (writes === undefined) return targets
+  return new Map([...targets].map(([name, target]) => [name, scoped(target, writes, keyOfSource(source))]))
+}
+
+function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: string): RenderedTarget {
+  const out = objects.filter(({ ref }) => !mayWrite(writes, ref))
+  const refused = out.map(({ ref }) => ({
+    ref,
+    problem: numbered(syncErrors.KN7403({ object: refText(ref), source })),
+  }))
+  return { objects: objects.filter((o) => !out.includes(o)), rejected: [...rejected, ...refused] }
+}
