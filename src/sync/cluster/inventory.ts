@@ -45,7 +45,10 @@ export function replacedRefs(
     .filter(({ spec }) => replaces.includes(spec.source))
     .flatMap(({ spec }) => spec.refs)
     .filter((ref) => !elsewhere.has(refText(ref)))
-    .map(({ digest: _, ...ref }) => ref)
+    .map((ref) => {
+      const { digest: _, ...unapplied } = ref
+      return unapplied
+    })
 }
 
 /** Shards of deleted sources, without what this track took over; those that become empty go. */

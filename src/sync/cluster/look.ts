@@ -52,7 +52,7 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
 
 async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
   const { owner, config, mark, elsewhere, approved, needs, signal } = order
-  const target = await withoutUnlisted(connection.program, order.target, signal)
+  const target = await withoutUnlisted(connection.client, order.target, signal)
   const { replaces = [] } = config
   const now = Date.parse(mark.appliedAt)
   const asked = { owner, desired: target.objects, replaces, elsewhere, now, ...(signal && { signal }) }
@@ -79,9 +79,9 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
   const result = await actOnCluster(plan, context)
   if (result.applied + result.pruned > 0) seen = await read()
   const failures = [
+    ...plan.skips.filter(isDeclaredTwice).map((s) => `${refText(s.ref)}: ${s.detail ?? ''}`),
     ...result.failures.map((f) => `${refText(f.ref)}: ${f.message}`),
     ...target.rejected.map((r) => `${refText(r.ref)}: ${r.problem}`),
-    ...plan.skips.filter(isDeclaredTwice).map((s) => `${refText(s.ref)}: ${s.detail ?? ''}`),
   ]
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const failing = failingIn(target, seen, contentOf(target, inventory))

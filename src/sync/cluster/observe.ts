@@ -12,11 +12,12 @@ import { allowing } from '#nodeops/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { holdsMachines } from '../machine-loss.ts'
-import { compareRefs, refOf, refText, type ObjectRef } from '../object-ref.ts'
+import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
 import type { DesiredObject } from '../render/rendered.ts'
 import { listingsOf, ownershipOf, type Listings } from '../sources/ownership.ts'
 import { listAll, type ClusterConnection } from './connection.ts'
 import { coversDeclared } from './covers.ts'
+import { readKind } from './read-kind.ts'
 import { inventoryRefs, replacedRefs, type InventoryOwner } from './inventory.ts'
 import type { InventoryRef, Live, LiveObject } from './plan.ts'
 
@@ -30,20 +31,6 @@ export interface Observed {
   /** All of the cluster, when a deletion may take machines with it. */
   readonly machines: readonly Machine[]
 }
-
-/** Up to so many objects of a kind are got one by one; more are listed. Kinds of others may have any number of objects beside those that git declares. */
-const GET_UP_TO = 8
-/** Of ours, git declares nearly all that there are, but for those that programs make. */
-const GET_UP_TO_OF_OURS = 1
-const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
-  'Machine',
-  'ComponentConfig',
-  'OperationPermit',
-  'RemedyOperationJob',
-])
-
-const getUpTo = ({ group, kind }: ResourceType): number =>
-  group === API_GROUP && !MADE_BY_PROGRAMS.has(kind) ? GET_UP_TO_OF_OURS : GET_UP_TO
 
 export interface ObserveOrder {
   readonly owner: InventoryOwner
@@ -107,19 +94,17 @@ async function readLive(
       for (const ref of group) live.set(refText(ref), 'Absent')
       continue
     }
-    const found = await readKind(client, type, group, signal)
+    const found = await readKind({ client, type, signal }, group)
     for (const ref of group) {
       const key = refText(ref)
-      const object = found === undefined ? undefined : found.get(key)
-      live.set(
-        key,
-        found === undefined
-          ? 'Unknown'
-          : object === undefined
-            ? 'Absent'
-            : { ...liveOf(object, declared.get(key)), ...ownershipOf(object, ref, marks.source, marks.listings) },
-      )
-      if (object !== undefined) objects.set(key, object)
+      const object = found.get(key) ?? 'Unknown'
+      if (typeof object === 'string') {
+        live.set(key, object)
+        continue
+      }
+      const ownership = ownershipOf(object, ref, marks.source, marks.listings)
+      live.set(key, { ...liveOf(object, declared.get(key)), ...ownership })
+      objects.set(key, object)
     }
   }
   return { live, objects }
@@ -134,46 +119,6 @@ async function typeOf(
   if (sample === undefined) return types.ofGroup(ref.group, ref.kind, signal)
   return types.of(sample.apiVersion, ref.kind, signal).catch(() => undefined)
 }
-
-/** Undefined when the server does not let us read the kind: unknown is neither there nor gone. */
-async function readKind(
-  client: ClusterConnection['client'],
-  type: ResourceType,
-  refs: readonly ObjectRef[],
-  signal: AbortSignal | undefined,
-): Promise<ReadonlyMap<string, KubeObject> | undefined> {
-  const call = signal === undefined ? {} : { signal }
-  try {
-    const all = refs.length > getUpTo(type) ? await listIfAllowed(client, type, call) : undefined
-    if (all !== undefined) return new Map(all.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
-    const got = await Promise.all(
-      refs.map((r) =>
-        client.get(type, { name: r.name, ...(r.namespace === '' ? {} : { namespace: r.namespace }) }, call),
-      ),
-    )
-    return new Map(refs.flatMap((r, i) => (got[i] === undefined ? [] : [[refText(r), got[i]]])))
-  } catch (error) {
-    if (isForbidden(error)) return undefined
-    throw error
-  }
-}
-
-/** A source whose rights end at its namespaces may get what it declares, and list nothing. */
-async function listIfAllowed(
-  client: ClusterConnection['client'],
-  type: ResourceType,
-  call: { readonly signal?: AbortSignal },
-): Promise<readonly KubeObject[] | undefined> {
-  try {
-    return await listAll(client, type, call)
-  } catch (error) {
-    if (isForbidden(error)) return undefined
-    throw error
-  }
-}
-
-const isForbidden = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'status' in error && error.status === 403
 
 function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObject {
   const { uid = '', resourceVersion = '', annotations = {}, deletionTimestamp } = object.metadata
