@@ -1,7 +1,13 @@
 // Admission policies that keep the accounts of our programs out of reach: who may make what runs where they live, what a commit may declare there, and
 // which Secrets turn into tokens. A thief of one program's key becomes no other program.
 import { API_GROUP } from '#api/kind.ts'
-import { DECLARE_VERB, PROBES_NAMESPACE, SYSTEM_NAMESPACE, SYSTEM_NAMESPACE_PREFIXES } from '#api/names.ts'
+import {
+  DECLARE_VERB,
+  PROBES_NAMESPACE,
+  SYSTEM_NAMESPACE,
+  SYSTEM_NAMESPACE_PREFIXES,
+  SOURCE_USER_PREFIX,
+} from '#api/names.ts'
 import { all, any, operations, part, quoted, type AdmissionPolicy, type AdmissionRule } from './policy.ts'
 import { accountUserOf, userOf, type Program } from './system.ts'
 
@@ -142,7 +148,15 @@ const declared: AdmissionPolicy = {
     rule('apps', ['deployments', 'statefulsets', 'daemonsets'], ['CREATE', 'UPDATE', 'DELETE']),
     rule('', ['namespaces', 'configmaps', 'services', 'serviceaccounts'], ['CREATE', 'UPDATE', 'DELETE']),
   ],
-  matchConditions: [{ name: 'from-git', expression: `request.userInfo.username in [${usersOf('sync')}]` }],
+  matchConditions: [
+    {
+      name: 'from-git',
+      expression: any(
+        `request.userInfo.username in [${usersOf('sync')}]`,
+        `request.userInfo.username.startsWith(${quoted(SOURCE_USER_PREFIX)})`,
+      ),
+    },
+  ],
   variables: [
     { name: 'declared', expression: 'object == null ? oldObject : object' },
     { name: 'ns', expression: `${RESOURCE} == 'namespaces' ? '' : (${part('namespace')})` },

@@ -18,7 +18,8 @@ export const programAccount = (program: string): string =>
   `system:serviceaccount:${SYSTEM_NAMESPACE}:kubenode-${program}`
 
 /** Whom sync acts as for a FleetSource with `spec.writes`: it has the rights that are bound to this name, and no others. */
-export const sourceUser = (namespace: string, name: string): string => `kubenode:source:${namespace}:${name}`
+export const sourceUser = (namespace: string, name: string): string => `${SOURCE_USER_PREFIX}${namespace}:${name}`
+export const SOURCE_USER_PREFIX = 'kubenode:source:'
 
 /** One field manager a writer: server-side apply keeps them apart. */
 export const FIELD_MANAGERS = {

@@ -91,6 +91,62 @@ const CAGED: readonly Attempt<void>[] = [
   },
 ]
 
+const owned = (kind: string, metadata: object = { name: 'forged' }) => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind,
+  metadata,
+})
+
+const FORGED: readonly Attempt<void>[] = [
+  ...['Inventory', 'Release', 'OperationPermit', 'DefenderLedger', 'RemedyOperationJob', 'ComponentConfig'].map(
+    (kind): Attempt<void> => ({
+      name: `S27 a commit declares a ${kind}, which programs believe`,
+      attempt: render(owned(kind)),
+      refused: /KN3090/,
+    }),
+  ),
+  ...['Approval', 'OperationalHold'].map((kind): Attempt<void> => ({
+    name: `S27 a commit declares a ${kind} in the name of a person`,
+    attempt: render(owned(kind)),
+    refused: /KN3091/,
+  })),
+  {
+    name: 'S27 a commit declares the status of a Machine',
+    attempt: render({ ...owned('Machine'), status: { phase: 'Ready' } }),
+    refused: /KN3092.*status/,
+  },
+  {
+    name: 'S27 a commit names the owner of an object',
+    attempt: render(configMap({ name: 'a', annotations: { 'kubenode.io/source': 'kubenode-system/fleet' } })),
+    refused: /KN3092.*kubenode\.io\/source/,
+  },
+  {
+    name: 'S27 a finalizer that no program removes',
+    attempt: render(configMap({ name: 'a', finalizers: ['evil.example/never'] })),
+    refused: /KN3093/,
+  },
+  {
+    name: 'S27 an owner reference that deletes with another object',
+    attempt: render(configMap({ name: 'a', ownerReferences: [{ kind: 'Machine', name: 'm-a', uid: 'x' }] })),
+    refused: /KN3093/,
+  },
+  {
+    name: 'S33 an apiVersion that climbs out of its path',
+    attempt: render({ ...configMap({ name: 'a' }), apiVersion: '../api/v1' }),
+    refused: /KN7107.*invalid apiVersion/,
+  },
+  {
+    name: 'S33 a kind that is a command of a CI runner',
+    attempt: render({ ...configMap({ name: 'a' }), kind: 'ConfigMap\n::add-path::/tmp' }),
+    refused: /KN7107.*invalid kind "ConfigMap\\n::add-path::\/tmp"/,
+  },
+  {
+    name: 'S33 a namespace that climbs out of its path',
+    attempt: render(configMap({ name: 'a', namespace: '../secrets' })),
+    refused: /KN7107.*invalid metadata\.namespace/,
+  },
+]
+
 const apply =
   (path: string, body: object) =>
   ({ ask, who }: AttackWorld) =>
@@ -131,6 +187,6 @@ const APPLIED: readonly Attempt[] = [
   },
 ]
 
-tryHere('the author of a commit, at the render', RENDERED)
+tryHere('the author of a commit, at the render', [...RENDERED, ...FORGED])
 tryHere('the author of a commit, by the code of the fleet', CAGED)
 tryOnServers('the author of a commit, at the cluster', APPLIED)

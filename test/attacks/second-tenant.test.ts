@@ -1,6 +1,7 @@
 // The attacker may do everything in a namespace of their own: nothing of KubeNode and of other tenants is theirs.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
+import { type Answer, type Attempt, type AttackWorld, tryOnServers, type Who } from '#test/support/attack-world.ts'
+import { eventually } from '#test/support/sync-bench.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const tenant =
@@ -98,4 +99,111 @@ const ATTEMPTS: readonly Attempt[] = [
   },
 ]
 
+/** Whom sync acts as for a source of the tenant. */
+const SOURCE: Who = { user: sourceUser('shop', 'shop'), groups: ['system:authenticated'] }
+const RBAC = 'rbac.authorization.k8s.io'
+const rbac = (kind: string, plural: string) => ({ group: RBAC, version: 'v1', kind, plural, namespaced: true })
+
+/** Into its namespace, as docs/security.md has it: the kinds that it declares, and no wildcard. */
+async function letIn({ admin, ask }: AttackWorld): Promise<void> {
+  const base = { apiVersion: `${RBAC}/v1`, metadata: { namespace: 'shop', name: 'source' } }
+  const by = { fieldManager: 'installer', force: true }
+  const rules = [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] },
+    { apiGroups: ['apps'], resources: ['deployments'], verbs: ['*'] },
+  ]
+  await admin.apply(rbac('Role', 'roles'), { ...base, kind: 'Role', rules }, by)
+  const roleRef = { apiGroup: RBAC, kind: 'Role', name: 'source' }
+  const subjects = [{ kind: 'User', name: SOURCE.user, apiGroup: RBAC }]
+  await admin.apply(rbac('RoleBinding', 'rolebindings'), { ...base, kind: 'RoleBinding', roleRef, subjects }, by)
+  // A real server takes a moment until a binding counts.
+  const look = () => ask(SOURCE, 'GET', '/api/v1/namespaces/shop/configmaps')
+  await eventually(look, ({ status }) => status === 200)
+}
+
+const applied =
+  (path: string, body: object) =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await letIn(world)
+    const manager = 'fieldManager=kubenode-sync.shop.shop&force=true'
+    return world.ask(SOURCE, 'PATCH', `${path}?${manager}`, { body, type: 'application/apply-patch+yaml' })
+  }
+const inventory = {
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Inventory',
+  metadata: { name: 'kubenode-system.fleet.main.0' },
+  spec: { source: 'kubenode-system/fleet', track: 'main', shard: 0, shards: 1, refs: [] },
+}
+const deployment = (pod: object = {}) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'till' },
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: { app: 'till' } },
+    template: {
+      metadata: { labels: { app: 'till' } },
+      spec: { containers: [{ name: 'till', image: 'till' }], ...pod },
+    },
+  },
+})
+const DEPLOYMENT = '/apis/apps/v1/namespaces/shop/deployments/till'
+
+const FROM_GIT: readonly Attempt[] = [
+  {
+    name: 'S27 the source of a tenant forges what sync applied for another',
+    attempt: applied(`${OURS}/inventories/kubenode-system.fleet.main.0`, inventory),
+    refused: 403,
+  },
+  {
+    name: 'S27 the source of a tenant lists what others deployed',
+    attempt: async (world) => {
+      await letIn(world)
+      return world.ask(SOURCE, 'GET', `${OURS}/inventories`)
+    },
+    refused: 403,
+  },
+  {
+    name: 'S27 the source of a tenant widens its own spec.writes',
+    attempt: applied(`${OURS}/namespaces/kubenode-system/fleetsources/fleet`, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'FleetSource',
+      metadata: { name: 'fleet' },
+      spec: { url: 'https://evil.example/fleet.git', tracks: [{ name: 'main', pipelineRef: { name: 'standard' } }] },
+    }),
+    refused: 403,
+  },
+  {
+    name: 'S3 the source of a tenant writes into the namespace of another',
+    attempt: applied('/api/v1/namespaces/default/configmaps/mine', configMap),
+    control: applied('/api/v1/namespaces/shop/configmaps/mine', configMap),
+    refused: 403,
+  },
+  {
+    name: 'S25 the source of a tenant runs pods as an account that nobody listed',
+    attempt: applied(DEPLOYMENT, deployment({ serviceAccountName: 'till' })),
+    control: applied(DEPLOYMENT, deployment()),
+    refused: /service account that the installer did not list/,
+  },
+  {
+    name: 'S25 the source of a tenant mounts a folder of the node',
+    attempt: applied(DEPLOYMENT, deployment({ volumes: [{ name: 'host', hostPath: { path: '/' } }] })),
+    control: applied(DEPLOYMENT, deployment()),
+    refused: /power of its node/,
+  },
+  ...['system:admin', 'kubenode:defender', 'kubenode:source:shop:other'].map((user): Attempt => ({
+    name: `S3 a stolen key of sync acts as ${user}`,
+    attempt: ({ ask, who }) =>
+      ask(who.sync, 'POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+        body: {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectAccessReview',
+          spec: { resourceAttributes: { verb: 'impersonate', group: '', resource: 'users', name: user } },
+        },
+      }),
+    refused: /"allowed":\s*false/,
+  })),
+]
+
 tryOnServers('a second tenant', ATTEMPTS)
+tryOnServers('the source of a second tenant', FROM_GIT)
