@@ -65,9 +65,22 @@ test('a field that is set to its default is no change, nor is the order of entri
   expect(digest('MachineComponentSet', { ...set, priority: 0 })).toBe(digest('MachineComponentSet', set))
 })
 
+test('the configuration of agents has content, which no annotation keeps', () => {
+  const map = (text: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'kubenode-system', name: 'kubenode-agent-config' },
+    data: { 'agent.json': text },
+  })
+  expect(contentOf(map('{}'))).toEqual(contentOf({ ...map('{}'), metadata: { ...map('').metadata, uid: 'u' } }))
+  expect(contentOf(map('{}'))).not.toEqual(contentOf(map('{"lease":"1s"}')))
+  expect(keptContent(map('{}'))).toBeUndefined()
+})
+
 test('what cannot roll out by an edit has no content, and broken annotations are none', () => {
   expect(isRolloutKind(machineComponent.kind)).toBe(false)
   expect(contentOf({ kind: 'ConfigMap', spec: {} })).toBeUndefined()
+  expect(contentOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { a: 'b' } })).toBeUndefined()
   for (const text of ['{', '[]', '"x"', 'x'.repeat(70_000)]) {
     const metadata = { annotations: { [ANNOTATIONS.committed]: text } }
     expect(readKept({ apiVersion: 'x', kind: 'MachineSet', metadata })).toBeUndefined()

@@ -119,3 +119,28 @@ spec:
   ])
   expect(ours.err()).toBe('1 file, 1 object, 0 problems, 1 warning\n')
 })
+
+test('agent.json is checked, with the place of each mistake, and rules know the conditions that it reports', async () => {
+  const rule = `apiVersion: kubenode.io/v1alpha1
+kind: NodeRemedier
+metadata: { name: mend }
+spec:
+  when: { all: [{ fact: conditions, path: /DatabaseSlow/status, operator: equal, value: 'True' }] }
+  ladder: [{ operations: [{ cordon: {} }] }]
+`
+  expect((await lint({ 'rule.yaml': rule })).out()).toMatch(/^rule\.yaml:5:\d+: warning: KN3066/)
+  const config = (more: string, condition = 'DatabaseSlow') =>
+    `{\n  "logs": [{ "path": "/var/log/db",\n    "rules": [\n      { "condition": "${condition}", "reason": "Slow", "pattern": "slow" }] }]${more}\n}\n`
+  const good = await lint({ 'agent.json': config('') })
+  expect([good.code, good.out()]).toEqual([0, ''])
+  const typo = await lint({ 'agent.json': config(',\n  "leese": "5s"') })
+  expect([typo.code, typo.out()]).toEqual([
+    2,
+    expect.stringMatching(/^agent\.json:5:\d+: KN3072: .*leese is not a known key \(did you mean lease\?\)/),
+  ])
+  const rules = await lint({ 'agent.json': config('', 'not a type') })
+  expect(rules.out()).toMatch(/^agent\.json:4:\d+: KN3072: .*logs\[0\]\.rules\[0\]: condition/)
+  // YAML forgives this comma, agents do not.
+  const comma = await lint({ 'agent.json': config(',') })
+  expect([comma.code, comma.out()]).toEqual([2, expect.stringMatching(/^agent\.json:\d+:\d+: KN3072: .*is not JSON/)])
+})

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -123,6 +123,20 @@ describe('a folder in which little is right', () => {
     )
   })
   afterAll(() => rmSync(broken, { recursive: true, force: true }))
+
+  test('a condition that the agent.json of the fleet beside the rules reports is known', async () => {
+    const [rules, machines] = [join(broken, 'mine/rules'), join(broken, 'mine/fleet/machines')]
+    for (const path of [rules, machines]) mkdirSync(path, { recursive: true })
+    cpSync(join(broken, 'noted.cases.ts'), join(rules, 'noted.cases.ts'))
+    const notes = async () => (await cli(join(broken, 'mine'), 'lint', '-d', 'rules')).out
+    expect(await notes()).toContain('no known detector reports condition Ours')
+    writeFileSync(
+      join(machines, 'agent.json'),
+      '{"logs":[{"path":"/x","rules":[{"condition":"Ours","reason":"Bad","pattern":"x"}]}]}',
+    )
+    expect(await notes()).not.toContain('no known detector')
+    rmSync(join(broken, 'mine'), { recursive: true })
+  })
 
   test('each file says what is wrong with it, and where; one that cannot be read hides none', async () => {
     const { code, out, err } = await cli(broken, 'lint', '-d', '.')

@@ -51,6 +51,15 @@ const runs = (name: string, version: string) =>
 const policy = (when: unknown) => object('DefenderPolicy', 'careful', { rules: [{ name: 'r', when, reason: 'Busy' }] })
 const machinesAre = (operator: string, value: number) => ({ fact: 'cluster', path: '/machines', operator, value })
 
+const agents = (text: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'kubenode-system', name: 'kubenode-agent-config' },
+  data: { 'agent.json': text },
+})
+const watches = (condition: string) =>
+  JSON.stringify({ logs: [{ path: '/var/log/db', rules: [{ condition, reason: 'Slow', pattern: 'slow' }] }] })
+
 const said = (objects: readonly KubeObject[], trust?: SignedTrust) =>
   declaredProblems(objects, { trust }).map(
     (p) => `${p.isCertain ? '' : 'perhaps '}${p.code} ${p.object.kind}${p.pointer}`,
@@ -116,6 +125,8 @@ describe('refused: ', () => {
       ],
       'KN3071 MachineComponentSet/spec/components/0',
     ],
+    ['a configuration of agents with a typo', [agents('{"leese":"5s","logs":[]}')], 'KN3072 ConfigMap/data/agent.json'],
+    ['a configuration of agents that is cut off', [agents('{"logs":[')], 'KN3072 ConfigMap/data/agent.json'],
     [
       'a selector that contradicts itself',
       [
@@ -151,6 +162,11 @@ describe('told, since it may be meant: ', () => {
       'perhaps KN3073 NodeRemedier/spec/ladder/0/verify/conditionCleared',
     ],
     [
+      'a condition that is nearly one of the log rules of this cluster',
+      [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlo', 'True')] })],
+      'perhaps KN3066 NodeRemedier/spec/when/all/0',
+    ],
+    [
       'labels that no declared machine has',
       [machines, set('1.0.0', { selector: { matchLabels: { pool: 'wrokers' } } })],
       'perhaps KN3068 MachineComponentSet/spec/selector',
@@ -169,6 +185,10 @@ test.each<[string, readonly KubeObject[]]>([
   ],
   ['a fleet that only observes machines', [set('1.0.0', { selector: { matchLabels: { pool: 'any' } } })]],
   ['a condition of our own agents', [rule({ all: [status('DiskSpaceLow', 'True')] })]],
+  [
+    'a condition that a log rule of the declared configuration of agents reports',
+    [agents(watches('DatabaseSlow')), rule({ all: [status('DatabaseSlow', 'True')] })],
+  ],
   ['objects of others', [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]],
 ])('nothing is said of %s', (_, objects) => {
   expect(said(objects)).toEqual([])
