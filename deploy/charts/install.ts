@@ -6,6 +6,8 @@ import { RbacChart } from './rbac.ts'
 import { SystemChart } from './system.ts'
 
 export const INSTALL_DIRECTORY = 'deploy/install'
+/** Only for the hub, beside what every cluster gets. */
+export const HUB_DIRECTORY = 'deploy/hub'
 
 const yamlOf = (chart: Chart): string =>
   (chart.toJson() as readonly unknown[])
@@ -17,9 +19,13 @@ export function installFiles(): ReadonlyMap<string, string> {
   const charts: readonly (readonly [string, Chart])[] = [
     // kubectl applies the files of a folder in the order of their names, and a namespace must exist before what is in it.
     ['1-system', new SystemChart(app)],
-    ['2-rbac', new RbacChart(app)],
+    ['2-rbac', new RbacChart(app, false)],
     ['3-policies', new PoliciesChart(app)],
   ]
   const head = '# Generated from deploy/charts by npm run gen.\n'
-  return new Map(charts.map(([name, chart]) => [`${INSTALL_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`]))
+  const hub = new RbacChart(app, true)
+  return new Map([
+    ...charts.map(([name, chart]) => [`${INSTALL_DIRECTORY}/${name}.yaml`, `${head}${yamlOf(chart)}`] as const),
+    [`${HUB_DIRECTORY}/1-rbac.yaml`, `${head}${yamlOf(hub)}`],
+  ])
 }

@@ -10,9 +10,9 @@ const subjectOf = (s: Subject): object =>
   s.kind === 'ServiceAccount' ? { ...s, namespace: SYSTEM_NAMESPACE } : { ...s, apiGroup: RBAC }
 
 export class RbacChart extends Chart {
-  constructor(scope: Construct) {
-    super(scope, 'rbac')
-    for (const entry of ROLES) this.#add(entry)
+  constructor(scope: Construct, onHub: boolean) {
+    super(scope, onHub ? 'rbac-hub' : 'rbac')
+    for (const entry of ROLES) if ((entry.onHub === true) === onHub) this.#add(entry)
   }
 
   #add({ name, namespace, subjects, rules }: RoleEntry): void {

@@ -29,6 +29,8 @@ export interface RoleEntry {
   readonly namespace?: string
   readonly subjects: readonly Subject[]
   readonly rules: readonly PolicyRule[]
+  /** Only where FleetSources and Releases live; a hub that is a member too has both. */
+  readonly onHub?: boolean
 }
 
 const LOOK = ['get', 'list', 'watch'] as const
@@ -63,8 +65,13 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'Approval',
   'Release',
   'MaintenanceEvent',
+  // Made by people: one that lifts the deletion guard must not come from a commit, nor from the key of a program.
+  'OperationalHold',
 ])
-const DECLARED = KINDS.filter((k) => !MADE_BY_PROGRAMS.has(k.kind)).map((k) => k.plural)
+const DECLARED = KINDS.filter((k) => !MADE_BY_PROGRAMS.has(k.kind))
+/** Kinds of the hub alone are namespaced. */
+const pluralsOf = (isOfHub: boolean): readonly string[] =>
+  DECLARED.filter((k) => k.namespaced === isOfHub).map((k) => k.plural)
 
 const programs = (program: Program): readonly Subject[] => [
   { kind: 'User', name: userOf(program) },
@@ -73,7 +80,8 @@ const programs = (program: Program): readonly Subject[] => [
 
 /** Each program elects its leader on one Lease of its own. */
 const election = (program: Program): RoleEntry => ({
-  name: `kubenode:${program}`,
+  name: program === 'sync' ? 'kubenode:sync-hub' : `kubenode:${program}`,
+  ...(program === 'sync' && { onHub: true }),
   namespace: SYSTEM_NAMESPACE,
   subjects: programs(program),
   rules: [
@@ -85,11 +93,8 @@ const election = (program: Program): RoleEntry => ({
 
 /** What else a program does in our own namespace. */
 const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
-  sync: [
-    core(['secrets'], ['get']),
-    // The one object of our namespace that every commit may declare: the configuration of agents.
-    ours(['configmaps'], [DECLARE_VERB], [AGENT_CONFIG_NAME]),
-  ],
+  // Kubeconfigs of the members; never listed.
+  sync: [core(['secrets'], ['get'])],
   controllers: [
     leases(['leases'], [...LOOK, 'delete']),
     apps(['controllerrevisions'], [...LOOK, ...WRITE, 'delete']),
@@ -109,19 +114,40 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   ],
 }
 
+/** On every cluster that a fleet declares objects for. */
 const sync: RoleEntry = {
   name: 'kubenode:sync',
   subjects: programs('sync'),
   rules: [
-    ours(DECLARED, [...LOOK, ...WRITE, 'delete']),
-    ours(['releases'], [...LOOK, ...WRITE, 'delete']),
-    ours(['releases/status', 'fleetsources/status', 'inventories/status'], CHANGE),
-    ours(['approvals', 'operationpermits', 'remedyoperationjobs'], LOOK),
+    ours(pluralsOf(false), [...LOOK, ...WRITE, 'delete']),
+    ours(['inventories/status'], CHANGE),
+    ours(['operationalholds', 'operationpermits', 'remedyoperationjobs'], LOOK),
     // What a fleet may declare beside our kinds. Roles are not among it: nobody gets rights through a commit.
     core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...LOOK, ...WRITE, 'delete']),
     apps(['deployments', 'statefulsets', 'daemonsets'], [...LOOK, ...WRITE, 'delete']),
     core(['nodes'], LOOK),
     events,
+  ],
+}
+
+/** The one object of our namespace that every commit may declare: the configuration of agents. */
+const syncInside: RoleEntry = {
+  name: 'kubenode:sync',
+  namespace: SYSTEM_NAMESPACE,
+  subjects: programs('sync'),
+  rules: [ours(['configmaps'], [DECLARE_VERB], [AGENT_CONFIG_NAME])],
+}
+
+/** Where it runs: sources, releases, and the kubeconfigs of the members. */
+const syncOnHub: RoleEntry = {
+  name: 'kubenode:sync-hub',
+  onHub: true,
+  subjects: programs('sync'),
+  rules: [
+    ours(pluralsOf(true), [...LOOK, ...WRITE, 'delete']),
+    ours(['releases'], [...LOOK, ...WRITE, 'delete']),
+    ours(['releases/status', 'fleetsources/status'], CHANGE),
+    ours(['approvals'], LOOK),
   ],
 }
 
@@ -284,6 +310,8 @@ const bootstrappers: RoleEntry = {
 
 export const ROLES: readonly RoleEntry[] = [
   sync,
+  syncInside,
+  syncOnHub,
   controllers,
   approver,
   joinTokens,

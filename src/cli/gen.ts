@@ -11,17 +11,18 @@ const root = releaseRoot()
 /** Charts are no part of the program: they are loaded where they lie, as the CLI of cdk8s would. */
 interface InstallCharts {
   readonly INSTALL_DIRECTORY: string
+  readonly HUB_DIRECTORY: string
   readonly installFiles: () => ReadonlyMap<string, string>
 }
 const charts = join(root, 'deploy/charts/install.ts')
-const { INSTALL_DIRECTORY, installFiles } = (await import(pathToFileURL(charts).href)) as InstallCharts
+const { INSTALL_DIRECTORY, HUB_DIRECTORY, installFiles } = (await import(pathToFileURL(charts).href)) as InstallCharts
 const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
   readonly benchErrors: ErrorPart['tables'][number]
 }
 const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
 const files = new Map([...generatedFiles(), ...installFiles(), [ERROR_PAGE, errors]])
 
-for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY]) {
+for (const directory of [...GENERATED_DIRECTORIES, INSTALL_DIRECTORY, HUB_DIRECTORY]) {
   await mkdir(join(root, directory), { recursive: true })
   const present = await readdir(join(root, directory))
   const stale = present.map((name) => `${directory}/${name}`).filter((path) => !files.has(path))

@@ -71,20 +71,30 @@ async function untilEstablished(client: KubeClient, name: string, clock: Clock):
 export interface Manifests {
   readonly kinds: readonly KubeObject[]
   readonly rest: readonly KubeObject[]
+  /** For the hub alone. */
+  readonly hub: readonly KubeObject[]
 }
 
 export const manifestsOf = (deploy: string): Manifests => ({
   kinds: manifestsIn(join(deploy, 'crds')),
   rest: manifestsIn(join(deploy, 'install')),
+  hub: manifestsIn(join(deploy, 'hub')),
 })
 
+/** Of a cluster that is its own hub. */
 export const install = (client: KubeClient, deploy: string, clock: Clock): Promise<void> =>
-  installManifests(client, manifestsOf(deploy), clock)
+  installManifests(client, manifestsOf(deploy), clock, true)
 
-export async function installManifests(client: KubeClient, { kinds, rest }: Manifests, clock: Clock): Promise<void> {
+export async function installManifests(
+  client: KubeClient,
+  { kinds, rest, hub }: Manifests,
+  clock: Clock,
+  isHub: boolean,
+): Promise<void> {
   await Promise.all(kinds.map((o) => apply(client, o)))
   await Promise.all(kinds.map((o) => untilEstablished(client, o.metadata.name ?? '', clock)))
   // A namespace has to be there before what lives in it.
   for (const o of rest.filter((x) => x.kind === 'Namespace')) await apply(client, o)
-  await Promise.all(rest.filter((x) => x.kind !== 'Namespace').map((o) => apply(client, o)))
+  const others = rest.filter((x) => x.kind !== 'Namespace')
+  await Promise.all([...others, ...(isHub ? hub : [])].map((o) => apply(client, o)))
 }

@@ -162,7 +162,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       const { client, server, ca } = await serverUp(cluster.adminKubeconfig, options)
       clients.set(name, client)
       opened.push(client)
-      await installManifests(client, manifests, systemClock)
+      await installManifests(client, manifests, systemClock, name === HUB)
       await Promise.all(
         PROGRAM_IDENTITIES.map((identity) =>
           provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),

@@ -201,6 +201,46 @@ const ATTEMPTS: readonly Attempt[] = [
     attempt: by('sync', 'DELETE', `/api/v1/namespaces/${SYSTEM_NAMESPACE}`),
     refused: /declares no namespace/,
   },
+  ...(['sync', 'controllers', 'approver', 'defender'] as const).map((thief) => ({
+    name: `S25 the key of ${thief} lifts the deletion guard`,
+    attempt: by(thief, 'POST', `${OURS}/operationalholds`, {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'OperationalHold',
+      metadata: { name: `lift-${thief}` },
+      spec: {
+        target: { kind: 'Cluster', selector: {} },
+        effect: 'Unprotect',
+        reason: 'a theft',
+        author: 'me',
+        until: '2099-01-01T00:00:00Z',
+      },
+    }),
+    refused: 403,
+  })),
+  ...['fleetsources', 'releases', 'clusters', 'releasepipelines'].map((plural) => ({
+    name: `S25 the key of sync on a member lists ${plural}, which belong to the hub`,
+    attempt: by('sync', 'GET', `${OURS}/namespaces/${SYSTEM_NAMESPACE}/${plural}`),
+    refused: 403,
+  })),
+  {
+    name: 'S25 the key of sync on a member reads the key of the webhook',
+    attempt: by('sync', 'GET', inSystem('secrets/kubenode-webhook-tls')),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of sync on a member takes the leadership of sync',
+    attempt: by('sync', 'POST', `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'kubenode-sync' },
+    }),
+    refused: 403,
+  },
+  ...(['sync', 'controllers', 'approver'] as const).map((thief) => ({
+    name: `S30 the key of ${thief} reads the path of the webhook`,
+    attempt: by(thief, 'GET', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/kubenode.io'),
+    refused: 403,
+  })),
 ]
 
 tryOnServers('the key of a program', ATTEMPTS)

@@ -7,7 +7,7 @@ import { admissionScope, compileAdmission } from '#schema/cel/admission.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { ROLE_NAMES } from '#cli/run/roles.ts'
 import type { Right } from '#runtime/rights.ts'
-import { INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
+import { HUB_DIRECTORY, INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
 import { POLICIES } from '../../deploy/charts/policies.ts'
 import { ROLES } from '../../deploy/charts/roles.ts'
 
@@ -18,8 +18,8 @@ test.each([...files.keys()])('%s is up to date; run npm run gen when it is not',
   expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path))
 })
 
-test(`${INSTALL_DIRECTORY} holds nothing else`, () => {
-  const present = readdirSync(join(root, INSTALL_DIRECTORY)).map((name) => `${INSTALL_DIRECTORY}/${name}`)
+test.each([INSTALL_DIRECTORY, HUB_DIRECTORY])('%s holds nothing else', (directory) => {
+  const present = readdirSync(join(root, directory)).map((name) => `${directory}/${name}`)
   expect(present.filter((path) => !files.has(path))).toEqual([])
 })
 
@@ -48,7 +48,9 @@ test('nobody but an administrator gets everything, or rights to give rights', ()
 
 test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
   const rulesIn = (namespace: string | undefined) =>
-    ROLES.filter((r) => r.namespace === namespace && r.name === `kubenode:${name}`).flatMap((r) => r.rules)
+    ROLES.filter(
+      (r) => r.namespace === namespace && [`kubenode:${name}`, `kubenode:${name}-hub`].includes(r.name),
+    ).flatMap((r) => r.rules)
   const needs: readonly Right[] = NEEDS[name]
   const lacks = needs.filter(
     ({ verb, group, resource, namespace }) =>
