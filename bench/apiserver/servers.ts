@@ -10,6 +10,8 @@ export interface Started {
   readonly target: Target
   /** From the start of the process until it answers. */
   readonly readyMs: number
+  /** Its folder; a peer has none that is read. */
+  readonly data?: string
   stop(): Promise<void>
 }
 
@@ -57,6 +59,7 @@ export async function startEmbedded(): Promise<Started> {
   return {
     target: targetOf(kubeconfig, [child.pid ?? 0]),
     readyMs,
+    data,
     stop: async () => {
       const ended = new Promise((done) => child.once('exit', done))
       child.kill('SIGTERM')

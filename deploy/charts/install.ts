@@ -1,6 +1,7 @@
 // The install manifests beside the CRDs, by path in the repository. Pure: writing is done by the generator.
 import { App, type Chart } from 'cdk8s'
 import { stringify } from 'yaml'
+import { FlowChart } from './flow.ts'
 import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
 import { SystemChart } from './system.ts'
@@ -21,6 +22,7 @@ export function installFiles(): ReadonlyMap<string, string> {
     ['1-system', new SystemChart(app)],
     ['2-rbac', new RbacChart(app, false)],
     ['3-policies', new PoliciesChart(app)],
+    ['4-flow', new FlowChart(app)],
   ]
   const head = '# Generated from deploy/charts by npm run gen.\n'
   const hub = new RbacChart(app, true)

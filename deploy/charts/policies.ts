@@ -16,6 +16,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
+import { agentBounds } from './agent-bounds.ts'
 import { accountUserOf, userOf } from './system.ts'
 
 const USER_PREFIX = agentUser('')
@@ -159,6 +160,7 @@ const agentWrites: AdmissionPolicy = {
       ),
       message: `an agent registers its Node with no labels but its own and no taint but ${TAINTS.componentsPending}`,
     },
+    agentBounds,
   ],
 }
 

@@ -43,6 +43,8 @@ const CLUSTER_SCOPED = new Set([
   'ValidatingAdmissionPolicyBinding',
   'CustomResourceDefinition',
   'PriorityClass',
+  'FlowSchema',
+  'PriorityLevelConfiguration',
 ])
 const pluralOf = (kind: string): string => `${kind.toLowerCase()}${kind.endsWith('y') ? '' : 's'}`.replace(/y$/, 'ies')
 

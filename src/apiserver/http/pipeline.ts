@@ -29,22 +29,28 @@ export interface Exchange {
   readonly response: ServerResponse
 }
 
+/** Whoever opens too many connections opens the next when one is closed, and each costs a handshake, which is more than a request. */
+const PENALTY_MS = 5_000
+
 /** Undefined: a watch, which answers by itself, or a connection that was cut. Refusals are thrown. */
 export async function answerOf(
   pipeline: Pipeline,
   exchange: Exchange,
   warnings: Set<string>,
 ): Promise<Answer | undefined> {
-  const { gate, connections, refused, levels } = pipeline
+  const { gate, connections, refused, levels, parts } = pipeline
+  const { clock } = parts
   const { request, response } = exchange
   const who = callerOf(pipeline, request)
   const client: Client = { name: who.caller.name, level: levelOf(levels, who.caller) }
   const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
   switch (connections.began(request.socket, { flow: client.name, level: client.level }, whenAnswered)) {
     case 'Pipelined':
-      request.socket.destroy()
+      request.socket.pause()
+      clock.after(PENALTY_MS, () => request.socket.destroy())
       return undefined
     case 'TooMany':
+      await clock.sleep(PENALTY_MS)
       throw tooManyConnections()
     case 'Open':
       break

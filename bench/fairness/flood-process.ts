@@ -1,0 +1,132 @@
+// A process with the stolen key of one agent, which floods the server in one way until it is ended. It does what costs most, not what a client would do.
+import { Agent, request } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { setPriority } from 'node:os'
+import { connect, createSecureContext } from 'node:tls'
+import type { Target } from '../apiserver/load.ts'
+
+export const FLOODS = ['wide', 'events', 'watches', 'lists', 'slow'] as const
+export type Flood = (typeof FLOODS)[number]
+
+export interface FloodOrder {
+  readonly flood: Flood
+  readonly target: Target
+  readonly machine: string
+  readonly connections: number
+}
+
+const OURS = '/apis/kubenode.io/v1alpha1'
+const STATUS = 'application/merge-patch+json'
+/** Whoever is refused at once tries again at once, but for a moment in which the other connections get on. */
+const AGAIN_MS = 1
+
+interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly body?: Buffer
+  readonly type?: string
+}
+
+const keys = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, i]))
+const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
+/** What is sent the n-th time; of wide objects the ones that are refused at once and the widest that are not. */
+function works(flood: Flood, machine: string): (n: number) => Sent {
+  switch (flood) {
+    case 'wide': {
+      const path = `${OURS}/machines/${machine}/status`
+      const bodies = [100_000, 4_000, 900].map((count) => jsonOf({ status: keys(count) }))
+      return (n) => ({ method: 'PATCH', path, type: STATUS, body: bodies[n % bodies.length] ?? Buffer.alloc(0) })
+    }
+    case 'events':
+      return (n) => ({
+        method: 'POST',
+        path: '/apis/events.k8s.io/v1/namespaces/default/events',
+        type: 'application/json',
+        body: jsonOf({
+          apiVersion: 'events.k8s.io/v1',
+          kind: 'Event',
+          metadata: { name: `flood-${process.pid}-${n}` },
+          eventTime: '2026-01-01T00:00:00.000000Z',
+          reportingController: 'kubenode.io/agent',
+          reportingInstance: machine,
+          action: 'Flood',
+          reason: 'Flood',
+          type: 'Normal',
+          note: 'x'.repeat(1_000),
+          regarding: { kind: 'Machine', apiVersion: 'kubenode.io/v1alpha1', name: machine, namespace: 'default' },
+        }),
+      })
+    case 'watches':
+      return () => ({ method: 'GET', path: `${OURS}/machines?watch=true&allowWatchBookmarks=true` })
+    case 'lists':
+    case 'slow':
+      return () => ({ method: 'GET', path: `${OURS}/machines` })
+  }
+}
+
+/** Watches are left open for a moment, so that many are; their first answer is all machines. */
+const WATCH_MS = 500
+
+function exchange(
+  agent: Agent,
+  { host, port }: Target,
+  { method, path, body, type }: Sent,
+  isWatch: boolean,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const headers = body === undefined ? {} : { 'content-type': type, 'content-length': body.length }
+    const sent = request({ host, port, method, path, agent, headers }, (response: IncomingMessage) => {
+      response.resume()
+      response.once('close', resolve)
+      if (isWatch) setTimeout(() => response.destroy(), WATCH_MS)
+    })
+    sent.once('error', () => resolve())
+    sent.end(body)
+  })
+}
+
+async function closedLoop({ flood, target, machine, connections }: FloodOrder): Promise<void> {
+  const { ca, cert, key } = target
+  const work = works(flood, machine)
+  let n = 0
+  const loop = async (): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca, cert, key })
+    for (;;) {
+      await exchange(agent, target, work(n++), flood === 'watches')
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, loop))
+}
+
+/** A head that promises a body as large as is allowed, then a byte now and then. */
+async function slowBodies({ target, machine, connections }: FloodOrder): Promise<void> {
+  const { host, port, ca, cert, key } = target
+  const secureContext = createSecureContext({ ca, cert, key })
+  const head = `PATCH ${OURS}/machines/${machine}/status HTTP/1.1\r\nhost: x\r\ncontent-type: ${STATUS}\r\ncontent-length: 65000\r\n\r\n{`
+  const loop = async (): Promise<void> => {
+    for (;;)
+      await new Promise<void>((resolve) => {
+        const socket = connect({ host, port, secureContext })
+        const drop = setInterval(() => socket.write(' '), 50)
+        socket.once('secureConnect', () => socket.write(head))
+        socket.on('error', () => undefined)
+        socket.resume()
+        socket.once('close', () => {
+          clearInterval(drop)
+          resolve()
+        })
+      })
+  }
+  await Promise.all(Array.from({ length: connections }, loop))
+}
+
+/** A thief has a machine of their own: what their requests cost to make is not what is measured. */
+if (process.send !== undefined) setPriority(19)
+if (process.send !== undefined)
+  process.once('message', (order: FloodOrder) => {
+    process.send?.('started')
+    void (order.flood === 'slow' ? slowBodies(order) : closedLoop(order))
+  })
+process.once('disconnect', () => process.exit(0))
