@@ -101,6 +101,31 @@ const ATTEMPTS: readonly Attempt[] = [
       }),
     refused: /"allowed":false/,
   },
+  {
+    // what an embedded server refuses beyond it is tried in test/contract/apiserver-floods.test.ts
+    name: 'S24 fills the status of its Machine with a megabyte of text',
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x'.repeat(1_000_000) } }),
+    control: thief('PATCH', `${OURS}/machines/m-a/status`, { status: { bootID: 'x' } }),
+    refused: /^(413|422) /,
+  },
+  {
+    name: 'S24 fills the status of its Machine with a thousand files',
+    attempt: thief('PATCH', `${OURS}/machines/m-a/status`, {
+      status: { foreignFiles: Array.from({ length: 1_000 }, (_, i) => `/etc/file-${i}`) },
+    }),
+    refused: /^422 .*foreignFiles/,
+  },
+  {
+    name: 'S24 lets its Node grow by ever more of what a schema does not bound',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', '/api/v1/nodes/n-a/status', {
+        body: {
+          status: { capacity: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`example.org/r${i}`, '1'])) },
+        },
+      }),
+    control: thief('PATCH', '/api/v1/nodes/n-a/status', { status: { capacity: { 'example.org/r': '1' } } }),
+    refused: /an agent reports at most/,
+  },
 ]
 
 tryOnServers('the key of an agent', ATTEMPTS)
