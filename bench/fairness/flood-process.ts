@@ -3,6 +3,7 @@ import { Agent, request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { setPriority } from 'node:os'
 import { connect, createSecureContext } from 'node:tls'
+import { assertNever } from '#lib/errors.ts'
 import type { Target } from '../apiserver/load.ts'
 
 export const FLOODS = ['wide', 'events', 'watches', 'lists', 'slow'] as const
@@ -62,6 +63,8 @@ function works(flood: Flood, machine: string): (n: number) => Sent {
     case 'lists':
     case 'slow':
       return () => ({ method: 'GET', path: `${OURS}/machines` })
+    default:
+      return assertNever(flood)
   }
 }
 
