@@ -45,12 +45,21 @@ const statement = {
   },
 }
 
-test('packing depends on names, modes and contents alone', async () => {
+test('packing depends on names, contents and what can be run alone', async () => {
   const first = await packFolder(join(dir, 'src'), join(dir, 'a.tar'))
   utimesSync(join(dir, 'src/README'), 1_000, 2_000)
   const second = await packFolder(join(dir, 'src'), join(dir, 'b.tar'))
   expect(second).toEqual(first)
   expect(readFileSync(join(dir, 'b.tar')).equals(readFileSync(join(dir, 'a.tar')))).toBe(true)
+  // A checkout with umask 077.
+  for (const [path, mode] of Object.entries({
+    src: 0o700,
+    'src/bin': 0o700,
+    'src/README': 0o600,
+    'src/bin/beacon': 0o700,
+  }))
+    chmodSync(join(dir, path), mode)
+  expect(await packFolder(join(dir, 'src'), join(dir, 'd.tar'))).toEqual(first)
   chmodSync(join(dir, 'src/README'), 0o755)
   expect((await packFolder(join(dir, 'src'), join(dir, 'c.tar'))).sha256).not.toBe(first.sha256)
 })

@@ -1,6 +1,6 @@
-// Packs a folder into a plain tar whose bytes depend on nothing but names, modes and contents: packing twice gives the same digest.
+// Packs a folder into a plain tar whose bytes depend on nothing but names, contents and what can be run: packing twice gives the same digest.
 import { createHash } from 'node:crypto'
-import { readdirSync, renameSync, rmSync, statSync, readFileSync } from 'node:fs'
+import { type Stats, readdirSync, renameSync, rmSync, statSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from 'tar'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -26,6 +26,11 @@ function filesOf(root: string, below = ''): string[] {
     })
 }
 
+const EXECUTABLE = 0o100
+
+/** As git keeps them: whether a file can be run is content, what the umask of a checkout left of the rest is not. */
+const packedMode = (stat: Stats): number => (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
+
 export async function packFolder(folder: string, target: string): Promise<Packed> {
   const paths = filesOf(folder)
   const files = paths.filter((p) => statSync(join(folder, p)).isFile()).length
@@ -43,6 +48,9 @@ export async function packFolder(folder: string, target: string): Promise<Packed
         noPax: true,
         noDirRecurse: true,
         mtime: new Date(0),
+        onWriteEntry: ({ stat }) => {
+          if (stat !== undefined) stat.mode = packedMode(stat)
+        },
       },
       paths,
     )
