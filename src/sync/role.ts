@@ -119,6 +119,7 @@ function localWatch(parts: HubParts, sources: Controller): Part {
       isStopped = true
       timer?.cancel()
       parts.connections.close()
+      parts.hub.close()
     },
   }
 }

@@ -1,6 +1,7 @@
 // One look at a cluster for one track: makes it as rendered, and says how it is. The same whether it is the first time or the hundredth.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { messageOf } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { refText } from '../object-ref.ts'
 import { nextBaseline, type Content } from '../release/baseline.ts'
 import type { ClusterLook } from '../release/cluster-phase.ts'
@@ -9,7 +10,7 @@ import type { RenderedTarget } from '../render/rendered.ts'
 import { actOnCluster, type ClusterResult } from './act.ts'
 import type { ClusterConnection } from './connection.ts'
 import { ABSENT, failuresOf, machinesOf, type FailingObject, type Failure } from './failures.ts'
-import { healthOf } from './health.ts'
+import { healthOf, type Health } from './health.ts'
 import { baselineIn, type InventoryMark, type InventoryOwner } from './inventory.ts'
 import { withoutUnlisted } from './listed.ts'
 import { observeCluster, type Observed } from './observe.ts'
@@ -46,7 +47,7 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
   } catch (error) {
     const because = unreachableReason(error)
     if (because === 'ReconcileFailed') throw error
-    return { look: { kind: 'Unreachable', because, message: messageOf(error) } }
+    return { look: { kind: 'Unreachable', because, message: printableLine(messageOf(error)) } }
   }
 }
 
@@ -82,7 +83,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     ...plan.skips.filter(isDeclaredTwice).map((s) => `${refText(s.ref)}: ${s.detail ?? ''}`),
     ...result.failures.map((f) => `${refText(f.ref)}: ${f.message}`),
     ...target.rejected.map((r) => `${refText(r.ref)}: ${r.problem}`),
-  ]
+  ].map(printableLine)
   const isLost = result.failures.some((f) => f.kind === 'Unreachable')
   const failing = failingIn(target, seen, contentOf(target, inventory))
   const readings = await readingsOf(connection, needs, signal)
@@ -134,12 +135,15 @@ function contentOf({ objects, rejected }: RenderedTarget, inventory: Observed['i
   return new Map([...kept, ...objects.map(({ ref, digest }) => [refText(ref), shortDigest(digest)] as const)])
 }
 
+/** Whoever writes the status of an object writes its message. */
+const shownHealth = (health: Health): Health => ({ ...health, message: printableLine(health.message) })
+
 function failingIn({ objects }: RenderedTarget, { objects: live }: Observed, content: Content): readonly Failure[] {
   return failuresOf(
     objects.map(({ ref }): FailingObject => {
       const name = refText(ref)
       const object = live.get(name)
-      const health = object === undefined ? undefined : healthOf(object)
+      const health = object === undefined ? undefined : shownHealth(healthOf(object))
       return {
         name,
         object,

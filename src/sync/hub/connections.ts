@@ -71,6 +71,31 @@ export class Connections {
   }
 }
 
+/** The hub as sync itself, and as the users of its sources. */
+export class HubConnections {
+  readonly #context: Pick<SyncContext, 'client' | 'clock' | 'hubAs'>
+  readonly #known = new Map<string | undefined, ClusterConnection>()
+
+  constructor(context: Pick<SyncContext, 'client' | 'clock' | 'hubAs'>) {
+    this.#context = context
+  }
+
+  as(user: string | undefined): ClusterConnection {
+    const known = this.#known.get(user)
+    if (known !== undefined) return known
+    const { client, clock, hubAs } = this.#context
+    const made = connectTo('hub', client, () => clock.monotonic(), user === undefined ? client : hubAs(user))
+    this.#known.set(user, made)
+    return made
+  }
+
+  /** The client of sync itself belongs to whoever made it. */
+  close(): void {
+    for (const { client, program } of this.#known.values()) if (client !== program) close(client)
+    this.#known.clear()
+  }
+}
+
 function closeAll({ client, program }: ClusterConnection): void {
   for (const each of new Set([client, program])) close(each)
 }

@@ -9,10 +9,9 @@ import { sourceUser } from '#api/names.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { connectTo, type ClusterConnection } from '../cluster/connection.ts'
 import type { ClusterConfig } from '../cluster/plan.ts'
 import { ClusterLocks } from './cluster-locks.ts'
-import { Connections } from './connections.ts'
+import { Connections, HubConnections } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { Renders } from './renders.ts'
 import { WrittenReleases } from './written-releases.ts'
@@ -32,7 +31,7 @@ export interface HubParts {
   /** By source and track: what the hub is known to be as. */
   readonly hubDone: Map<string, { readonly stamp: string; readonly at: number }>
   /** The hub itself, as a target; with a user, objects are read and written as that user. */
-  readonly hub: (user: string | undefined) => ClusterConnection
+  readonly hub: HubConnections
 }
 
 export function hubParts(context: SyncContext): HubParts {
@@ -50,19 +49,7 @@ export function hubParts(context: SyncContext): HubParts {
     locks: new ClusterLocks(),
     written: new WrittenReleases(),
     hubDone: new Map(),
-    hub: hubConnections(context),
-  }
-}
-
-function hubConnections({ client, clock, hubAs }: SyncContext): HubParts['hub'] {
-  const known = new Map<string | undefined, ClusterConnection>()
-  return (user) => {
-    const before = known.get(user)
-    if (before !== undefined) return before
-    const asSource = user === undefined ? client : hubAs(user)
-    const made = connectTo('hub', client, () => clock.monotonic(), asSource)
-    known.set(user, made)
-    return made
+    hub: new HubConnections(context),
   }
 }
 

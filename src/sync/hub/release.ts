@@ -7,6 +7,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
@@ -168,7 +169,7 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     return { targets: own, elsewhere }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    return { problem: messageOf(error) }
+    return { problem: printableLine(messageOf(error)) }
   }
 }
 
@@ -233,7 +234,9 @@ async function lookAt(
     })
   } catch (error) {
     if (signal.aborted) throw error
-    return { look: { kind: 'Unreachable', because: unreachableReason(error), message: messageOf(error) } }
+    return {
+      look: { kind: 'Unreachable', because: unreachableReason(error), message: printableLine(messageOf(error)) },
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
@@ -30,8 +31,17 @@ import type { Fetched } from './renders.ts'
 export const HUB = 'hub'
 
 type Condition = Omit<WantedCondition, 'observedGeneration'>
-const good = (type: string, reason: string, message: string): Condition => ({ type, status: 'True', reason, message })
-const bad = (type: string, reason: string, message: string): Condition => ({ type, status: 'False', reason, message })
+/** A message may quote a commit or a server: other programs print it, too. */
+const condition =
+  (status: 'True' | 'False') =>
+  (type: string, reason: string, message: string): Condition => ({
+    type,
+    status,
+    reason,
+    message: printableLine(message),
+  })
+const good = condition('True')
+const bad = condition('False')
 
 /** What one pass found, for the status. */
 interface Pass {
@@ -179,7 +189,7 @@ async function applyHub(
     needs: { machines: false, repairs: false },
     signal,
   }
-  const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub(actingUser(source)), order))
+  const report = await parts.locks.hold(`${HUB}/${done}`, () => lookAtCluster(parts.hub.as(actingUser(source)), order))
   const held = report.plan?.blocked
   if (held !== undefined) pass.prunes.set(track, held)
   const conditions = hubConditions(report, source.metadata.name ?? '')
@@ -289,7 +299,7 @@ async function writeStatus(parts: HubParts, pass: Pass, signal: AbortSignal): Pr
     ...(pass.prunes.size === 0 ? {} : { prunes: [...pass.prunes].map(([track, held]) => ({ name: track, held })) }),
     ...(errors === undefined || errors.length === 0
       ? {}
-      : { renderErrors: errors.map((e) => e.slice(0, MAX_ERROR_CHARS)) }),
+      : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
   if (jsonEqual(status, before)) return
