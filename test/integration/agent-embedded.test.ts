@@ -168,7 +168,9 @@ function filesWith(folder: string, text: string): readonly string[] {
 }
 
 test('S16 a secret value that was sealed for the machine reaches the file that it is for, and nothing else on node or server', async () => {
-  const files = [{ path: '/etc/vault.conf', mode: '0600', template: 'p={{registry.password}}\n', onChange: 'None' }]
+  const files = [
+    { path: '/etc/vault.conf', mode: '0600', format: 'ini', template: 'p={{registry.password}}\n', onChange: 'None' },
+  ]
   await bench.publish(release(bench.publisher, { component: 'vault', version: '1.0.0', spec: { files } }))
   const secretRefs = [{ path: 'registry.password' }]
   const sealed = [{ path: 'registry.password', sealedIn: 'vault-0123456789abcdef' }]

@@ -20,6 +20,7 @@ const publisher = newPublisher()
 const file = (name: string, onChange: 'Restart' | 'Reload' | 'None') => ({
   path: `/etc/${name}`,
   mode: '0644',
+  format: 'plain' as const,
   template: '{{v}}',
   onChange,
 })

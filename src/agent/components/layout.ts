@@ -1,6 +1,7 @@
 // Where the parts of a component lie inside its slot, and which paths on the node lead there. Every such path is a symbolic link through
 // `current`, so one rename switches programs and configuration together.
 import { basename } from 'node:path'
+import type { TemplateFormat } from '#api/templates/placeholders.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 
 export interface PlacedBinary {
@@ -14,6 +15,8 @@ export interface PlacedFile {
   readonly inSlot: string
   readonly mode: number
   readonly template: string
+  /** Absent in what was declared before formats were. */
+  readonly format?: TemplateFormat
   readonly path: string
 }
 
@@ -52,7 +55,7 @@ export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>):
   const files = (spec.files ?? []).map((f, n) => {
     const rest = below(f.path, unpack?.path)
     const inSlot = rest === undefined ? `files/${n}/${basename(f.path)}` : `${TREE}/${rest}`
-    return { path: f.path, inSlot, mode: modeOf(f.mode), template: f.template }
+    return { path: f.path, inSlot, mode: modeOf(f.mode), template: f.template, format: f.format }
   })
   return {
     tree: unpack === undefined ? undefined : { strip: unpack.strip },

@@ -1,5 +1,6 @@
 // Fills a slot: the archive unpacked, files rendered, everything synced, and last the file that says that it is whole. What was put there is written
 // down beside it, so that every later change is seen.
+import { filled } from '#api/templates/fill.ts'
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -13,7 +14,6 @@ import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
 import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts'
 import type { Slot, Target } from './record.ts'
 import { readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
-import { rendered } from './template.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 /** Written last into a slot: without it the slot is not whole. */
@@ -153,8 +153,8 @@ async function renderFiles(
   values: JsonObject,
   spec: MachineComponentSpec,
 ): Promise<void> {
-  for (const { inSlot, mode, template, path } of layout.files) {
-    const result = rendered(template, values)
+  for (const { inSlot, mode, template, format, path } of layout.files) {
+    const result = filled(template, format, values)
     if (result.kind === 'Refused')
       throw new KubeNodeError(
         agentErrors.KN8022({ path, component: spec.component, version: spec.version, why: result.reason }),

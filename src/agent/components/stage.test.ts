@@ -57,7 +57,7 @@ const ATTACKS: readonly [what: string, releases: readonly Release[], more: Parti
     [
       release(publisher, {
         version: '1.0.0',
-        spec: { files: [{ path: '/etc/b', mode: '0644', template: '{{a.b}}', onChange: 'None' }] },
+        spec: { files: [{ path: '/etc/b', mode: '0644', format: 'plain', template: '{{a.b}}', onChange: 'None' }] },
       }),
     ],
     {},

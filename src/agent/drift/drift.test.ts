@@ -18,7 +18,7 @@ const one = release(publisher, {
   version: '1.0.0',
   spec: {
     service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' },
-    files: [{ path: '/etc/beacon.conf', mode: '0644', template: 'port = 1\n', onChange: 'Restart' }],
+    files: [{ path: '/etc/beacon.conf', mode: '0644', format: 'ini', template: 'port = 1\n', onChange: 'Restart' }],
   },
 })
 

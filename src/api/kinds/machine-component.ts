@@ -30,6 +30,7 @@ import {
   port,
   sha256,
 } from '../fields.ts'
+import { TEMPLATE_FORMATS, readTemplate } from '../templates/placeholders.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 
 /** Larger than any node component seen; a mistake above. */
@@ -89,6 +90,10 @@ const install = union(
 const file = obj('One file rendered from the configuration.', {
   path: absolutePath('Path of the file.'),
   mode: fallback(fileMode('Mode of the file.'), '0644'),
+  format: choice(
+    'How the file is read: values are escaped for it. Plain text escapes nothing and refuses control characters.',
+    TEMPLATE_FORMATS,
+  ),
   template: str(
     'Content; {{path.to.value}} is replaced by the configuration value. There are no other template functions.',
     {
@@ -343,6 +348,14 @@ export const machineComponent = defineKind({
       },
     },
     {
+      name: 'values can stand where its templates have placeholders',
+      findings: (object) =>
+        (object.spec.files ?? []).flatMap(({ template, format }, i) => {
+          const read = readTemplate(template, format)
+          return read.ok ? [] : [{ pointer: `spec/files/${i}/template`, message: read.problem }]
+        }),
+    },
+    {
       name: 'it does not require itself',
       findings: (object) => {
         const { component, requires = [] } = object.spec
@@ -370,7 +383,12 @@ export const machineComponent = defineKind({
       ],
       install: { binaries: [{ source: 'bin/containerd', path: '/usr/local/bin/containerd' }] },
       files: [
-        { path: '/etc/containerd/config.toml', template: 'version = 3\nroot = "{{root}}"\n', onChange: 'Restart' },
+        {
+          path: '/etc/containerd/config.toml',
+          format: 'toml',
+          template: 'version = 3\nroot = "{{root}}"\n',
+          onChange: 'Restart',
+        },
       ],
       service: { exec: '/usr/local/bin/containerd', args: ['--log-level', 'info'], unit: 'containerd.service' },
       probes: [{ name: 'socket', file: { path: '/run/containerd/containerd.sock' }, settle: '20s' }],

@@ -43,7 +43,9 @@ const exporter = (version: string, program: Buffer | string, user = 'daemon'): R
     entries: [{ name: 'bin/prometheus-node-exporter', content: program, mode: 0o755 }],
     spec: {
       install: { unpack: { path: `/opt/${EXPORTER}` } },
-      files: [{ path: '/etc/node-exporter.conf', mode: '0644', template: 'as declared\n', onChange: 'None' }],
+      files: [
+        { path: '/etc/node-exporter.conf', mode: '0644', format: 'plain', template: 'as declared\n', onChange: 'None' },
+      ],
       service: {
         exec: `/opt/${EXPORTER}/bin/prometheus-node-exporter`,
         args: [`--web.listen-address=127.0.0.1:${PORT}`],
