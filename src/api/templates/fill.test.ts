@@ -51,7 +51,6 @@ function render(template: string, format: TemplateFormat, v: unknown): string {
   return result.text
 }
 
-const asText = (v: unknown): string => (typeof v === 'string' ? v : JSON.stringify(v))
 const wellFormed = (v: unknown) => !(typeof v === 'string') || v.isWellFormed()
 
 test('json gives back every value, whole and inside of a string', () => {

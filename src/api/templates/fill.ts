@@ -1,4 +1,5 @@
 // Puts values into a template so that each comes back exactly as it was, and nothing else changes, when the file is read in its format. What cannot be written so is refused.
+import { assertNever } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import { PLACEHOLDER, readTemplate, type Standing, type TemplateFormat } from './placeholders.ts'
 
@@ -56,6 +57,8 @@ function write(value: unknown, format: TemplateFormat, standing: Standing): Writ
       return text
     case 'plain':
       return CONTROL.test(text) ? { problem: 'has control characters, which plain text cannot escape' } : text
+    default:
+      return assertNever(format)
   }
 }
 
