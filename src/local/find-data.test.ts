@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findData } from './find-data.ts'
+import { takeLock } from './lock.ts'
 import { fleetStatus } from './status.ts'
 
 let dir = ''
@@ -27,14 +28,25 @@ describe('the data folder', () => {
   })
 })
 
-test('waiting where no fleet is says what it waits for, once, and ends with an error', async () => {
-  const waits: string[] = []
-  const wait = fleetStatus({
-    data: join(dir, 'none'),
-    waitMs: 700,
+const wait = (data: string, waitMs: number, waits: string[]) =>
+  fleetStatus({
+    data,
+    waitMs,
     connect: () => Promise.reject(new Error('nobody connects')),
     onWait: (text) => waits.push(text),
   })
-  await expect(wait).rejects.toThrow(/^KN1215: /)
-  expect(waits).toEqual([`a local fleet in ${join(dir, 'none')} (start one with npm start)`])
+
+test('nobody waits for a fleet where there is none, and no start is under way', async () => {
+  const waits: string[] = []
+  // Far longer than a test may take.
+  await expect(wait(join(dir, 'none'), 3_600_000, waits)).rejects.toThrow(/^KN1215: /)
+  expect(waits).toEqual([])
+})
+
+test('waiting for a fleet that is being started says so, once, and ends with an error', async () => {
+  const waits: string[] = []
+  const unlock = takeLock(join(dir, 'lock'))
+  await expect(wait(dir, 700, waits)).rejects.toThrow(/^KN1215: /)
+  expect(waits).toEqual([`the local fleet in ${dir} to start its servers`])
+  unlock()
 })

@@ -35,6 +35,8 @@ function holder(path: string): number | undefined {
   }
 }
 
+export const isLocked = (path: string): boolean => holder(path) !== undefined
+
 /** Answers how to give the lock back. */
 export function takeLock(path: string): () => void {
   const refused = (cause: unknown) =>

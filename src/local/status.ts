@@ -10,6 +10,7 @@ import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import { summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
+import { isLocked } from './lock.ts'
 
 export interface StatusOptions {
   readonly data: string
@@ -50,10 +51,10 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     while (!isUp(layout)) {
-      if (systemClock.monotonic() >= until) {
+      // Only a fleet that somebody is starting is worth waiting for.
+      if (!isLocked(layout.lock) || systemClock.monotonic() >= until)
         throw new KubeNodeError(localErrors.KN1215({ data }))
-      }
-      await waitFor(`a local fleet in ${data} (start one with npm start)`)
+      await waitFor(`the local fleet in ${data} to start its servers`)
     }
     const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
     const hub = await clientOf(HUB)

@@ -30,6 +30,7 @@ import { observeFleet } from './observe.ts'
 import { portsFor } from './ports.ts'
 import { isLed, Programs } from './programs.ts'
 import { commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
+import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { summaryLines, unheard, unmet } from './summary.ts'
@@ -131,6 +132,7 @@ interface Start {
 
 async function run({ layout, keeper, entries, options, opened, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal } = options
+  const patience = { clock: systemClock, say: (line: string) => screen.say(line) }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
   if (options.reset) await reset(layout)
@@ -159,21 +161,21 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await Promise.all(
     ALL_CLUSTERS.map(async (name) => {
       const cluster = layout.cluster(name)
-      const { client, server, ca } = await serverUp(cluster.adminKubeconfig, options)
+      const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${name}`, work)
+      const { client, server, ca } = await wait('the API server', serverUp(cluster.adminKubeconfig, options))
       clients.set(name, client)
       opened.push(client)
-      await installManifests(client, manifests, systemClock, name === HUB)
-      await Promise.all(
-        PROGRAM_IDENTITIES.map((identity) =>
-          provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
-        ),
+      await wait('the kinds, roles and policies', installManifests(client, manifests, systemClock, name === HUB))
+      const identities = PROGRAM_IDENTITIES.map((identity) =>
+        provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
       )
+      await wait('the certificates of the programs', Promise.all(identities))
       if (name !== HUB) return
       programs.startSync()
     }),
   )
   screen.say(`${since()}  ${HUB}, ${BUSINESS_CLUSTERS.join(' and ')} answer; kinds, roles and policies are installed`)
-  const { commit, components } = await declared
+  const { commit, components } = await patiently(patience, 'the repository and its signed components', declared)
   screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
 
   const hub = clients.get(HUB)
@@ -185,7 +187,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   // One cluster after the other, in the order of the stages: programs that load at once hinder each other on a small machine.
   for (const [name, client] of business) {
     programs.startBusiness(name)
-    await isLed(client, signal)
+    await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }
   programs.startHubDefender()
   screen.say(`${since()}  sync, controllers and defenders are started`)

@@ -131,7 +131,12 @@ async function keyOf({ files, dir }: JoinDeps): Promise<string> {
 async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<string> {
   const client = deps.connect({ server: bundle.server, ca: { data: bundle.ca }, token: { data: bundle.token } })
   try {
-    return await requestCertificate({ client, clock: deps.clock, signal: deps.signal }, bundle, key)
+    const onWait = (request: string) =>
+      deps.log.info('waiting for the approval of the certificate request', {
+        request,
+        detail: 'the approver role approves it; to see it, run kubectl get certificatesigningrequests',
+      })
+    return await requestCertificate({ client, clock: deps.clock, signal: deps.signal, onWait }, bundle, key)
   } catch (e) {
     if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8009({ machine: bundle.machine }), { cause: e })
     throw e

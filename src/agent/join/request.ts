@@ -38,20 +38,26 @@ export interface RequestDeps {
   readonly client: Pick<KubeClient, 'create' | 'get'>
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** Called once, with the name of the request, when its approval takes longer than a moment. */
+  readonly onWait?: (request: string) => void
 }
+
+const QUIET_MS = 2_000
 
 const FIRST_LOOK_MS = 100
 const MOST_LOOK_MS = 2_000
 
 /** The certificate in PEM. Throws a final error when the request is denied. */
 export async function requestCertificate(
-  { client, clock, signal }: RequestDeps,
+  { client, clock, signal, onWait }: RequestDeps,
   { machine, node }: { readonly machine: string; readonly node: string },
   key: string,
 ): Promise<string> {
   const name = requestName(machine, key)
   const pem = await requestPem(key, machine, node)
   await createRequest(client, name, machine, pem, signal)
+  const quietUntil = clock.monotonic() + QUIET_MS
+  let hasSaid = false
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(MOST_LOOK_MS, waitMs * 1.5)) {
     await clock.sleep(waitMs, signal)
     const found = await client.get(csrType, { name }, { signal })
@@ -59,6 +65,9 @@ export async function requestCertificate(
     if (found === undefined) await createRequest(client, name, machine, pem, signal)
     const certificate = found === undefined ? undefined : answerOf(found, name)
     if (certificate !== undefined) return checked(certificate, key, machine)
+    if (hasSaid || clock.monotonic() < quietUntil) continue
+    hasSaid = true
+    onWait?.(name)
   }
 }
 

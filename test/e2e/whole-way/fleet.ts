@@ -1,7 +1,7 @@
 // A local fleet of a test: a clone of this repository with the work tree's commit, its own data folder, real processes; ended whatever happens.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { processesWith, until } from '../../support/processes.ts'
@@ -92,6 +92,8 @@ export class TestFleet {
 
   /** Waits until the fleet is as its newest commit says. */
   async settled(): Promise<void> {
+    // Nobody waits for a fleet that is not being started.
+    await until('the fleet is being started', () => existsSync(join(this.data, 'lock')) || undefined, PATIENCE_MS)
     const { code, out } = await this.run(
       `bin/kubenode local status --wait --timeout ${PATIENCE_MS / 1000}s --data ${this.data}`,
     )

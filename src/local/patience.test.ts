@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { VirtualClock } from '#test/support/virtual-clock.ts'
+import { QUIET_MS, patiently } from './patience.ts'
+
+test.each([
+  [QUIET_MS - 1, []],
+  [QUIET_MS + 1, ['waiting for the API server of hub']],
+])('a wait of %i ms says: %j', async (ms, expected) => {
+  const clock = new VirtualClock()
+  const said: string[] = []
+  let finish = (): void => undefined
+  const work = new Promise<void>((done) => (finish = done))
+  const waiting = patiently({ clock, say: (line) => said.push(line) }, 'the API server of hub', work)
+  await clock.advance(ms)
+  finish()
+  await waiting
+  await clock.advance(10 * QUIET_MS)
+  expect(said).toEqual(expected)
+})
+
+test('an error is passed on, and nothing is said after it', async () => {
+  const clock = new VirtualClock()
+  const said: string[] = []
+  const failing = patiently({ clock, say: (line) => said.push(line) }, 'x', Promise.reject(new Error('no')))
+  await expect(failing).rejects.toThrow('no')
+  await clock.advance(10 * QUIET_MS)
+  expect(said).toEqual([])
+})
