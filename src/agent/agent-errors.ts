@@ -19,7 +19,7 @@ export const agentErrors = errorTable({
     next: 'upgrade the host first',
   },
   KN8005: {
-    text: 'cannot start as {machine}: this identity was created on another host ({host}, this host is {host2})',
+    text: 'cannot start as {machine}: this identity was created on another host ({boundHost}, this host is {thisHost})',
     next: 'remove the state folder of the agent and join again',
   },
   KN8006: {
@@ -59,7 +59,7 @@ export const agentErrors = errorTable({
     next: 'commit it to the fleet; retried automatically',
   },
   KN8015: {
-    text: 'cannot install {component} {version}: MachineComponent {name} is for {component2} {version2}',
+    text: 'cannot install {component} {version}: MachineComponent {name} is for {declaredComponent} {declaredVersion}',
     next: 'correct its spec or its name in the fleet',
   },
   KN8016: {
@@ -179,7 +179,7 @@ export const agentErrors = errorTable({
     next: 'commit another version of the agent',
   },
   KN8052: {
-    text: 'cannot join as {machine} of {cluster}: this host already has {who} in {state}',
+    text: 'cannot join as {machine} of {cluster}: this host already has {knownIdentity} in {state}',
     next: 'to turn this host into another machine, stop its agent and remove that folder',
   },
   KN8053: {
@@ -187,7 +187,7 @@ export const agentErrors = errorTable({
     next: 'run this command with sudo',
   },
   KN8054: {
-    text: 'cannot join again as {machine} of {cluster}: this host is {machine2} of {cluster2}',
+    text: 'cannot join again as {machine} of {cluster}: this host is {joinedMachine} of {joinedCluster}',
     next: 'to turn this host into another machine, stop its agent and remove {state}',
   },
   KN8055: {

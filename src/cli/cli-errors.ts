@@ -276,7 +276,7 @@ export const cliErrors = errorTable({
   },
   KN1347: {
     text: 'cannot simulate {file}: {kind} {detail}: {what}',
-    next: 'write one with kubectl get {kind2} NAME -o yaml',
+    next: 'write one with kubectl get {resource} NAME -o yaml',
   },
   KN1351: {
     text: 'cannot {verb} {what}',

@@ -7,7 +7,7 @@ export const kubeErrors = errorTable({
     next: 'check the address, and that the API server is running',
   },
   KN2002: {
-    text: 'cannot {what}: {what2} within {ms} ms',
+    text: 'cannot {what}: {missing} within {ms} ms',
     next: 'check that the API server is reachable and not overloaded',
   },
   KN2003: {

@@ -33,9 +33,9 @@ export async function provideArtifacts(root: string, artifacts: string, pack: Pa
             component,
             version,
             source,
-            sha256: packed.sha256.slice(0, 12),
+            packedDigest: packed.sha256.slice(0, 12),
             file,
-            sha2562: sha256.slice(0, 12),
+            signedDigest: sha256.slice(0, 12),
           }),
         )
       }

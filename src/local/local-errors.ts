@@ -27,7 +27,7 @@ export const localErrors = errorTable({
     next: 'stop that program, or start over with --reset',
   },
   KN1207: {
-    text: 'cannot provide {component} {version}: {source} packs to digest {sha256}…, but {file} is signed for {sha2562}…',
+    text: 'cannot provide {component} {version}: {source} packs to digest {packedDigest}…, but {file} is signed for {signedDigest}…',
     next: 'run kubenode artifact pack, then kubenode artifact sign',
   },
   KN1208: {

@@ -7,7 +7,7 @@ export const syncErrors = errorTable({
     next: 'check the path',
   },
   KN7002: {
-    text: 'cannot find {name} in {name2}: there is no such branch, tag or commit',
+    text: 'cannot find {revision} in {repository}: there is no such branch, tag or commit',
     next: 'was the branch deleted or renamed? what was rendered before stays in force',
   },
   KN7003: {

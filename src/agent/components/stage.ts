@@ -74,7 +74,13 @@ async function readStatement(deps: StageDeps, component: string, version: string
   const { spec } = applyDefaults(machineComponent.schema, found) as typeof found
   if (spec.component !== component || spec.version !== version)
     throw new KubeNodeError(
-      agentErrors.KN8015({ component, version, name, component2: spec.component, version2: spec.version }),
+      agentErrors.KN8015({
+        component,
+        version,
+        name,
+        declaredComponent: spec.component,
+        declaredVersion: spec.version,
+      }),
     )
   if (spec.type !== 'Package' && spec.type !== 'Script')
     throw new KubeNodeError(agentErrors.KN8016({ component, version, type: spec.type }))

@@ -63,7 +63,7 @@ export const writeIdentity = ({ files, dir }: IdentityDeps, identity: Identity):
 
 export function refuseClone(identity: Identity, host: string): void {
   if (identity.host === host) return
-  throw new KubeNodeError(agentErrors.KN8005({ machine: identity.machine, host: identity.host, host2: host }))
+  throw new KubeNodeError(agentErrors.KN8005({ machine: identity.machine, boundHost: identity.host, thisHost: host }))
 }
 
 const KEY = /-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----\n?/

@@ -76,8 +76,8 @@ export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined
       agentErrors.KN8054({
         machine: bundle.machine,
         cluster: bundle.cluster,
-        machine2: known.machine,
-        cluster2: known.cluster,
+        joinedMachine: known.machine,
+        joinedCluster: known.cluster,
         state: deps.dir.state,
       }),
     )

@@ -76,10 +76,10 @@ function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
   if (!existsSync(path)) return
   const known = jsonOf(readFileSync(path, 'utf8'))
   if (isObject(known) && known['machine'] === machine && known['cluster'] === cluster) return
-  const who = isObject(known)
+  const knownIdentity = isObject(known)
     ? `the identity of ${String(known['machine'])} of ${String(known['cluster'])}`
     : 'an identity'
-  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, who, state: dir.state }))
+  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, knownIdentity, state: dir.state }))
 }
 
 function copyPrograms(from: string, prefix: string, node: string): void {

@@ -67,7 +67,7 @@ function shaped(object: Record<string, unknown>, file: string): KubeObject {
         kind: String(kind),
         detail: typeof name === 'string' ? name : 'without a name',
         what,
-        kind2: String(kind).toLowerCase(),
+        resource: String(kind).toLowerCase(),
       }),
     )
   }

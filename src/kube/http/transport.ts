@@ -236,7 +236,7 @@ const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD
 const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.method) ? 'no' : 'unknown')
 
 const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
-  new ConnectionError(kubeErrors.KN2002({ what: request.what, what2: what, ms }), applied)
+  new ConnectionError(kubeErrors.KN2002({ what: request.what, missing: what, ms }), applied)
 
 /** What the caller should be told of an exchange that broke. */
 export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {

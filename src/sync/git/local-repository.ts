@@ -218,7 +218,7 @@ export class LocalRepository implements GitRepository {
       const [id] = ids
       if (ids.length === 1 && id !== undefined) return id
     }
-    throw new KubeNodeError(syncErrors.KN7002({ name: JSON.stringify(name), name2: this.name }))
+    throw new KubeNodeError(syncErrors.KN7002({ revision: JSON.stringify(name), repository: this.name }))
   }
 
   async #head(): Promise<string> {
