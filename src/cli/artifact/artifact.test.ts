@@ -64,6 +64,20 @@ test('packing depends on names, contents and what can be run alone', async () =>
   expect((await packFolder(join(dir, 'src'), join(dir, 'c.tar'))).sha256).not.toBe(first.sha256)
 })
 
+test('a work tree that git made under another umask packs to the same bytes', async () => {
+  const first = await packFolder(join(dir, 'src'), join(dir, 'a.tar'))
+  for (const [path, mode] of [
+    ['src', 0o700],
+    ['src/bin', 0o770],
+    ['src/bin/beacon', 0o700],
+    ['src/README', 0o600],
+  ] as const)
+    chmodSync(join(dir, path), mode)
+  expect(await packFolder(join(dir, 'src'), join(dir, 'b.tar'))).toEqual(first)
+  chmodSync(join(dir, 'src/README'), 0o700)
+  expect((await packFolder(join(dir, 'src'), join(dir, 'c.tar'))).sha256).not.toBe(first.sha256)
+})
+
 test('what an agent would refuse to unpack is refused here (S9)', async () => {
   symlinkSync('/etc/passwd', join(dir, 'src/link'))
   await expect(packFolder(join(dir, 'src'), join(dir, 'a.tar'))).rejects.toThrow(/^KN1101: cannot pack .*link/)
