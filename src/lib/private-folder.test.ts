@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -48,6 +48,14 @@ test('a link is never followed: what it leads to keeps its mode', () => {
   symlinkSync(join(folder, 'outside'), join(folder, 'data/link'))
   makePrivateFolder(join(folder, 'data'))
   expect([modeOf('data'), modeOf('outside')]).toEqual(['700', '644'])
+})
+
+test('a file that has another name elsewhere keeps its mode', () => {
+  make('checkout', 0o644, 'o')
+  make('data', 0o755)
+  linkSync(join(folder, 'checkout'), join(folder, 'data/object'))
+  expect(makePrivateFolder(join(folder, 'data'))).toBe(1)
+  expect(modeOf('checkout')).toBe('644')
 })
 
 test('a sealed folder is closed and not looked into', () => {

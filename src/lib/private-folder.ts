@@ -55,9 +55,12 @@ export function requireOwn(path: string, stat: Pick<Stats, 'uid'> = lstatSync(pa
 export const namesIn = (path: string): readonly string[] =>
   existsSync(path) ? readdirSync(path).filter((name) => name !== OF_THE_FILE_SYSTEM) : []
 
+/** The same file under another name, outside for all we know: its mode is not ours to change, and the folder above is closed. */
+const isShared = (stat: Stats): boolean => stat.isFile() && stat.nlink > 1
+
 function close(path: string, stat: Stats): 0 | 1 {
   requireOwn(path, stat)
-  if (stat.isSymbolicLink() || (stat.mode & OTHERS) === 0) return 0
+  if (stat.isSymbolicLink() || isShared(stat) || (stat.mode & OTHERS) === 0) return 0
   chmodSync(path, stat.mode & 0o7700)
   return 1
 }

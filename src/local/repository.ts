@@ -55,8 +55,17 @@ async function cloneOf(source: string, target: string): Promise<void> {
   const partial = `${target}.partial`
   rmSync(partial, { recursive: true, force: true })
   try {
-    // From a path, git links objects where it can and copies them across file systems; with --local it would insist on links.
-    await git(source, ['clone', '--quiet', '--no-tags', '--no-checkout', '--single-branch', source, partial])
+    // Copied: a link to an object of the checkout would have the mode that it has there, for all to read.
+    await git(source, [
+      'clone',
+      '--quiet',
+      '--no-hardlinks',
+      '--no-tags',
+      '--no-checkout',
+      '--single-branch',
+      source,
+      partial,
+    ])
     await git(partial, ['checkout', '--quiet', '-B', BRANCH, commit])
     await git(partial, ['remote', 'remove', 'origin'])
     renameSync(partial, target)

@@ -61,7 +61,12 @@ export class TestFleet {
   }
 
   start(...args: readonly string[]): void {
-    const child = spawn(join(this.checkout, 'bin/kubenode'), ['local', 'up', ...args], {
+    this.startWithUmask('022', ...args)
+  }
+
+  startWithUmask(umask: string, ...args: readonly string[]): void {
+    const program = join(this.checkout, 'bin/kubenode')
+    const child = spawn('/bin/sh', ['-c', 'umask "$0" && exec "$@"', umask, program, 'local', 'up', ...args], {
       cwd: this.checkout,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
