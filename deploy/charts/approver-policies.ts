@@ -13,6 +13,9 @@ const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | 'labels'
   return `(${object} == null ? '' : (${value}))`
 }
 
+/** No program has it: who may let a key come back is a person. */
+const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
+
 /** Who holds a machine's identity is on record in one annotation: who could write it could be given the machine. */
 const agentKeys: AdmissionPolicy = {
   name: 'kubenode-agent-keys',
@@ -22,9 +25,16 @@ const agentKeys: AdmissionPolicy = {
   validations: [
     {
       expression: any(
+        `${valueOf('object', 'annotations', ANNOTATIONS.readmit)} == ${valueOf('oldObject', 'annotations', ANNOTATIONS.readmit)}`,
+        mayReadmit,
+      ),
+      message: `the annotation ${ANNOTATIONS.readmit} needs the right to create machines/readmit`,
+    },
+    {
+      expression: any(
         `${valueOf('object', 'annotations', ANNOTATIONS.agentKey)} == ${valueOf('oldObject', 'annotations', ANNOTATIONS.agentKey)}`,
         `request.userInfo.username in [${APPROVERS}]`,
-        `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`,
+        mayReadmit,
       ),
       message: `the annotation ${ANNOTATIONS.agentKey} belongs to the approver; to change it needs the right to create machines/readmit`,
     },

@@ -11,6 +11,8 @@ import {
   agentLeaseName,
   agentNodeGroup,
   agentUser,
+  ANNOTATIONS,
+  machineUidGroup,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
@@ -21,6 +23,7 @@ import { accountUserOf, userOf } from './system.ts'
 
 const USER_PREFIX = agentUser('')
 const NODE_PREFIX = agentNodeGroup('')
+const UID_PREFIX = machineUidGroup('')
 /** Labels that an agent gives the Node that it registers; all others are the machine controller's or the administrator's. */
 const NODE_LABELS = ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch']
 
@@ -30,6 +33,21 @@ const NODE_TAINTS = [TAINTS.componentsPending, 'node.kubernetes.io/not-ready']
 /** With `create`: nothing was there, so nothing may be there. */
 const unchanged = (field: string, otherwise: string): string =>
   `object.metadata.?${field}.orValue(${otherwise}) == (oldObject == null ? ${otherwise} : oldObject.metadata.?${field}.orValue(${otherwise}))`
+
+const uidOn = (object: 'object' | 'oldObject'): string => {
+  const map = `${object}.metadata.?annotations.orValue({})`
+  const key = quoted(ANNOTATIONS.machineUid)
+  return `${object} == null ? '' : (${key} in ${map} ? ${map}[${key}] : '')`
+}
+
+/** A Lease that an earlier version made gets the uid, and changes in nothing else. */
+const marksItself = all(
+  `request.resource.resource == 'leases'`,
+  `variables.uidBefore == ''`,
+  'variables.uidNow == variables.uid',
+  `object.metadata.?annotations.orValue({}).all(k, k == ${quoted(ANNOTATIONS.machineUid)} || k in oldObject.metadata.?annotations.orValue({}) && object.metadata.annotations[k] == oldObject.metadata.annotations[k])`,
+  `oldObject.metadata.?annotations.orValue({}).all(k, k in object.metadata.annotations)`,
+)
 
 /** Whose Node it is decides which certificate its agent may have; the rest is what controllers went by last. An agent that could write them could become another node. */
 const MACHINE_KEPT: Readonly<Record<string, string>> = {
@@ -83,6 +101,13 @@ const agentWrites: AdmissionPolicy = {
       name: 'nodes',
       expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(NODE_PREFIX)})).map(g, g.substring(${NODE_PREFIX.length}))`,
     },
+    {
+      name: 'uids',
+      expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(UID_PREFIX)})).map(g, g.substring(${UID_PREFIX.length}))`,
+    },
+    { name: 'uid', expression: `variables.uids.size() == 1 ? variables.uids[0] : ''` },
+    { name: 'uidBefore', expression: uidOn('oldObject') },
+    { name: 'uidNow', expression: uidOn('object') },
     { name: 'name', expression: `object == null ? '' : object.metadata.?name.orValue('')` },
     { name: 'isOwnNode', expression: `variables.nodes.size() == 1 && variables.name == variables.nodes[0]` },
     {
@@ -128,6 +153,31 @@ const agentWrites: AdmissionPolicy = {
         'an agent writes the status of its own Machine and jobs, its own Leases and its own Node, and nothing else',
     },
     {
+      expression: any(`request.resource.resource == 'certificatesigningrequests'`, `variables.uid != ''`),
+      message: 'the certificate of this agent names no uid of its Machine; it renews it with: kubenode machine readmit',
+    },
+    {
+      expression: any(
+        `!(request.resource.resource in ['machines'])`,
+        'oldObject == null',
+        'oldObject.metadata.uid == variables.uid',
+      ),
+      message: 'the certificate of this agent is of an earlier Machine of this name',
+    },
+    {
+      expression: any(`request.resource.resource != 'remedyoperationjobs'`, 'variables.uidBefore == variables.uid'),
+      message: 'the job is for another Machine than the one that this agent has a certificate of',
+    },
+    {
+      expression: any(
+        `!(request.resource.resource in ['leases', 'nodes'])`,
+        all(`variables.uidBefore in ['', variables.uid]`, `variables.uidNow == variables.uid`),
+        // A kubelet's Node, and what an agent before this version made, has none until the machine controller or the agent marks it.
+        all(operations('UPDATE'), `variables.uidBefore == ''`, `variables.uidNow == ''`),
+      ),
+      message: 'the object belongs to another Machine than the one that this agent has a certificate of',
+    },
+    {
       expression: any(`request.resource.resource != 'machines'`, statusKept(MACHINE_KEPT)),
       message: `an agent does not say ${Object.keys(MACHINE_KEPT).join(', ')} of its Machine`,
     },
@@ -143,7 +193,7 @@ const agentWrites: AdmissionPolicy = {
       expression: any(
         `request.operation != 'UPDATE'`,
         `request.resource.resource == 'events'`,
-        all(unchanged('labels', '{}'), unchanged('annotations', '{}')),
+        all(unchanged('labels', '{}'), any(unchanged('annotations', '{}'), marksItself)),
       ),
       message: 'an agent changes no labels and no annotations',
     },
@@ -153,7 +203,7 @@ const agentWrites: AdmissionPolicy = {
         `request.operation != 'CREATE'`,
         all(
           `object.metadata.?labels.orValue({}).all(k, k in [${NODE_LABELS.map(quoted).join(', ')}])`,
-          `object.metadata.?annotations.orValue({}).size() == 0`,
+          `object.metadata.?annotations.orValue({}).all(k, k == ${quoted(ANNOTATIONS.machineUid)})`,
           `object.?spec.?taints.orValue([]).all(t, t.key in [${NODE_TAINTS.map(quoted).join(', ')}])`,
           `object.?spec.?providerID.orValue('') == ''`,
         ),

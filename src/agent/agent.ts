@@ -134,14 +134,20 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 function runForever(
   { clock, random, log }: AgentOptions,
   parts: Parts,
-  { client, identity, keep }: Session,
+  { client, identity, keep, machineUid }: Session,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   const { machine, node } = identity
   const common = { client, clock, random, log }
   const lease = { ...common, everyMs: parts.config.leaseMs }
-  const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine }
-  const ofNode = { namespace: NODE_LEASES, name: node, holder: node, onBack: () => parts.nodeWriter.again() }
+  const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, machineUid }
+  const ofNode = {
+    namespace: NODE_LEASES,
+    name: node,
+    holder: node,
+    machineUid,
+    onBack: () => parts.nodeWriter.again(),
+  }
   const onObject = (found: Machine | undefined) => obeyMachine(parts, found)
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),

@@ -129,6 +129,7 @@ export function buildParts(o: PartsOptions): Parts {
     log,
     name: node,
     facts,
+    machineUid: session.machineUid,
     register: () => config.registerNode && !target.isLeaving,
   })
   const targets = (): readonly string[] =>

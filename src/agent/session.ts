@@ -2,10 +2,11 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
+import { machineUidIn, writePair, type Identity, type IdentityDeps, type Pair } from './join/identity.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { newKey, requestCertificate } from './join/request.ts'
 import { sealingKey } from './join/sealing-key.ts'
@@ -25,6 +26,8 @@ export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
+  /** Of the Machine that our certificate is for. */
+  readonly machineUid: () => string | undefined
   readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
   readonly keep: () => Promise<void>
@@ -60,7 +63,11 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     const again = await joinAgain(join, identity)
     if (again !== undefined) return again.pair
     const key = await newKey()
-    const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, identity, key) }
+    // Of the Machine there is now: of another one of the name, a person decides.
+    const now = await client.get(machineType, { name: identity.machine }, { signal })
+    const uid = now?.metadata.uid ?? identity.uid
+    const wanted = { machine: identity.machine, node: identity.node, ...(uid !== undefined && { uid }) }
+    const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, wanted, key) }
     await writePair({ files, dir }, next)
     return next
   }
@@ -70,6 +77,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   return {
     identity,
     client,
+    machineUid: () => machineUidIn(pair.certificate),
     sealing: await sealingKey({ files, dir }),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair }),
     // Ends with the signal, which is how its sleep says so.

@@ -8,6 +8,8 @@ export interface JoinBundle {
   /** `<id>.<secret>`. */
   readonly token: string
   readonly machine: string
+  /** Of the Machine: its certificate is for this one and for none of the same name after it. */
+  readonly uid?: string
   readonly node: string
   readonly cluster: string
   /** False where a kubelet has registered the Node already: the agent leaves the Node and its Lease to it. */

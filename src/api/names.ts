@@ -79,6 +79,8 @@ export const ANNOTATIONS = {
   agentKey: 'kubenode.io/agent-key',
   /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */
   replacesKey: 'kubenode.io/replaces-key',
+  /** On a Machine: until when, and for which uid of it, a person lets an agent with a certificate of an earlier Machine of the name come back. */
+  readmit: 'kubenode.io/readmit',
   /** On a Secret that hands a join token over: the provider has it. */
   handedOver: 'kubenode.io/handed-over',
   /** On an object with sealed values: the name of the key that opens them, and what configurations call the values. */
@@ -121,6 +123,9 @@ export const FINALIZERS = {
 export const agentUser = (machine: string): string => `kubenode:agent:${machine}`
 export const AGENTS_GROUP = 'kubenode:agents'
 export const agentNodeGroup = (node: string): string => `kubenode:node:${node}`
+
+/** The very Machine, not one of the same name after it. */
+export const machineUidGroup = (uid: string): string => `kubenode:machine-uid:${uid}`
 
 /** What a join token authenticates as, beside `system:bootstrap:<token id>`. */
 export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'

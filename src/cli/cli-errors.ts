@@ -306,6 +306,10 @@ export const cliErrors = errorTable({
     text: 'cannot print {output}',
     next: 'use yaml only',
   },
+  KN1363: {
+    text: 'cannot readmit machines: {why}',
+    next: 'see kubenode machine readmit --help',
+  },
   KN1370: {
     text: 'cannot hold {what}: name it as {Object}',
     next: 'kubenode freeze holds whole clusters',

@@ -4,7 +4,15 @@ import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, TAINTS, agentNodeGroup, agentUser } from '#api/names.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  TAINTS,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, hasTaint, nodeType, podType, secretType } from '#nodeops/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -253,6 +261,7 @@ describe('the machine controller', () => {
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
 async function certificateRequest(
+  w: World,
   machine: string,
   username: string,
   groups: readonly string[],
@@ -260,7 +269,12 @@ async function certificateRequest(
 ): Promise<CertificateRequest> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const pem = await Pkcs10CertificateRequestGenerator.create({
-    name: [{ O: [AGENTS_GROUP] }, { O: [agentNodeGroup(node)] }, { CN: [agentUser(machine)] }],
+    name: [
+      { O: [AGENTS_GROUP] },
+      { O: [agentNodeGroup(node)] },
+      { O: [machineUidGroup(w.machine(machine)?.metadata.uid ?? '')] },
+      { CN: [agentUser(machine)] },
+    ],
     keys,
     signingAlgorithm: ALGORITHM,
   })
@@ -272,6 +286,7 @@ async function certificateRequest(
       request: Buffer.from(pem.toString('pem')).toString('base64'),
       signerName: AGENT_SIGNER,
       usages: ['client auth'],
+      expirationSeconds: 7 * 86_400,
       username,
       groups,
     },
@@ -300,8 +315,8 @@ describe('the approver', () => {
     await w.clock.advance(1_000)
     const [a = '', b = ''] = w.fake.all(machineType).map((m) => m.metadata.name)
     const idOf = (name: string) => w.hosts.get(`process://${name}`)?.request.join.token.slice(0, 6)
-    const own = await certificateRequest(a, `system:bootstrap:${idOf(a)}`, [BOOTSTRAP_GROUP])
-    const foreign = await certificateRequest(a, `system:bootstrap:${idOf(b)}`, [BOOTSTRAP_GROUP])
+    const own = await certificateRequest(w, a, `system:bootstrap:${idOf(a)}`, [BOOTSTRAP_GROUP])
+    const foreign = await certificateRequest(w, a, `system:bootstrap:${idOf(b)}`, [BOOTSTRAP_GROUP])
     await answered(w, [own, foreign])
     expect(verdict(w, own)).toEqual(['Approved'])
     expect(verdict(w, foreign)).toEqual(['Denied'])
@@ -314,7 +329,7 @@ describe('the approver', () => {
     const [a = '', b = ''] = w.fake.all(machineType).map((m) => m.metadata.name)
     const id = w.hosts.get(`process://${a}`)?.request.join.token.slice(0, 6)
     w.fake.poke(machineType, { name: a }, { status: { nodeRef: { name: b, uid: 'u' } } }, 'status')
-    const request = await certificateRequest(a, `system:bootstrap:${id}`, [BOOTSTRAP_GROUP], b)
+    const request = await certificateRequest(w, a, `system:bootstrap:${id}`, [BOOTSTRAP_GROUP], b)
     await answered(w, [request])
     expect(verdict(w, request)).toEqual(['Denied'])
   })

@@ -1,16 +1,28 @@
 // The attacker has the key of one agent: other machines, their Nodes, heartbeats, certificates and secrets stay out of reach.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/attack-world.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE, agentLeaseName, machineUidGroup } from '#api/names.ts'
+import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`
-const lease = (name: string) => ({
+const lease = (name: string, machineUid = '') => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
-  metadata: { name },
+  metadata: { name, annotations: { [ANNOTATIONS.machineUid]: machineUid } },
   spec: { holderIdentity: 'thief' },
 })
 const phase = (value: string) => ({ body: { status: { phase: value } } })
+
+const UID = machineUidGroup('')
+const uidOf = ({ groups }: Who): string => groups.find((g) => g.startsWith(UID))?.slice(UID.length) ?? ''
+/** The key of a Machine of the same name that was deleted: everything as it was, but the uid. */
+const deleted = (who: Who): Who => ({
+  ...who,
+  groups: who.groups.map((g) => (g.startsWith(UID) ? machineUidGroup('00000000-0000-0000-0000-00000000dead') : g)),
+})
+const broken = { status: { conditions: [{ type: 'KernelDeadlock', status: 'True' }] } }
+/** As all certificates were before they named the uid. */
+const withoutUid = (who: Who): Who => ({ ...who, groups: who.groups.filter((g) => !g.startsWith(UID)) })
+const version = (value: string) => ({ body: { status: { agent: { version: value } } } })
 
 /** A request that the thief makes with the key of agent A. */
 const thief =
@@ -50,7 +62,7 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 keeps another agent alive with its heartbeat',
     attempt: thief('POST', LEASES, lease('agent-m-b')),
-    control: ({ ask, who }) => ask(who.agentB, 'POST', LEASES, { body: lease('agent-m-b') }),
+    control: ({ ask, who }) => ask(who.agentB, 'POST', LEASES, { body: lease('agent-m-b', uidOf(who.agentB)) }),
     refused: /its own Leases/,
   },
   {
@@ -87,6 +99,62 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 approves a permit for itself',
     attempt: thief('POST', `${OURS}/operationpermits`, { kind: 'OperationPermit' }),
+    refused: 403,
+  },
+  {
+    name: 'S26 with the key of a deleted Machine writes the status of the new one of its name',
+    attempt: ({ ask, who }) => ask(deleted(who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9')),
+    control: ({ ask, who }) => ask(who.agentA, 'PATCH', `${OURS}/machines/m-a/status`, version('1.0.0')),
+    refused: /an earlier Machine of this name/,
+  },
+  {
+    name: 'S26 with a certificate that names no uid writes the status of its Machine',
+    attempt: ({ ask, who }) => ask(withoutUid(who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9')),
+    refused: /names no uid of its Machine/,
+  },
+  {
+    name: 'S26 with the key of a deleted Machine keeps the new one alive',
+    attempt: async ({ ask, who }) => {
+      const mine = lease(agentLeaseName('m-a'), uidOf(who.agentA))
+      await ask(who.agentA, 'POST', LEASES, { body: mine })
+      return ask(deleted(who.agentA), 'PATCH', `${LEASES}/${agentLeaseName('m-a')}`, {
+        body: { spec: { holderIdentity: 'thief' } },
+      })
+    },
+    control: ({ ask, who }) =>
+      ask(who.agentA, 'PATCH', `${LEASES}/${agentLeaseName('m-a')}`, { body: { spec: { holderIdentity: 'm-a' } } }),
+    refused: /belongs to another Machine/,
+  },
+  {
+    name: 'S26 marks a Lease with the uid of another Machine',
+    attempt: ({ ask, who }) =>
+      ask(who.agentA, 'POST', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`, {
+        body: lease('n-a', uidOf(who.agentB)),
+      }),
+    control: ({ ask, who }) =>
+      ask(who.agentA, 'POST', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`, {
+        body: lease('n-a', uidOf(who.agentA)),
+      }),
+    refused: /belongs to another Machine/,
+  },
+  {
+    name: 'S26 with the key of a deleted Machine says that the Node of the new one is broken',
+    attempt: async ({ ask, who, admin }) => {
+      const marked = { metadata: { annotations: { [ANNOTATIONS.machineUid]: uidOf(who.agentA) } } }
+      await admin.raw({
+        method: 'PATCH',
+        path: '/api/v1/nodes/n-a',
+        body: marked,
+        headers: { 'content-type': 'application/merge-patch+json' },
+      })
+      return ask(deleted(who.agentA), 'PATCH', '/api/v1/nodes/n-a/status', { body: broken })
+    },
+    control: ({ ask, who }) => ask(who.agentA, 'PATCH', '/api/v1/nodes/n-a/status', { body: broken }),
+    refused: /belongs to another Machine/,
+  },
+  {
+    name: 'S26 readmits itself',
+    attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.readmit]: '{}' } } }),
     refused: 403,
   },
   {

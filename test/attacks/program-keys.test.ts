@@ -1,5 +1,6 @@
 // The attacker has the key of one of our programs: what it cannot read, write and become. docs/security.md has the table.
-import { PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -52,6 +53,32 @@ async function list({ admin }: AttackWorld, namespace: string, resource: string,
   await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
 }
 
+const joinToken = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, labels: { [LABELS.joinToken]: 'true' } },
+  type: 'bootstrap.kubernetes.io/token',
+})
+
+const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+/** Of an identity that is worth having; `key` is its name. */
+async function certificateRequest() {
+  const pem = await signingRequest(await newPrivateKey(), { commonName: 'kubenode:defender' })
+  const approval = { type: 'Approved', status: 'True', reason: 'Mine', message: 'mine' }
+  return {
+    key: 'mine',
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: 'mine' },
+    spec: {
+      request: Buffer.from(pem).toString('base64'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      usages: ['client auth'],
+    },
+    status: { conditions: [approval] },
+  }
+}
+
 const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S25 the key of controllers writes the ledger',
@@ -72,6 +99,63 @@ const ATTEMPTS: readonly Attempt[] = [
       metadata: { name: 'mine' },
       spec: { digest: 'a'.repeat(64), by: 'kubenode:controllers' },
     }),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers makes a bootstrap token, to join as anything',
+    attempt: by('controllers', 'POST', '/api/v1/namespaces/kube-system/secrets', joinToken('bootstrap-token-aaaaaa')),
+    control: by(
+      'approver',
+      'POST',
+      '/api/v1/namespaces/kube-system/secrets?dryRun=All',
+      joinToken('bootstrap-token-aaaaaa'),
+    ),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers reads the join tokens of kube-system',
+    attempt: by('controllers', 'GET', '/api/v1/namespaces/kube-system/secrets'),
+    refused: 403,
+  },
+  {
+    name: 'S25 the key of controllers approves a certificate',
+    attempt: async (world) => {
+      const { key, ...request } = await certificateRequest()
+      await world.admin.raw({ method: 'POST', path: REQUESTS, body: request })
+      return by('controllers', 'PUT', `${REQUESTS}/${key}/approval`, request)(world)
+    },
+    refused: 403,
+  },
+  ...(['controllers', 'sync', 'defender'] as const).map((thief) => ({
+    name: `S26 the key of ${thief} says which key an agent has`,
+    attempt: by(thief, 'PATCH', `${OURS}/machines/m-a`, {
+      metadata: { annotations: { [ANNOTATIONS.agentKey]: '{"uid":"x","key":"y"}' } },
+    }),
+    refused: 403,
+  })),
+  ...(['controllers', 'sync', 'approver'] as const).map((thief) => ({
+    name: `S26 the key of ${thief} lets the key of an earlier Machine come back`,
+    attempt: by(thief, 'PATCH', `${OURS}/machines/m-a`, {
+      metadata: { annotations: { [ANNOTATIONS.readmit]: '{"uid":"x"}' } },
+    }),
+    refused: /machines\/readmit/,
+  })),
+  {
+    name: 'S25 the key of the approver changes what a Machine is',
+    attempt: by('approver', 'PATCH', `${OURS}/machines/m-a`, { spec: { pool: 'mine' } }),
+    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All`, {
+      metadata: { annotations: { [ANNOTATIONS.agentKey]: '{}' } },
+    }),
+    refused: /changes nothing of a Machine but annotations/,
+  },
+  {
+    name: 'S25 the key of the approver makes another Secret than a join token',
+    attempt: by('approver', 'POST', inSystem('secrets'), secret('stolen', 'Opaque')),
+    refused: /makes and deletes join tokens/,
+  },
+  {
+    name: 'S25 the key of the approver lists Secrets',
+    attempt: by('approver', 'GET', '/api/v1/namespaces/kube-system/secrets'),
     refused: 403,
   },
   {

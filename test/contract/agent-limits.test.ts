@@ -13,6 +13,8 @@ import {
   agentLeaseName,
   agentNodeGroup,
   agentUser,
+  ANNOTATIONS,
+  machineUidGroup,
 } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -46,7 +48,10 @@ const object = (type: ResourceType, name: string, rest: object = {}, metadata: o
   ...rest,
 })
 const NODE_LEASES = 'kube-node-lease'
-const lease = (namespace: string, name: string, metadata: object = {}) =>
+/** Of the Machines on the server that runs. */
+const uids = new Map<string, string>()
+const ofA = () => ({ annotations: { [ANNOTATIONS.machineUid]: uids.get('a') ?? '' } })
+const lease = (namespace: string, name: string, metadata: object = ofA()) =>
   object(leaseType, name, { spec: { holderIdentity: name } }, { namespace, ...metadata })
 const applyStatus = { fieldManager: 'kubenode-agent', force: true, subresource: 'status' } as const
 const machineStatus = (name: string, metadata: object = {}) =>
@@ -75,7 +80,7 @@ const MAY: readonly Attempt[] = [
   ['write the status of its job', (a) => a.apply(remedyOperationJob, jobStatus('job-a'), applyStatus)],
   [
     'register its Node',
-    (a) => a.create(nodeType, freshNode('node-a', { labels: { 'kubernetes.io/hostname': 'node-a' } })),
+    (a) => a.create(nodeType, freshNode('node-a', { labels: { 'kubernetes.io/hostname': 'node-a' }, ...ofA() })),
   ],
   ['write the status of its Node', (a) => a.apply(nodeType, nodeStatus('node-a'), applyStatus)],
   ['make its Lease', (a) => a.create(leaseType, lease(SYSTEM_NAMESPACE, agentLeaseName('a')))],
@@ -225,7 +230,12 @@ describe.each(apiServers)('on $name', (choice) => {
   const as = (user: string, groups: readonly string[]): KubeClient =>
     new HttpKubeClient({ ...connection(), impersonate: { user, groups } })
   const agentOf = (name: string, node: string): KubeClient =>
-    as(agentUser(name), [AGENTS_GROUP, agentNodeGroup(node), 'system:authenticated'])
+    as(agentUser(name), [
+      AGENTS_GROUP,
+      agentNodeGroup(node),
+      machineUidGroup(uids.get(name) ?? 'uid-d'),
+      'system:authenticated',
+    ])
   const connection = () => ({
     server: server.url,
     ca: { data: server.ca },
@@ -237,7 +247,9 @@ describe.each(apiServers)('on $name', (choice) => {
     admin = new HttpKubeClient(connection())
     await install(admin, join(import.meta.dirname, '../../deploy'), systemClock)
     for (const name of ['a', 'b']) {
-      await admin.create(machine, object(machine, name, { spec: {} }) as never)
+      const made = await admin.create(machine, object(machine, name, { spec: {} }) as never)
+      uids.set(name, made.metadata.uid ?? '')
+      const annotations = { [ANNOTATIONS.machineUid]: made.metadata.uid ?? '' }
       const spec = {
         machine: name,
         node: { name: `node-${name}`, uid: '1' },
@@ -246,7 +258,10 @@ describe.each(apiServers)('on $name', (choice) => {
         rung: 0,
         operations: [{ cordon: {} }],
       }
-      await admin.create(remedyOperationJob, object(remedyOperationJob, `job-${name}`, { spec }) as never)
+      await admin.create(
+        remedyOperationJob,
+        object(remedyOperationJob, `job-${name}`, { spec }, { annotations }) as never,
+      )
     }
     await admin.create(nodeType, freshNode('node-b'))
     for (const name of [agentLeaseName('b'), 'kubenode-defender'])

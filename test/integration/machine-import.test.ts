@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newKey, requestCertificate } from '#agent/join/request.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import type { ControllerContext } from '#controllers/module.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
@@ -181,13 +181,19 @@ test('it is managed once it is told so: its join command leads to a certificate 
   const bootstrap = new HttpKubeClient({ server: bundle['server'] ?? '', ca, token: { data: bundle['token'] ?? '' } })
   const key = await newKey()
   const deps = { client: bootstrap, clock: systemClock, signal: AbortSignal.timeout(30_000) }
-  const certificate = await requestCertificate(deps, { machine: NODE, node: NODE }, key)
+  const certificate = await requestCertificate(
+    deps,
+    { machine: NODE, node: NODE, uid: waiting.metadata.uid ?? '' },
+    key,
+  )
   bootstrap.close()
   agent = new HttpKubeClient({
     ...connection(),
     clientCertificate: { cert: { data: certificate }, key: { data: key } },
   })
-  await agent.create(leaseType, leaseOf(SYSTEM_NAMESPACE, agentLeaseName(NODE)))
+  const { metadata, ...lease } = leaseOf(SYSTEM_NAMESPACE, agentLeaseName(NODE))
+  const annotations = { [ANNOTATIONS.machineUid]: waiting.metadata.uid ?? '' }
+  await agent.create(leaseType, { ...lease, metadata: { ...metadata, annotations } })
   keepBeating(agent, SYSTEM_NAMESPACE, agentLeaseName(NODE))
   const status = { agent: { version: '0.1.0' }, bootID: 'boot-1' }
   const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: NODE }, status }
@@ -201,7 +207,10 @@ test('it is managed once it is told so: its join command leads to a certificate 
     return n?.metadata.labels?.['mine'] === 'yes' && n
   })
   expect(oursOn(labelled)).toEqual([])
-  expect((await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })).items).toEqual([])
+  await until('the token is deleted', async () => {
+    const left = await admin.list(secrets, { namespace: 'kube-system', labelSelector: LABELS.joinToken })
+    return left.items.length === 0
+  })
 }, 60_000)
 
 test('it is Lost once agent and kubelet are both silent, and back when they are heard', async () => {

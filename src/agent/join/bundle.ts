@@ -11,6 +11,8 @@ export interface JoinBundle {
   readonly ca: string
   readonly token: string
   readonly machine: string
+  /** Of the Machine; unknown to older controllers. */
+  readonly uid?: string
   readonly node: string
   readonly cluster: string
   /** False: a kubelet has registered the Node, and keeps it and its Lease. */
@@ -38,6 +40,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     ca: pemOf(text('caData')),
     token: text('token'),
     machine,
+    ...(typeof value['uid'] === 'string' && value['uid'] !== '' && { uid: value['uid'] }),
     node: typeof value['node'] === 'string' ? value['node'] : machine,
     cluster: text('cluster'),
     artifactBase: text('artifactBase'),

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { machineUidGroup } from '#api/names.ts'
 import type { TrustAnchor } from '#api/trust/trust-document.ts'
 import { isTrustAnchor } from '../components/trust-store.ts'
 import { readState, writeDurably } from '../files/durable.ts'
@@ -17,6 +18,8 @@ export interface Identity {
   readonly ca: string
   readonly machine: string
   readonly node: string
+  /** Of the Machine that the certificate is for. */
+  readonly uid?: string
   readonly cluster: string
   /** Whether the Node is ours to make and keep, as it was when we joined; ours when nothing is said. */
   readonly registerNode?: boolean
@@ -85,6 +88,18 @@ export const writePair = ({ files, dir }: IdentityDeps, { key, certificate }: Pa
 export interface Life {
   readonly from: number
   readonly to: number
+}
+
+const UID_GROUP = machineUidGroup('')
+
+/** The Machine's uid in a certificate; what admission policies compare with what this agent writes. */
+export function machineUidIn(certificate: string): string | undefined {
+  try {
+    const lines = new X509Certificate(certificate).subject.split('\n')
+    return lines.find((l) => l.startsWith(`O=${UID_GROUP}`))?.slice(`O=${UID_GROUP}`.length)
+  } catch {
+    return undefined
+  }
 }
 
 export function lifeOf(certificate: string): Life | undefined {

@@ -206,13 +206,13 @@ test('a request is named by machine and key', async () => {
   expect(requestName(`${'a'.repeat(39)}-b`, key)).toMatch(/^kubenode-agent-a{39}-[0-9a-f]{16}$/)
 })
 
-test('S2 a certificate is renewed between 70 and 80 percent of its life', async () => {
+test('S2 a certificate is renewed between 60 percent and two thirds of its life', async () => {
   const { cert } = await (await newAuthority()).client('x')
   const day = 86_400_000
   const now = Date.now()
   const [earliest, latest] = [renewInMs(cert, now, 0), renewInMs(cert, now, 1)]
   // Valid from yesterday for 31 days.
-  expect(Math.round(earliest / day)).toBe(Math.round(0.7 * 31 - 1))
-  expect(Math.round(latest / day)).toBe(Math.round(0.8 * 31 - 1))
+  expect(Math.round(earliest / day)).toBe(Math.round(0.6 * 31 - 1))
+  expect(Math.round(latest / day)).toBe(Math.round((2 / 3) * 31 - 1))
   expect(renewInMs(cert, now + 29 * day, 1)).toBe(0)
 })

@@ -6,7 +6,15 @@ import { isObject } from '#lib/json.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
-import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, FIELD_MANAGERS, agentNodeGroup, agentUser } from '#api/names.ts'
+import {
+  AGENT_SIGNER,
+  AGENTS_GROUP,
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -21,16 +29,28 @@ export const csrType: ResourceType = {
 
 export const newKey = newPrivateKey
 
-const requestPem = (key: string, machine: string, node: string): Promise<string> =>
-  signingRequest(key, { commonName: agentUser(machine), organizations: [AGENTS_GROUP, agentNodeGroup(node)] })
+/** Who asks: without a uid only of a server that has no approver. */
+export interface Wanted {
+  readonly machine: string
+  readonly node: string
+  readonly uid?: string
+}
+
+/** A stolen key is of use for so long at most once its Machine is deleted. The approver takes no longer one. */
+const LIFE_SECONDS = 7 * 86_400
+
+const requestPem = (key: string, { machine, node, uid }: Wanted): Promise<string> => {
+  const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...(uid === undefined ? [] : [machineUidGroup(uid)])]
+  return signingRequest(key, { commonName: agentUser(machine), organizations })
+}
 
 const publicDer = (key: string): Buffer => Buffer.from(createPrivateKey(key).export({ type: 'pkcs8', format: 'der' }))
 
 const LONGEST_PLAIN = 40
 
-/** Not the machine's name alone: it may be long, and each key is a request of its own. */
-export const requestName = (machine: string, key: string): string => {
-  const digest = createHash('sha256').update(publicDer(key)).digest('hex').slice(0, 16)
+/** Not the machine's name alone: it may be long, and each key is a request of its own; so is the same key for another Machine. */
+export const requestName = (machine: string, key: string, uid = ''): string => {
+  const digest = createHash('sha256').update(publicDer(key)).update(uid).digest('hex').slice(0, 16)
   return `kubenode-agent-${machine.slice(0, LONGEST_PLAIN).replace(/[^a-z0-9]+$/, '')}-${digest}`
 }
 
@@ -50,11 +70,12 @@ const MOST_LOOK_MS = 2_000
 /** The certificate in PEM. Throws a final error when the request is denied. */
 export async function requestCertificate(
   { client, clock, signal, onWait }: RequestDeps,
-  { machine, node }: { readonly machine: string; readonly node: string },
+  wanted: Wanted,
   key: string,
 ): Promise<string> {
-  const name = requestName(machine, key)
-  const pem = await requestPem(key, machine, node)
+  const { machine } = wanted
+  const name = requestName(machine, key, wanted.uid)
+  const pem = await requestPem(key, wanted)
   await createRequest(client, name, machine, pem, signal)
   const quietUntil = clock.monotonic() + QUIET_MS
   let hasSaid = false
@@ -82,7 +103,12 @@ async function createRequest(
     apiVersion: 'certificates.k8s.io/v1',
     kind: 'CertificateSigningRequest',
     metadata: { name, annotations: { [ANNOTATIONS.machine]: machine } },
-    spec: { request: Buffer.from(pem).toString('base64'), signerName: AGENT_SIGNER, usages: ['client auth'] },
+    spec: {
+      request: Buffer.from(pem).toString('base64'),
+      signerName: AGENT_SIGNER,
+      usages: ['client auth'],
+      expirationSeconds: LIFE_SECONDS,
+    },
   }
   try {
     await client.create(csrType, request, { fieldManager: FIELD_MANAGERS.agent, signal })

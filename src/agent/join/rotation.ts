@@ -1,4 +1,4 @@
-// Gets the next certificate before 80 % of the life of the current one is over, and tries again until it has one.
+// Gets the next certificate before two thirds of the life of the current one is over, and tries again until it has one.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -14,8 +14,9 @@ export interface RotationDeps {
 }
 
 /** Spread, so that a fleet that joined together does not renew together. */
-const EARLIEST = 0.7
-const LATEST = 0.8
+const EARLIEST = 0.6
+/** A third is left for an approver or a server that is away. */
+const LATEST = 2 / 3
 const RETRY_MS = 60_000
 const LEAST_WAIT_MS = 10_000
 /** To a clock that is far ahead each new certificate is old already: it is asked for so much of its life later, not at once. */

@@ -4,7 +4,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists, isNotFound } from '#kube/errors.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { leaseType } from './types.ts'
 
 export interface LeaseDeps {
@@ -19,6 +19,8 @@ export interface LeaseName {
   readonly namespace: string
   readonly name: string
   readonly holder: string
+  /** Of the Machine that the holder is the agent of. */
+  readonly machineUid?: () => string | undefined
 }
 
 /** Missed renewals until others may call the holder silent. */
@@ -90,6 +92,8 @@ export async function renewLease(
   isShort = false,
 ): Promise<void> {
   const { namespace, name, holder } = lease
+  const uid = lease.machineUid?.()
+  const marked = uid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: uid } }
   const renewTime = microTimestamp(clock.now())
   const options = {
     // The server takes our name from the head that comes with each request: a fourteenth of the bytes of a node at rest.
@@ -102,12 +106,20 @@ export async function renewLease(
     await client.patch(
       leaseType,
       { namespace, name },
-      { type: 'merge', value: { spec: isShort ? { renewTime } : spec } },
+      {
+        type: 'merge',
+        value: isShort ? { spec: { renewTime } } : { ...(marked && { metadata: marked }), spec },
+      },
       options,
     )
   } catch (e) {
     if (!isNotFound(e)) throw e
-    const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec }
+    const object = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace, name, ...marked },
+      spec,
+    }
     await client
       .create(leaseType, object, { ...options, fieldManager: FIELD_MANAGERS.agent })
       .catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists, isNotFound } from '#kube/errors.ts'
-import { FIELD_MANAGERS, TAINTS } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, TAINTS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { HostFacts } from './facts.ts'
 import { newNode } from './node-status.ts'
@@ -15,6 +15,8 @@ export interface NodeObjectDeps {
   readonly log: Logger
   readonly name: string
   readonly facts: HostFacts
+  /** Of the Machine that the Node is of. */
+  readonly machineUid?: () => string | undefined
   /** False where a kubelet registers it, and while its machine is being deleted. */
   readonly register: () => boolean
 }
@@ -75,8 +77,12 @@ export class NodeObject {
 
   async #create(): Promise<KubeObject | undefined> {
     const { client, name, facts, log } = this.#deps
+    const uid = this.#deps.machineUid?.()
+    const node = newNode({ name, facts })
+    const annotations = uid === undefined ? {} : { [ANNOTATIONS.machineUid]: uid }
+    const marked = { ...node, metadata: { ...node.metadata, ...(uid !== undefined && { annotations }) } }
     try {
-      const made = await client.create(nodeType, newNode({ name, facts }), { fieldManager: FIELD_MANAGERS.agent })
+      const made = await client.create(nodeType, marked, { fieldManager: FIELD_MANAGERS.agent })
       this.#uid = made.metadata.uid
       log.info('node registered', { node: name })
       return made

@@ -16,6 +16,13 @@ interface ImportOptions extends ServerOptions {
   readonly output?: string
 }
 
+interface ReadmitOptions extends ServerOptions {
+  readonly selector?: string
+  readonly file?: string
+  readonly token?: boolean
+  readonly for: string
+}
+
 export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
@@ -38,6 +45,19 @@ export function register(program: Command, io: Io): void {
   })
 
   const machine = program.command('machine').description('commands for single machines')
+  withServer(machine.command('readmit'))
+    .description('let agents whose certificates are of an earlier Machine, or expired, come back as these machines')
+    .argument('[names...]', 'names of Machines')
+    .option('-l, --selector <labels>', 'Machines with these labels')
+    .option('--file <file>', 'file with one name a line; - for standard input')
+    .option('--token', 'make a join token for each as well, for hosts whose certificate has expired')
+    .option('--for <duration>', 'how long they may come back, at most 7d', '24h')
+    .action(async (names: string[], options: ReadmitOptions) => {
+      const { readmit } = await import('../machines/readmit.ts')
+      const client = await connect(options, io)
+      const { failed } = await readmit({ client, names, now: systemClock.now(), ...options }, io)
+      if (failed > 0) throw new Exit(EXIT_ERROR)
+    })
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')
     .argument('<name>', 'the Machine')

@@ -33,8 +33,11 @@ export function joinCommand(machine: Machine, tokens: readonly TokenSecret[], no
   const cannot = (why: string) => new KubeNodeError(cliErrors.KN1360({ name, why }))
   if (channel !== 'Agent') throw cannot(`its channel is ${channel}; a machine joins with channel Agent`)
   if (provider === undefined) throw cannot('it names no provider; for an existing host that is static')
-  if (machine.status?.agent !== undefined) throw cannot('it has already joined')
   const found = tokens.filter((t) => isFor(t, machine))
+  if (machine.status?.agent !== undefined && found.length === 0)
+    throw cannot(
+      `it has already joined; if its host must join again, run kubenode machine readmit ${name} --token first`,
+    )
   const valid = found.find((t) => Date.parse(field(t, 'expiration') ?? '') > now)
   if (valid === undefined)
     throw cannot(

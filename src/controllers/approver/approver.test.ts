@@ -2,12 +2,21 @@
 import 'reflect-metadata'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, ANNOTATIONS, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  ANNOTATIONS,
+  BOOTSTRAP_GROUP,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { secretType } from '#nodeops/objects.ts'
+import { readmission } from '#nodeops/readmitted.ts'
 import { type TestWorld, beat, endWorlds, machineWorld, register, setOf } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { recordedKey } from './agent-key.ts'
+import { recordedKey } from '#nodeops/agent-key.ts'
 import { type CertificateRequest, certificateRequestType } from './objects.ts'
 
 afterEach(endWorlds)
@@ -27,7 +36,7 @@ let asked = 0
 async function ask(w: TestWorld, machine: string, username: string, groups: readonly string[]): Promise<string> {
   const pem = await signingRequest(await newPrivateKey(), {
     commonName: agentUser(machine),
-    organizations: [AGENTS_GROUP, agentNodeGroup(machine)],
+    organizations: [AGENTS_GROUP, agentNodeGroup(machine), machineUidGroup(w.machine(machine)?.metadata.uid ?? '')],
   })
   const name = `request-${++asked}`
   const request: CertificateRequest = {
@@ -38,6 +47,7 @@ async function ask(w: TestWorld, machine: string, username: string, groups: read
       request: Buffer.from(pem).toString('base64'),
       signerName: AGENT_SIGNER,
       usages: ['client auth'],
+      expirationSeconds: 7 * 86_400,
       username,
       groups,
     },
@@ -118,5 +128,56 @@ describe('S2 join tokens', () => {
       const data = s['data'] as Record<string, string>
       expect(`${text(data['token-id'])}.${text(data['token-secret'])}`).toBe(second)
     }
+  })
+})
+
+describe('S26 a host that is let back', () => {
+  const readmitted = (w: TestWorld, name: string, token: boolean) =>
+    w.fake.poke(
+      machineType,
+      { name },
+      {
+        metadata: {
+          annotations: {
+            ...w.machine(name)?.metadata.annotations,
+            [ANNOTATIONS.readmit]: readmission(w.machine(name) as Machine, w.clock.now() + 3_600_000, token),
+          },
+        },
+      },
+    )
+  const joined = async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    expect(await withToken(w, name)).toMatch(/^Approved/)
+    beat(w, name)
+    register(w, name)
+    await w.clock.advance(1_000)
+    return { w, name }
+  }
+  const old = (name: string) => [AGENTS_GROUP, agentNodeGroup(name), machineUidGroup('uid-of-before')]
+
+  test('with the certificate of an earlier Machine waits until a person says so, and is back once', async () => {
+    const { w, names } = await fleetOf(1)
+    const [name = ''] = names
+    expect(await ask(w, name, agentUser(name), old(name))).toMatch(/^Pending/)
+    readmitted(w, name, false)
+    await w.clock.advance(6_000)
+    expect(await ask(w, name, agentUser(name), old(name))).toMatch(/^(Approved|Pending)/)
+    expect(recordedKey(w.machine(name) as Machine)).toBeDefined()
+    expect(await ask(w, name, agentUser(name), old(name))).toMatch(/^Pending/)
+  })
+
+  test('by a token gets one that is told to the provider, and it replaces the key once', async () => {
+    const { w, name } = await joined()
+    expect(secretsOf(w, name)).toEqual([])
+    const before = recordedKey(w.machine(name) as Machine)
+    readmitted(w, name, true)
+    await w.clock.advance(2_000)
+    const token = tokenOf(w, name)
+    expect(secretsOf(w, name).length).toBe(2)
+    expect(await withToken(w, name, token)).toMatch(/^Approved/)
+    await w.clock.advance(1_000)
+    expect(recordedKey(w.machine(name) as Machine)).not.toBe(before)
+    expect(await withToken(w, name, token)).toMatch(/^Denied/)
   })
 })

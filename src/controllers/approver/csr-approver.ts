@@ -9,16 +9,18 @@ import { nodeNameOf } from '#nodeops/machine-node.ts'
 import { secretType } from '#nodeops/objects.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import { type Outcome, done, retry } from '#runtime/outcome.ts'
+import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 import { readContent } from './csr-content.ts'
 import { type CsrDecision, type CsrSeen, decide, machineToRead, tokenIdOf } from './csr-decision.ts'
-import { keyRecord, recordedKey } from './agent-key.ts'
+import { keyRecord, recordedKey } from '#nodeops/agent-key.ts'
 import { type CertificateRequest, certificateRequestType } from './objects.ts'
 import { tokenKey } from './token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
+/** A person who readmits a machine is not kept waiting; a server is asked twice for each that waits. */
+const READMIT_LOOK_MS = 5_000
 /** One is enough to say no. */
 const MOST_RIVALS = 4
 const fieldManager = FIELD_MANAGERS.approver
@@ -48,6 +50,16 @@ export function createApprover({
       const { decision, machine } = await lookAt({ client, clock, machines }, request, signal)
       if (decision.kind === 'Ignore') return done
       keyLog.info('certificate request decided', { decision: decision.kind, reason: decision.message })
+      if (decision.kind === 'Wait') {
+        if (machine !== undefined)
+          events.record(machine, {
+            type: 'Warning',
+            reason: 'CertificateRequested',
+            action: 'Approve',
+            note: decision.message,
+          })
+        return requeueAfter(READMIT_LOOK_MS)
+      }
       const recorded = await recordKey(client, machine, decision, signal)
       if (recorded.kind === 'Stale') return done
       if (recorded.kind !== 'Applied') return retry(recorded.error)
@@ -137,7 +149,7 @@ function answer(
   client: KubeClient,
   clock: Clock,
   request: CertificateRequest,
-  decision: Exclude<CsrDecision, { readonly kind: 'Ignore' }>,
+  decision: Extract<CsrDecision, { readonly kind: 'Approve' | 'Deny' }>,
   signal: AbortSignal,
 ): Promise<CertificateRequest> {
   const condition = {

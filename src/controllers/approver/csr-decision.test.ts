@@ -1,5 +1,13 @@
 import type { Machine } from '#api/kinds/machine.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, ANNOTATIONS, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  ANNOTATIONS,
+  BOOTSTRAP_GROUP,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import { type ContentRead, type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import type { CertificateRequest } from './objects.ts'
@@ -23,7 +31,7 @@ const content = (c: Partial<Extract<ContentRead, { kind: 'Content' }>['content']
   kind: 'Content',
   content: {
     commonNames: [agentUser('m-1')],
-    organizations: [AGENTS_GROUP, agentNodeGroup('m-1')],
+    organizations: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup('uid-1')],
     extras: [],
     key: 'key-1',
     ...c,
@@ -40,6 +48,7 @@ const request = (
     request: '',
     signerName: AGENT_SIGNER,
     usages: ['client auth'],
+    expirationSeconds: 7 * 86_400,
     username: `system:bootstrap:${tokenId('uid-1', 0)}`,
     groups: ['system:bootstrappers', BOOTSTRAP_GROUP],
     ...spec,
@@ -54,8 +63,17 @@ const seen = (s: Partial<CsrSeen> = {}): CsrSeen => ({
   rivals: [],
   ...s,
 })
-const renewal = { username: agentUser('m-1'), groups: [AGENTS_GROUP, agentNodeGroup('m-1')] }
+const renewal = { username: agentUser('m-1'), groups: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup('uid-1')] }
 const person = { username: 'somebody', groups: ['system:authenticated'] }
+
+const ofUid = (uid: string) => ({
+  ...renewal,
+  groups: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup(uid)],
+})
+const readmitted = (uid: string, forMs: number): Machine => {
+  const said = JSON.stringify({ uid, until: new Date(NOW + forMs).toISOString(), replaces: '' })
+  return machine('m-1', 'uid-1', { annotations: { [ANNOTATIONS.readmit]: said } })
+}
 
 describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
@@ -97,14 +115,18 @@ describe('a certificate request', () => {
     ['of a token for the masters is denied', { content: content({ organizations: ['system:masters'] }) }, 'Deny'],
     [
       'with one group more is denied',
-      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-1'), 'system:masters'] }) },
+      {
+        content: content({
+          organizations: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup('uid-1'), 'system:masters'],
+        }),
+      },
       'Deny',
     ],
     ['with one group less is denied', { content: content({ organizations: [AGENTS_GROUP] }) }, 'Deny'],
     ['with one group twice is denied', { content: content({ organizations: [AGENTS_GROUP, AGENTS_GROUP] }) }, 'Deny'],
     [
       "with another node's group is denied",
-      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-2')] }) },
+      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-2'), machineUidGroup('uid-1')] }) },
       'Deny',
     ],
     ['with two common names is denied', { content: content({ commonNames: [agentUser('m-1'), 'admin'] }) }, 'Deny'],
@@ -132,6 +154,54 @@ describe('a certificate request', () => {
       { machine: known('key-0'), token: tokenOf(own, NOW, 'key-0') },
       'Approve',
     ],
+    [
+      'S26 without a uid is denied',
+      { content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-1')] }) },
+      'Deny',
+    ],
+    [
+      'S26 for the uid of an earlier machine of the name is denied, also with the certificate of that one',
+      {
+        request: request(ofUid('uid-0')),
+        content: content({ organizations: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup('uid-0')] }),
+        token: undefined,
+      },
+      'Deny',
+    ],
+    [
+      'S26 with the certificate of an earlier machine of the name waits for a person',
+      { request: request(ofUid('uid-0')), token: undefined },
+      'Wait',
+    ],
+    [
+      'S26 with a certificate that names no uid waits for a person',
+      { request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-1')] }), token: undefined },
+      'Wait',
+    ],
+    [
+      'S26 with the certificate of an earlier machine is approved once a person readmits it',
+      { request: request(ofUid('uid-0')), machine: readmitted('uid-1', 60_000), token: undefined },
+      'Approve',
+    ],
+    [
+      'S26 is not readmitted for longer than was said',
+      { request: request(ofUid('uid-0')), machine: readmitted('uid-1', -1), token: undefined },
+      'Wait',
+    ],
+    [
+      'S26 is not readmitted by what was said of an earlier machine',
+      { request: request(ofUid('uid-0')), machine: readmitted('uid-0', 60_000), token: undefined },
+      'Wait',
+    ],
+    [
+      'S26 with a certificate of another Node is denied',
+      {
+        request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-9'), machineUidGroup('uid-1')] }),
+        token: undefined,
+      },
+      'Deny',
+    ],
+    ['S26 for longer than seven days is denied', { request: request({ expirationSeconds: 7 * 86_400 + 1 }) }, 'Deny'],
     ['with a token that is gone is denied', { token: undefined }, 'Deny'],
     [
       "with another machine's certificate is denied",

@@ -1,9 +1,11 @@
 // Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
 import type { Machine } from '#api/kinds/machine.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser } from '#api/names.ts'
+import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
+import { recordedKey } from '#nodeops/agent-key.ts'
 import { tokenExpiresAt } from '#nodeops/join-token.ts'
 import { nodeNameOf } from '#nodeops/machine-node.ts'
 import type { Secret } from '#nodeops/objects.ts'
+import { readmissionOf } from '#nodeops/readmitted.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
 import type { CertificateRequest } from './objects.ts'
 import { isTokenOf, isUnused } from './token.ts'
@@ -26,6 +28,8 @@ export type CsrDecision =
   /** Not about us, or decided already. */
   | { readonly kind: 'Ignore'; readonly why: string }
   | { readonly kind: 'Approve'; readonly machine: string; readonly key: string; readonly message: string }
+  /** A person decides; the request stays as it is. */
+  | { readonly kind: 'Wait'; readonly message: string }
   | { readonly kind: 'Deny'; readonly message: string }
 
 export interface CsrSeen {
@@ -38,6 +42,9 @@ export interface CsrSeen {
   /** Other Machines that have the Node of this one, by their status or by their name. */
   readonly rivals: readonly string[]
 }
+
+/** A key that was stolen, or whose Machine was deleted, can read for so long: roles cannot look at uids. */
+const LONGEST_LIFE_SECONDS = 7 * 86_400
 
 const USER_PREFIX = agentUser('')
 const TOKEN_USER = /^system:bootstrap:([a-z0-9]{6})$/
@@ -78,6 +85,8 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
     requesterProblem(seen, content.content, claim, nowMs) ??
     rivalProblem(seen)
   if (problem !== undefined) return deny(problem)
+  const wait = uidWait(seen, content.content, nowMs)
+  if (wait !== undefined) return { kind: 'Wait', message: wait }
   return {
     kind: 'Approve',
     machine: claim ?? '',
@@ -104,7 +113,11 @@ function contentProblem(
   if (request.spec.usages?.includes('client auth') !== true) return 'the usage client auth is missing'
   if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
-  const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine))].sort()
+  const life = request.spec.expirationSeconds
+  if (life === undefined || life > LONGEST_LIFE_SECONDS)
+    return `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds, and the request says ${life ?? 'nothing'} (expirationSeconds)`
+  const uid = machine.metadata.uid ?? ''
+  const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)].sort()
   const asked = [...organizations].sort()
   if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
     return `the organizations must be ${wanted.join(' and ')}`
@@ -119,13 +132,28 @@ function requesterProblem(
   nowMs: number,
 ): string | undefined {
   const { username = '', groups = [] } = request.spec
-  if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) return undefined
+  if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) {
+    const node = machine === undefined ? '' : nodeNameOf(machine)
+    return groups.includes(agentNodeGroup(node)) ? undefined : `its certificate is not for node ${node}`
+  }
   if (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined)
     return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
   if (token === undefined || machine === undefined) return 'the join token was deleted'
   if (!isTokenOf(token, machine)) return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
   return tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
+}
+
+/** A certificate renews itself for the very Machine that it was made for. Of another Machine of the name a person says that the host is the same. */
+function uidWait({ request, machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
+  const { groups = [] } = request.spec
+  if (machine === undefined || !groups.includes(AGENTS_GROUP)) return undefined
+  if (groups.includes(machineUidGroup(machine.metadata.uid ?? '')) || readmissionOf(machine, nowMs) !== undefined)
+    return undefined
+  // Readmitted, and recorded before a crash kept the answer back.
+  if (recordedKey(machine) === key) return undefined
+  const name = machine.metadata.name ?? ''
+  return `the certificate is of an earlier machine ${name}; if it is the same host, run: kubenode machine readmit ${name}`
 }
 
 /** The Node's identity goes to one Machine. Who holds it already gets nothing new by a renewal, whatever somebody else claims meanwhile. */

@@ -7,12 +7,14 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { handOverKey, tokenExpiresAt } from '#nodeops/join-token.ts'
 import { type Secret, secretType } from '#nodeops/objects.ts'
+import { readmissionOf } from '#nodeops/readmitted.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
+import { recordedKey } from '#nodeops/agent-key.ts'
 import { needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
@@ -48,11 +50,14 @@ export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): C
       requireFresh([machines])
       const machine = machines.get(name)
       const before = made.get(name)
-      if (before !== undefined && (before.metadata.uid !== machine?.metadata.uid || !needsToken(machine))) {
+      if (
+        before !== undefined &&
+        (before.metadata.uid !== machine?.metadata.uid || !needsToken(machine, clock.now()))
+      ) {
         await withdraw(tools, before, signal)
         made.delete(name)
       }
-      if (machine === undefined || !needsToken(machine)) return done
+      if (machine === undefined || !needsToken(machine, clock.now())) return done
       made.set(name, machine)
       const kept = await keepToken(tools, machine, signal)
       if (kept.kind === 'NoName') return done
@@ -62,7 +67,8 @@ export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): C
   })
   machines.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name
-    if (name !== undefined && (made.has(name) || (now !== undefined && needsToken(now)))) controller.enqueue(name)
+    if (name !== undefined && (made.has(name) || (now !== undefined && needsToken(now, clock.now()))))
+      controller.enqueue(name)
   })
   return controller
 }
@@ -83,7 +89,9 @@ export async function keepToken(tools: TokenTools, machine: Machine, signal: Abo
     // The copy first: what is left of an older token would pass for the new one.
     for (const key of [handOverKey(machine.metadata.uid ?? ''), ...(found === undefined ? [] : [tokenKey(id)])])
       await remove(tools, key, signal)
-    const token = tokenFor(machine, id, tokenSecret(bytes(SECRET_BYTES)), clock.now())
+    // Only what a person said lets another key take the place of the one on record.
+    const replaces = readmissionOf(machine, clock.now())?.token === true ? recordedKey(machine) : undefined
+    const token = tokenFor(machine, id, tokenSecret(bytes(SECRET_BYTES)), clock.now(), replaces)
     const created = await outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
     return created.kind === 'Applied' ? handOver(tools, machine, created.object, signal) : created
   }

@@ -1,11 +1,13 @@
-// Whether there is to be a join token for a machine: until its agent was heard. Pure.
+// Whether there is to be a join token for a machine: until its agent was heard, and while a person lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
+import { readmissionOf } from '#nodeops/readmitted.ts'
 
 /** Whoever makes a status say one of these gets a token that is good for nobody but the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])
 
-export function needsToken(machine: Machine | undefined): boolean {
+export function needsToken(machine: Machine | undefined, nowMs: number): machine is Machine {
   if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return false
   const { spec, status } = machine
-  return spec.channel === 'Agent' && spec.provider !== undefined && BEFORE_JOINING.has(status?.phase ?? 'Pending')
+  if (spec.channel !== 'Agent' || spec.provider === undefined) return false
+  return BEFORE_JOINING.has(status?.phase ?? 'Pending') || readmissionOf(machine, nowMs)?.token === true
 }

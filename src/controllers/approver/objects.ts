@@ -8,6 +8,8 @@ export interface CertificateRequest extends KubeObject {
     readonly request: string
     readonly signerName: string
     readonly usages?: readonly string[]
+    /** How long the certificate shall be valid. */
+    readonly expirationSeconds?: number
     /** Set by the API server from who asked. */
     readonly username?: string
     readonly groups?: readonly string[]

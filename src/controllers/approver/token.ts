@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import { handOverKey, isForMachine } from '#nodeops/join-token.ts'
 import type { Secret } from '#nodeops/objects.ts'
 import type { ObjectKey } from '#schema/resource.ts'
-import { recordedKey } from './agent-key.ts'
+import { recordedKey } from '#nodeops/agent-key.ts'
 
 const TOKEN_NAMESPACE = 'kube-system'
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token'

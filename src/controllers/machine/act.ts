@@ -27,7 +27,7 @@ import type { SharedReads } from '#runtime/shared-reads.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { DELETE_OWNER, type MachineAction } from './actions.ts'
 import { NODE_LEASES } from './observe.ts'
-import { handedBackNode, syncedNode } from './node-sync.ts'
+import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
@@ -87,6 +87,19 @@ export async function act(
         },
         { clock, random, fieldManager, signal },
       ).then(swapped)
+    case 'ClaimNode':
+      return compareAndSwap(
+        client,
+        nodeType,
+        { name: nodeRef.name },
+        (current) =>
+          current?.metadata.uid === nodeRef.uid
+            ? claimedNode(current, uidOf(machine))
+            : { kind: 'Refuse', reason: `node ${nodeRef.name} was replaced by another Node of the same name` },
+        { clock, random, fieldManager, signal },
+      ).then(swapped)
+    case 'DeleteStrangeLease':
+      return deleteExactly(client, leaseType, action.lease, { signal }).then(goneIsDone)
     case 'ReplacePods':
       return replacePods(tools, machine, action, signal)
     case 'Uninstall':
@@ -158,7 +171,14 @@ async function provision(
   if (joinToken === undefined || token === undefined) return outdated('the join token cannot be read')
   const name = nameOf(machine)
   const isRegistered = provider.isHostKept === true && node !== undefined
-  const bundle = { ...join, cluster, machine: name, node: name, ...(isRegistered && { registerNode: false }) }
+  const bundle = {
+    ...join,
+    cluster,
+    machine: name,
+    uid: uidOf(machine),
+    node: name,
+    ...(isRegistered && { registerNode: false }),
+  }
   const made = await provider
     .create(
       {

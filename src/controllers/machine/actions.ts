@@ -10,6 +10,7 @@ import { type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { ComponentReport } from './desired-components.ts'
+import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
 import type { Order } from './orders.ts'
 import type { Seen } from './seen.ts'
@@ -28,6 +29,9 @@ export type MachineAction =
   /** The secret values of one configuration, to the key that was seen. */
   | { readonly kind: 'Seal'; readonly config: ComponentConfig; readonly publicKey: string; readonly reason: string }
   | { readonly kind: 'DeleteSealed'; readonly object: ConfigMap; readonly reason: string }
+  /** Policies let its agent write the Node by the uid on it. */
+  | { readonly kind: 'ClaimNode'; readonly reason: string }
+  | { readonly kind: 'DeleteStrangeLease'; readonly lease: Lease; readonly reason: string }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
   /** Pods of a DaemonSet that are of an older template; without a permit only on a node that takes no pods yet. */
   | {

@@ -85,8 +85,25 @@ export function syncedNode(node: Node, { machine, areComponentsIn }: NodeWish): 
 }
 
 /** The Node without anything of ours, for a host that stays when its machine goes. */
-export const handedBackNode = (node: Node): Mutation<Node> =>
-  changed(node, { labels: {}, annotations: {}, taints: [] }, true)
+export const handedBackNode = (node: Node): Mutation<Node> => {
+  const unclaimed = withoutClaim(node)
+  const left = changed(unclaimed, { labels: {}, annotations: {}, taints: [] }, true)
+  if (left.kind === 'Write' || unclaimed === node) return left
+  return { kind: 'Write', object: unclaimed }
+}
+
+/** Marked with its machine's uid: by it, policies tell the agent of this machine from one of the name before it. */
+export const claimedNode = (node: Node, machineUid: string): Mutation<Node> => {
+  const { annotations = {} } = node.metadata
+  if (annotations[ANNOTATIONS.machineUid] === machineUid) return { kind: 'Keep' }
+  const next = { ...annotations, [ANNOTATIONS.machineUid]: machineUid }
+  return { kind: 'Write', object: { ...node, metadata: { ...node.metadata, annotations: next } } }
+}
+
+function withoutClaim(node: Node): Node {
+  const { [ANNOTATIONS.machineUid]: claim, ...annotations } = node.metadata.annotations ?? {}
+  return claim === undefined ? node : { ...node, metadata: { ...node.metadata, annotations } }
+}
 
 interface Wish {
   readonly labels: Readonly<Record<string, string>>

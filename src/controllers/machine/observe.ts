@@ -16,6 +16,7 @@ import { podsOn } from '#nodeops/drain.ts'
 import { handOverKey, isForMachine } from '#nodeops/join-token.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodeops/objects.ts'
 import { permitAnswer } from '#nodeops/permits.ts'
+import { readmissionOf } from '#nodeops/readmitted.ts'
 import { holdOver } from '#nodeops/rules/holds-over.ts'
 import { type SecretValues, hasSecretRefs } from '#nodeops/secret-values.ts'
 import type { Provider } from '#providers/port.ts'
@@ -118,11 +119,14 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   const machine = caches.machines.get(name)
   if (machine === undefined) return undefined
   const node = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
+  const strangeLease = strangeLeaseOf(tools, machine)
+  const beats = readBeats(tools, name, node?.metadata.name ?? name)
   const about = {
     machine,
     node,
     isHostKept: providerOf(tools, machine)?.isHostKept === true,
-    ...readBeats(tools, name, node?.metadata.name ?? name),
+    ...beats,
+    ...(strangeLease !== undefined && { strangeLease, agentBeat: { kind: 'None' } as const }),
   }
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
   const revisionNamed = (r: string) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })
@@ -152,10 +156,23 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   }
 }
 
+/** One that the agent of an earlier Machine of the name made: it says nothing of this one. */
+function strangeLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | undefined {
+  const lease = caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) })
+  const uid = lease?.metadata.annotations?.[ANNOTATIONS.machineUid]
+  return uid === undefined || uid === uidOf(machine) ? undefined : lease
+}
+
 /** Only while somebody is to be told it. */
-async function joinTokenOf({ client }: ObserveTools, about: About, signal: AbortSignal): Promise<Secret | undefined> {
+async function joinTokenOf(
+  { client, now }: ObserveTools,
+  about: About,
+  signal: AbortSignal,
+): Promise<Secret | undefined> {
   const { machine } = about
-  if (!isProvided(machine) || isDeleting(machine) || hasJoined(about) || hadJoined(about)) return undefined
+  if (!isProvided(machine) || isDeleting(machine)) return undefined
+  const mayJoinAgain = readmissionOf(machine, now())?.token === true
+  if ((hasJoined(about) || hadJoined(about)) && !mayJoinAgain) return undefined
   const token = await client.get(secretType, handOverKey(uidOf(machine)), { signal })
   return token !== undefined && isForMachine(token, machine) ? token : undefined
 }

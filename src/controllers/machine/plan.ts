@@ -2,6 +2,7 @@
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { cordonOwners, isCordonedBy } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
 import { isNodeFrozen } from '#nodeops/holds.ts'
@@ -53,6 +54,12 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const unserved = unservedWait(machine)
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
+  if (seen.strangeLease !== undefined)
+    return onlyThen({
+      kind: 'DeleteStrangeLease',
+      lease: seen.strangeLease,
+      reason: 'the heartbeat is of an earlier machine of this name',
+    })
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'the machine needs cleanup before it is deleted' })
   const provision = provisionReason(seen, now)
@@ -71,6 +78,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
     ...workloads.flatMap((look) => replaceActions(seen, look)),
     ...cordonActions(seen, components, orders),
     ...drainActions(seen, orders),
+    ...claimActions(seen),
     ...nodeActions(seen, components),
   ]
   const others = [
@@ -223,7 +231,10 @@ const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], n
 /** Why something is to be made; undefined when nothing is. */
 function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, joinToken } = seen
-  if (host.kind === 'NoProvider' || hasJoined(seen)) return undefined
+  if (host.kind === 'NoProvider') return undefined
+  if (hadJoined(seen) && host.kind === 'Host' && joinToken !== undefined && !isHandedOver(joinToken))
+    return 'a person lets its host join again'
+  if (hasJoined(seen)) return undefined
   if (machine.spec.providerID === undefined) return 'the machine has no host'
   if (hadJoined(seen)) return undefined
   if (host.kind === 'Gone') return 'the host was deleted before it joined'
@@ -336,6 +347,14 @@ function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction
   if (order === undefined || node === undefined || pods === undefined) return []
   if (!isCordonedBy(node, SWITCH_OWNER + order.entry.name) || drainPlan(pods).evict.length === 0) return []
   return [{ kind: 'Drain', permit: order.permit, reason: `${order.entry.name} asks for an empty node` }]
+}
+
+/** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */
+function claimActions(seen: Seen): MachineAction[] {
+  const { machine, node } = seen
+  if (node === undefined || (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen))) return []
+  if (node.metadata.annotations?.[ANNOTATIONS.machineUid] === uidOf(machine)) return []
+  return [{ kind: 'ClaimNode', reason: 'the node is marked with the machine that it belongs to' }]
 }
 
 function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {

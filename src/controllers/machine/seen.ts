@@ -9,6 +9,7 @@ import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodeop
 import type { Host } from '#providers/port.ts'
 import { type Claim, type ComponentReport, type Mark, isReportOf } from './desired-components.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
+import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
 import type { SealingSeen } from './sealing.ts'
 import type { WorkloadSeen } from './workloads.ts'
@@ -29,6 +30,8 @@ export interface Seen {
   readonly node: Node | undefined
   readonly agentBeat: Heartbeat
   readonly nodeBeat: Heartbeat
+  /** Of the agent of an earlier Machine of this name. */
+  readonly strangeLease?: Lease
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean

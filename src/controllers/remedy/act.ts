@@ -2,7 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -94,7 +94,11 @@ function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJo
     apiVersion: API_GROUP_VERSION,
     kind: 'RemedyOperationJob',
     // From its first moment on: a job that was deleted too early could be made again.
-    metadata: { name, finalizers: [FINALIZERS.job] },
+    metadata: {
+      name,
+      finalizers: [FINALIZERS.job],
+      ...(node.machineUid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: node.machineUid } }),
+    },
     spec: {
       ...(node.machine !== undefined && { machine: node.machine }),
       node: { name: node.name, uid: node.uid },

@@ -18,7 +18,7 @@ import { TICK_MS } from './rule-needs.ts'
 
 export interface WantedJob extends JobIdentity {
   readonly name: string
-  readonly node: Pick<NodeSeen, 'name' | 'uid' | 'machine'>
+  readonly node: Pick<NodeSeen, 'name' | 'uid' | 'machine' | 'machineUid'>
   readonly active: ActiveRule
 }
 

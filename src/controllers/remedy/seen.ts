@@ -9,6 +9,8 @@ export interface NodeSeen {
   readonly name: string
   readonly uid: string
   readonly machine: string | undefined
+  /** Of that Machine: its agent is told from one of the name before it. */
+  readonly machineUid?: string
   /** Its Machine is only looked at: nothing of it is ours to repair. */
   readonly isObserved?: boolean
   readonly labels: Readonly<Record<string, string>> | undefined

@@ -1,0 +1,35 @@
+// What a person said about an agent that lost its identity: that the host is the same one, and how it may come back. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import { recordedKey } from './agent-key.ts'
+
+export interface Readmission {
+  readonly uid: string
+  readonly until: string
+  /** The key on record when it was said, empty for none: once the host is back, it is over. */
+  readonly replaces: string
+  /** With a join token as well: also for a host whose certificate has expired. */
+  readonly token: boolean
+}
+
+export function readmission(machine: Machine, untilMs: number, token: boolean): string {
+  const { uid = '' } = machine.metadata
+  const said: Readmission = { uid, until: timestamp(untilMs), replaces: recordedKey(machine) ?? '', token }
+  return JSON.stringify(said)
+}
+
+/** For this very Machine, and while it lasts. A policy lets only those write it who may create machines/readmit. */
+export function readmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
+  const { metadata } = machine
+  try {
+    const said: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.readmit] ?? 'null')
+    if (!isObject(said) || said['uid'] !== metadata.uid || typeof said['until'] !== 'string') return undefined
+    const { uid, until, replaces } = said
+    if ((recordedKey(machine) ?? '') !== replaces || !(Date.parse(until) > nowMs)) return undefined
+    return { uid: String(uid), until, replaces, token: said['token'] === true }
+  } catch {
+    return undefined
+  }
+}
