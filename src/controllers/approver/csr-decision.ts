@@ -115,7 +115,7 @@ function contentProblem(
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
   const life = request.spec.expirationSeconds
   if (life === undefined || life > LONGEST_LIFE_SECONDS)
-    return `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds, and the request says ${life ?? 'nothing'} (expirationSeconds)`
+    return `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
   const uid = machine.metadata.uid ?? ''
   const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)].sort()
   const asked = [...organizations].sort()
