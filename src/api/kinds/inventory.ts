@@ -9,6 +9,8 @@ export const MAX_COMMITTED = 4
 /** A shard stays well below the size that a server stores. */
 export const MAX_REFS = 2_000
 const MAX_SHARDS = 1_000
+/** A larger approved deletion is held to the limits of the deletion guard. */
+export const MAX_PRUNED = 500
 
 /** Failures of one baseline. Those beyond are not known as old, so they count as new. */
 export const MAX_FAILURES = 500
@@ -108,6 +110,15 @@ const spec = obj('The applied objects.', {
   release: optional(objectName('The Release of that commit.')),
   appliedAt: optional(time('When it was last applied.')),
   baseline: optional(baseline),
+  pruning: optional(
+    obj('Approved deletions that are running.', {
+      digest: sha256('The digest that was approved.'),
+      targets: list('The objects.', str('Object and UID.', { min: 1, max: MAX_OBJECT_CHARS + 40 }), {
+        min: 1,
+        max: MAX_PRUNED,
+      }),
+    }),
+  ),
   refs: list('The objects, ordered by group, kind, namespace and name.', reference, { max: MAX_REFS }),
 })
 

@@ -1,5 +1,6 @@
 // What the Defender itself knows about an object that is to be deleted: which permits cover it, whether its Machine is being deleted, whether it serves.
-import { programAccount, programUser } from '#api/names.ts'
+import { programAccount, programUser, SOURCE_USER_PREFIX } from '#api/names.ts'
+import { isApprovedPrune, type Pruning } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Caches } from '../caches.ts'
@@ -16,13 +17,26 @@ export const nothingKnown = (uid: string): About => ({
   costsNothing: false,
 })
 
+const SYNC: ReadonlySet<string> = new Set([programUser('sync'), programAccount('sync')])
+/** Only they prune. */
+export const isFromGit = (user: string): boolean => SYNC.has(user) || user.startsWith(SOURCE_USER_PREFIX)
+
 const CONTROLLERS: ReadonlySet<string> = new Set([programUser('controllers'), programAccount('controllers')])
 
-type Cached = Pick<Caches, 'machines' | 'nodes'>
+type Cached = Pick<Caches, 'machines' | 'nodes' | 'approvals'>
 
-export function aboutDeletion({ kind, group, name, uid, user }: Deletion, { machines, nodes }: Cached): About {
+export interface Surroundings {
+  /** Lists of approved deletions that sync says it is carrying out. */
+  readonly prunings: readonly Pruning[]
+  /** The clock on the wall, which approvals speak of. */
+  readonly wall: number
+}
+
+export function aboutDeletion({ kind, group, name, uid, user }: Deletion, caches: Cached, around: Surroundings): About {
+  const { machines, nodes } = caches
   const nothing = nothingKnown(uid)
   if (uid === '') return nothing
+  if (isPruned(uid, caches, around)) return { ...nothing, follows: true }
   const isByControllers = CONTROLLERS.has(user)
   if (group === '' && kind === 'Node') {
     const node = nodes.list().find((n) => n.metadata.uid === uid)
@@ -41,6 +55,14 @@ export function aboutDeletion({ kind, group, name, uid, user }: Deletion, { mach
   const own = node?.metadata.uid === nodeRef?.uid ? node : undefined
   const grantedAs = [uid, ...(own?.metadata.uid === undefined ? [] : [own.metadata.uid])]
   return { ...nothing, grantedAs, costsNothing: isByControllers && isIdle(machine, own) }
+}
+
+/** Approved in this cluster: an approval on the hub says nothing to the Defender of a member. */
+function isPruned(uid: string, { approvals }: Pick<Cached, 'approvals'>, { prunings, wall }: Surroundings): boolean {
+  if (prunings.length === 0) return false
+  const live = approvals.list().filter(({ spec: { until } }) => until === undefined || Date.parse(until) > wall)
+  const approved = new Set(live.map(({ spec }) => spec.digest))
+  return prunings.some((pruning) => isApprovedPrune(pruning, uid, approved))
 }
 
 const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined

@@ -1,6 +1,8 @@
 // Answers for deletions: reads the ledger, decides, and lets a deletion pass only after it was counted. What cannot be counted does not pass.
 import { LEDGER_NAME, defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Pruning } from '#api/protocol/pruning.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -9,7 +11,7 @@ import { staleness, type Caches } from '../caches.ts'
 import type { DefenderTime } from '../defender-time.ts'
 import { asOfMs, storedLedger } from '../ledger.ts'
 import { guardedKind } from './guarded-kinds.ts'
-import { aboutDeletion, nothingKnown } from './about.ts'
+import { aboutDeletion, isFromGit, nothingKnown } from './about.ts'
 import { fatesOf } from './fates.ts'
 import { type DeletionVerdict, planDeletion } from './plan.ts'
 
@@ -50,7 +52,8 @@ export const createGuard =
     const counts: Readonly<Record<string, number>> = isKnown
       ? { Machine: caches.machines.list().length, Node: caches.nodes.list().length }
       : {}
-    const about = isKnown ? aboutDeletion(deletion, caches) : nothingKnown(uid)
+    const prunings = isFromGit(deletion.user) ? await runningPrunes(client) : []
+    const about = isKnown ? aboutDeletion(deletion, caches, { prunings, wall: clock.now() }) : nothingKnown(uid)
     const fateOf = await fatesOf(client, caches, isKnown)
     let verdict: DeletionVerdict | undefined
     const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
@@ -87,3 +90,11 @@ export const createGuard =
       retryAfterMs: 1_000,
     }
   }
+
+/** Read, not cached: sync begins to delete right after it has written its list. Sources have a few shards each. */
+const MOST_SHARDS = 500
+
+async function runningPrunes(client: KubeClient): Promise<readonly Pruning[]> {
+  const { items } = await client.list(inventory, { limit: MOST_SHARDS })
+  return items.flatMap(({ spec }) => spec.pruning ?? [])
+}

@@ -16,7 +16,7 @@ export interface DeletionSeen {
   readonly uid: string
   /** UIDs under which the Defender may have granted this deletion: its own, and of a Node that of its Machine. */
   readonly grantedAs: readonly string[]
-  /** A Node whose Machine is being deleted: that deletion was asked about. */
+  /** It was decided about before: a Node whose Machine is being deleted, an object of an approved prune. */
   readonly follows: boolean
   /** Our controllers take away what does not serve, which disturbs nothing. */
   readonly costsNothing: boolean

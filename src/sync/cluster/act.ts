@@ -70,8 +70,11 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   const known = baselineIn(context.shards, context.owner)
   const before = refsBefore(seen, plan)
   // The commit of the shards changes with the second write, when it is true.
-  const isAhead = !jsonEqual(before, seen) || !jsonEqual(mark.baseline ?? known, known)
-  const shards = isAhead ? await writeInventory(context, context.shards, before, true) : context.shards
+  const { pruning } = plan
+  const isAhead = pruning !== undefined || !jsonEqual(before, seen) || !jsonEqual(mark.baseline ?? known, known)
+  const shards = isAhead
+    ? await writeInventory({ ...context, mark: { ...mark, pruning } }, context.shards, before, true)
+    : context.shards
   const failures: ObjectFailure[] = []
   const applied = new Map<string, string | undefined>()
   // One that was applied before and whose last pass died has no digest, and is ours all the same.

@@ -1,4 +1,5 @@
 // The inventory as shards of Inventory objects: what sync applied, written before it applies so that nothing applied is ever forgotten. Pure.
+import type { Pruning } from '#api/protocol/pruning.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -17,6 +18,8 @@ export interface InventoryMark {
   readonly appliedAt: string
   /** What was failing before the Release; the one that is there is kept where this is absent. */
   readonly baseline?: Baseline | undefined
+  /** Approved deletions, for as long as they run. */
+  readonly pruning?: Pruning | undefined
 }
 
 /** The baseline lies in the first shard: it is written before anything of the Release is applied, in the same write. */
@@ -159,7 +162,12 @@ export function shardWrites(
     const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
     const old = byName.get(name)?.spec
     const baseline = shard === 0 ? (mark.baseline ?? old?.baseline) : undefined
-    const isSame = old !== undefined && jsonEqual(old.refs.map(plain), part) && jsonEqual(old.baseline, baseline)
+    const pruning = shard === 0 ? mark.pruning : undefined
+    const isSame =
+      old !== undefined &&
+      jsonEqual(old.refs.map(plain), part) &&
+      jsonEqual(old.baseline, baseline) &&
+      jsonEqual(old.pruning, pruning)
     if (isSame && old.shards === count && old.commit === mark.commit) continue
     const { commit, release, appliedAt } = mark
     const spec = {
@@ -170,6 +178,7 @@ export function shardWrites(
       ...(release === undefined ? {} : { release }),
       appliedAt,
       ...(baseline === undefined ? {} : { baseline }),
+      ...(pruning === undefined ? {} : { pruning: { digest: pruning.digest, targets: [...pruning.targets] } }),
       refs: part,
     }
     apply.push({ apiVersion: API_GROUP_VERSION, kind: 'Inventory', metadata: { name }, spec })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { pruningDigest } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -206,7 +207,12 @@ describe('the guard', () => {
 
   test('lets through the very list that was approved, and no other', () => {
     const digest = planCluster(world, guarded).blocked?.digest ?? ''
-    expect(planCluster({ ...world, approved: new Set([digest]) }, guarded).actions).toHaveLength(5)
+    const plan = planCluster({ ...world, approved: new Set([digest]) }, guarded)
+    expect(plan.actions).toHaveLength(5)
+    // For the Defender, which knows the approval and not the list.
+    expect(plan.pruning?.targets).toHaveLength(5)
+    expect([plan.pruning?.digest, pruningDigest(plan.pruning?.targets ?? [])]).toEqual([digest, digest])
+    expect(planCluster({ ...world, approved: new Set() }, guarded).pruning).toBeUndefined()
     const more = { ...world, desired: many.slice(6), approved: new Set([digest]) }
     expect(planCluster(more, guarded).actions).toEqual([])
   })

@@ -1,12 +1,12 @@
 // Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
 // One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
-import { createHash } from 'node:crypto'
-import { MAX_COMMITTED } from '#api/kinds/inventory.ts'
+import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
-import { canonicalJson, jsonEqual } from '#lib/json.ts'
+import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { isMachineSet, lossOf, takesFrom } from '../machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
@@ -135,6 +135,8 @@ export interface ClusterPlan {
   readonly committed: ReadonlyMap<string, CommittedContent | undefined>
   /** Set when the guard holds back deletions: what an Approval has to name. */
   readonly blocked?: HeldPrune
+  /** Set when a person approved these deletions. */
+  readonly pruning?: Pruning
 }
 
 /** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
@@ -165,6 +167,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
     unchanged,
     committed: committedOf(seen.desired, config),
     ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
+    ...(prunes.pruning === undefined ? {} : { pruning: prunes.pruning }),
   }
 }
 
@@ -269,6 +272,7 @@ interface Prunes {
   readonly held: readonly PruneAction[]
   readonly skips: readonly Skip[]
   readonly blocked?: NonNullable<ClusterPlan['blocked']>
+  readonly pruning?: Pruning
 }
 
 function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
@@ -291,7 +295,9 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   if (actions.length <= allowed && lost <= allowedMachines) return passes
   const [first] = actions
   const digest = pruneDigest(actions)
-  if (first === undefined || seen.approved.has(digest)) return passes
+  if (first === undefined) return passes
+  if (seen.approved.has(digest))
+    return { ...passes, ...(actions.length <= MAX_PRUNED && { pruning: { digest, targets: pruneTargets(actions) } }) }
   return {
     actions: [],
     held: actions,
@@ -349,10 +355,7 @@ export function allowedPrunes(guard: number | `${number}%`, total: number): numb
   return percent === 0 ? 0 : Math.max(1, Math.floor((percent * total) / 100))
 }
 
-/** Names these very objects: an approval of it covers no other list. */
-export function pruneDigest(actions: readonly PruneAction[]): string {
-  const targets = actions.map(({ ref, uid }) => `${refText(ref)} ${uid}`).toSorted()
-  return createHash('sha256')
-    .update(canonicalJson({ operations: ['Prune'], targets }))
-    .digest('hex')
-}
+const pruneTargets = (actions: readonly PruneAction[]): readonly string[] =>
+  actions.map(({ ref, uid }) => `${refText(ref)} ${uid}`).toSorted()
+
+export const pruneDigest = (actions: readonly PruneAction[]): string => pruningDigest(pruneTargets(actions))
