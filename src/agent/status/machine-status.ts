@@ -58,6 +58,23 @@ export function componentStatus({ record, order, waiting, waitingBecause, drift 
   }
 }
 
+/** Of all components together. API servers take 64 KiB from an agent (docs/apiserver.md); the rest of 64 components fits into the other half. */
+const MAX_OUTPUT_BYTES = 24 * 1024
+
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text))
+
+/** When many components fail at once, each shows the end of its output and all of them fit. */
+function withShortOutputs(components: readonly ComponentStatus[]): readonly ComponentStatus[] {
+  const outputs = components.flatMap(({ output }) => output ?? [])
+  if (outputs.reduce((sum, output) => sum + bytesOf(output), 0) <= MAX_OUTPUT_BYTES) return components
+  const share = Math.floor(MAX_OUTPUT_BYTES / outputs.length)
+  return components.map((c) => {
+    const bytes = c.output === undefined ? 0 : bytesOf(c.output)
+    if (c.output === undefined || bytes <= share) return c
+    return { ...c, output: c.output.slice(-Math.floor((c.output.length * share) / bytes)).toWellFormed() }
+  })
+}
+
 export const machineStatus = ({ components, ...look }: MachineLook): KubeObject =>
   machineStatusWith(
     look,
@@ -77,7 +94,7 @@ export const machineStatusWith = (
     bootID: facts.bootId,
     agent: { version, ...(publicKey === undefined ? {} : { publicKey }) },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
-    components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },

@@ -31,6 +31,8 @@ export interface Exchange {
 
 /** Whoever opens too many connections opens the next when one is closed, and each costs a handshake, which is more than a request. */
 const PENALTY_MS = 5_000
+/** They come back one by one, for thirty handshakes in a row are a moment in which nobody is answered. */
+const penaltyMs = ({ random }: ServerParts): number => PENALTY_MS * (1 + 3 * random.next())
 
 /** Undefined: a watch, which answers by itself, or a connection that was cut. Refusals are thrown. */
 export async function answerOf(
@@ -47,10 +49,10 @@ export async function answerOf(
   switch (connections.began(request.socket, { flow: client.name, level: client.level }, whenAnswered)) {
     case 'Pipelined':
       request.socket.pause()
-      clock.after(PENALTY_MS, () => request.socket.destroy())
+      clock.after(penaltyMs(parts), () => request.socket.destroy())
       return undefined
     case 'TooMany':
-      await clock.sleep(PENALTY_MS)
+      await clock.sleep(penaltyMs(parts))
       throw tooManyConnections()
     case 'Open':
       break

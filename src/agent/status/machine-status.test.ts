@@ -1,0 +1,44 @@
+// S24: what an agent says about its Machine fits into what API servers take from an agent.
+import { expect, test } from 'vitest'
+import { MAX_COMPONENTS } from '#api/kinds/machine.ts'
+import { machineStatusWith, type ComponentStatus } from './machine-status.ts'
+
+const LIMIT = 64 * 1024
+const look = {
+  name: 'm-1',
+  version: '1.0.0',
+  facts: { bootId: 'b', os: 'linux', arch: 'x64', kernel: '6.1' } as Parameters<typeof machineStatusWith>[0]['facts'],
+}
+
+const failed = (i: number, output: string): ComponentStatus => ({
+  name: `component-${i}`,
+  version: '1.0.0',
+  desired: '1.0.1',
+  state: 'Failed',
+  since: '2026-01-01T00:00:00Z',
+  message: 'm'.repeat(200),
+  drifted: 'd'.repeat(200),
+  digest: 'a'.repeat(64),
+  output,
+})
+const outputsOf = (components: readonly ComponentStatus[]): readonly string[] => {
+  const { status } = machineStatusWith(look, components) as unknown as {
+    status: { components: readonly ComponentStatus[] }
+  }
+  return status.components.map((c) => c.output ?? '')
+}
+
+test.each([
+  ['plain text', 'x'.repeat(1_023)],
+  ['text that JSON escapes', '\u0001'.repeat(1_023)],
+  ['text of many bytes', '\u4e16'.repeat(1_023)],
+])('S24 all components that fail at once with %s fit, each with the end of its output', (_, text) => {
+  const components = Array.from({ length: MAX_COMPONENTS }, (__, i) => failed(i, `${text}!`))
+  expect(Buffer.byteLength(JSON.stringify(machineStatusWith(look, components)))).toBeLessThan(LIMIT)
+  for (const output of outputsOf(components)) expect(output).toMatch(/.!$/s)
+})
+
+test('the outputs of a few are as they are', () => {
+  const text = 'x'.repeat(1_024)
+  expect(outputsOf([failed(1, text), failed(2, text)])).toEqual([text, text])
+})
