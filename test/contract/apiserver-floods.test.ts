@@ -195,7 +195,7 @@ describe('S24 counts', () => {
       const watch = await who.watch(`${MAPS}?watch=1`)
       closing.push(() => watch.close())
     }
-    for (let i = 0; i < 64; i++) await opened(thief)
+    for (let i = 0; i < 48; i++) await opened(thief)
     await expect(thief.watch(`${MAPS}?watch=1`)).rejects.toThrow('429')
     const other = identity('kubenode:agent:m-2', 'kubenode:agents')
     await opened(other)

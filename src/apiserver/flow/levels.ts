@@ -69,7 +69,7 @@ const AGENTS: FlowLevel = {
   burstMs: 200,
   atOnce: 4,
   waiting: 256,
-  watches: 64,
+  watches: 48,
   connections: 64,
   pipelined: 4,
   events: { perSecond: 1, burst: 100 },

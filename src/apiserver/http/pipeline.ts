@@ -30,7 +30,7 @@ export interface Exchange {
 }
 
 /** Whoever opens too many connections opens the next when one is closed, and each costs a handshake, which is more than a request. */
-const PENALTY_MS = 5_000
+const PENALTY_MS = 2_000
 /** They come back one by one, for thirty handshakes in a row are a moment in which nobody is answered. */
 const penaltyMs = ({ random }: ServerParts): number => PENALTY_MS * (1 + 3 * random.next())
 
