@@ -55,13 +55,13 @@ describe('S14 kubeconfigs from a Secret', () => {
     ['a key file', { user: { 'client-key': '/root/key' } }, 'KN2103', '/users/0/user/client-key'],
     ['a token file', { user: { tokenFile: '/var/run/secrets/token' } }, 'KN2103', '/users/0/user/tokenFile'],
     [
-      'insecure TLS',
+      'S17 insecure TLS',
       { cluster: { 'insecure-skip-tls-verify': true } },
       'KN2104',
       '/clusters/0/cluster/insecure-skip-tls-verify',
     ],
     [
-      'insecure TLS as a string',
+      'S17 insecure TLS as a string',
       { cluster: { 'insecure-skip-tls-verify': 'true' } },
       'KN2104',
       '/clusters/0/cluster/insecure-skip-tls-verify',

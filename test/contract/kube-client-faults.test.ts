@@ -381,9 +381,17 @@ describe('F13 credentials change under us', () => {
     expect(fake.all(CONFIG_MAPS).map((o) => o.metadata.name)).toEqual(['one', 'two'])
   })
 
-  it('a server with a certificate of another CA is never talked to', async () => {
+  it('S17 a server with a certificate of another CA is never talked to', async () => {
     const { server, client } = await world()
     const kube = await client({ ca: { data: (await newAuthority()).cert } })
+    expect(await failure(kube.create(CONFIG_MAPS, config('one')))).toMatchObject({ code: 'KN2004', applied: 'no' })
+    expect(server.requests).toEqual([])
+  })
+
+  it('S17 a server whose certificate has another name gets neither token nor request', async () => {
+    const { server, client } = await world()
+    server.tokens.set('t', 'alice')
+    const kube = await client({ token: { data: 't' }, tlsServerName: 'another.example' })
     expect(await failure(kube.create(CONFIG_MAPS, config('one')))).toMatchObject({ code: 'KN2004', applied: 'no' })
     expect(server.requests).toEqual([])
   })

@@ -65,7 +65,11 @@ export const FAULTS: readonly Fault[] = [
     'handing nodes back is not built yet',
   ),
   row('F48', 'a leader whose identity lacks a right it needs'),
-  row('F49', 'two replicas of controllers, Defender and sync; webhook calls while the leader dies'),
+  untested(
+    'F49',
+    'two replicas of controllers, Defender and sync; webhook calls while the leader dies',
+    'several replicas behind one service come with the install in a cluster',
+  ),
   untested(
     'F50',
     'a cloud that loses replies, shows things late, throttles, has no stock, or lists wrongly',
