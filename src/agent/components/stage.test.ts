@@ -64,6 +64,17 @@ const ATTACKS: readonly [what: string, releases: readonly Release[], more: Parti
     /no value at "a\.b"/,
   ],
   [
+    'S32 a template that was signed before formats were',
+    [
+      release(publisher, {
+        version: '1.0.0',
+        spec: { files: [{ path: '/etc/b', mode: '0644', template: 'a = {{a}}\n', onChange: 'None' }] },
+      }),
+    ],
+    {},
+    /declares no format/,
+  ],
+  [
     'no artifact for this platform',
     [changed({})].map((r) =>
       release(publisher, {
