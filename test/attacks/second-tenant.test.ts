@@ -156,7 +156,7 @@ const FROM_GIT: readonly Attempt[] = [
     refused: 403,
   },
   {
-    name: 'S27 the source of a tenant lists what others deployed',
+    name: 'S19, S27 the source of a tenant lists what others deployed',
     attempt: async (world) => {
       await letIn(world)
       return world.ask(SOURCE, 'GET', `${OURS}/inventories`)
@@ -174,7 +174,7 @@ const FROM_GIT: readonly Attempt[] = [
     refused: 403,
   },
   {
-    name: 'S3 the source of a tenant writes into the namespace of another',
+    name: 'S3, S19 the source of a tenant writes into the namespace of another',
     attempt: applied('/api/v1/namespaces/default/configmaps/mine', configMap),
     control: applied('/api/v1/namespaces/shop/configmaps/mine', configMap),
     refused: 403,

@@ -1,3 +1,4 @@
+// S8: names and modes of entries that would lead out of a tree or into .git.
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import { nameProblem, parseTree } from './tree-entries.ts'
