@@ -1,9 +1,13 @@
 // Another user of the machine: reads no key and no object of ours.
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { takeNodeLock } from '#agent/join/lock.ts'
 import { type Running, runApiServer } from '#apiserver/run-api-server.ts'
+import { makePrivateFolder } from '#lib/private-folder.ts'
 import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
 
 const OTHERS = 0o077
@@ -38,7 +42,73 @@ const readable = (pattern: RegExp) => async (): Promise<Answer> => {
 const ATTEMPTS: readonly Attempt<void>[] = [
   { name: 'the keys of the authorities are read', attempt: readable(/\.key$/), refused: /closed/ },
   { name: "the administrator's kubeconfig is read", attempt: readable(/kubeconfig$/), refused: /closed/ },
-  { name: 'the database with all Secrets is read', attempt: readable(/objects\.db$/), refused: /closed/ },
+  { name: 'S31 the database with all Secrets is read', attempt: readable(/objects\.db$/), refused: /closed/ },
+  { name: 'S31 its log and its lock are read', attempt: readable(/objects\.db(-wal|-shm|\.lock)$/), refused: /closed/ },
+  {
+    name: 'S31 the folder is entered, although it was open before',
+    attempt: () => Promise.resolve({ status: 0, text: (statSync(data).mode & OTHERS) === 0 ? 'closed' : 'open' }),
+    refused: /closed/,
+  },
 ]
 
 tryHere('another user of this machine', ATTEMPTS)
+
+describe('S31 squatters of an agent', () => {
+  const stateFolder = (name: string): string => {
+    const path = join(folder, name)
+    mkdirSync(path)
+    return path
+  }
+
+  test('a socket name that anybody can bind keeps no agent from its start', async () => {
+    const state = stateFolder('named')
+    const { dev, ino } = statSync(state)
+    const squatter = net.createServer()
+    // the name that an earlier version took for its lock
+    await new Promise<void>((resolve) => squatter.listen({ path: `\0kubenode-agent-${dev}-${ino}` }, resolve))
+    takeNodeLock(state).release()
+    await new Promise((resolve) => squatter.close(resolve))
+  })
+
+  const NOBODY = 65_534
+  const isRoot = process.geteuid?.() === 0
+
+  test('another user cannot open or replace the lock, and a lock of theirs is replaced', (context) => {
+    context.skip(!isRoot, 'needs root: a second user has to try')
+    chmodSync(folder, 0o755)
+    const state = stateFolder('locked')
+    chmodSync(state, 0o777)
+    writeFileSync(join(state, 'agent.lock'), '')
+    chownSync(join(state, 'agent.lock'), NOBODY, NOBODY)
+    const lock = takeNodeLock(state)
+    const asNobody = (command: string) =>
+      spawnSync('/bin/sh', ['-c', command], { uid: NOBODY, gid: NOBODY, cwd: '/', encoding: 'utf8' }).status
+    expect(asNobody(`cat ${state}/agent.lock`)).not.toBe(0)
+    expect(asNobody(`rm -f ${state}/agent.lock`)).not.toBe(0)
+    expect(asNobody(`touch ${state}/other`)).not.toBe(0)
+    expect(asNobody(`ls ${state}`)).toBe(0)
+    lock.release()
+    takeNodeLock(state).release()
+  })
+
+  test('a state folder or a data folder of another user is refused', async (context) => {
+    context.skip(!isRoot, 'needs root: a second user has to own a folder')
+    const state = stateFolder('theirs')
+    chownSync(state, NOBODY, NOBODY)
+    expect(() => takeNodeLock(state)).toThrow(/^KN8002: .*belongs to another user \(uid 65534\)/)
+    await expect(runApiServer({ data: state, port: 0, signal: end.signal })).rejects.toThrow(/^KN1040: /)
+    const ours = stateFolder('planted')
+    writeFileSync(join(ours, 'ca.key'), 'a key of theirs')
+    chownSync(join(ours, 'ca.key'), NOBODY, NOBODY)
+    expect(() => makePrivateFolder(ours)).toThrow(/^KN1040: cannot use .*ca\.key: it belongs to another user/)
+  })
+})
+
+test('a folder that holds something else is neither used nor closed', async () => {
+  const home = join(folder, 'home')
+  mkdirSync(home)
+  writeFileSync(join(home, 'letter'), '')
+  chmodSync(home, 0o755)
+  await expect(runApiServer({ data: home, port: 0, signal: end.signal })).rejects.toThrow(/^KN6118: .*letter/)
+  expect(statSync(home).mode & 0o777).toBe(0o755)
+})
