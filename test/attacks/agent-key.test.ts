@@ -65,6 +65,12 @@ const ATTEMPTS: readonly Attempt[] = [
     control: ({ ask, who }) => ask(who.agentB, 'POST', LEASES, { body: lease('agent-m-b', uidOf(who.agentB)) }),
     refused: /its own Leases/,
   },
+  ...[`${LEASES}/agent-m-b`, `${LEASES}/agent-m-a`, `${LEASES}/kubenode-defender`, LEASES, `${LEASES}?watch=true`].map(
+    (path): Attempt => ({ name: `S25 reads ${path}`, attempt: thief('GET', path), refused: 403 }),
+  ),
+  ...['/api/v1/nodes', '/api/v1/nodes?watch=true', `${OURS}/machinecomponents`, `${OURS}/componentconfigs`].map(
+    (path): Attempt => ({ name: `S25 lists ${path}`, attempt: thief('GET', path), refused: 403 }),
+  ),
   {
     name: 'S25 takes the leadership of the Defender',
     attempt: thief('POST', LEASES, lease('kubenode-defender')),

@@ -56,7 +56,6 @@ test('a fleet that was started with umask 000 in an open folder leaves nothing o
     'hub/sync.kubeconfig',
     'test/controllers.kubeconfig',
     'fleet/.git/config',
-    'git-cache',
   ])
     expect(seen).toContain(file)
   expect(seen.some((path) => /^test\/nodes\/[^/]+$/.test(path))).toBe(true)
