@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { aboutDeletion } from './about.ts'
-import type { Deletion } from './guard.ts'
+import type { Deletion } from './deletion.ts'
 
 const NOW = Date.parse('2026-01-05T00:00:00Z')
 

@@ -5,7 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Caches } from '../caches.ts'
 import { isOutOfService, machineUnit, nodeUnit } from '../unit.ts'
-import type { Deletion } from './guard.ts'
+import type { Deletion } from './deletion.ts'
 import type { DeletionSeen } from './plan.ts'
 
 export type About = Pick<DeletionSeen, 'grantedAs' | 'follows' | 'costsNothing'>

@@ -12,21 +12,9 @@ import type { DefenderTime } from '../defender-time.ts'
 import { asOfMs, storedLedger } from '../ledger.ts'
 import { guardedKind } from './guarded-kinds.ts'
 import { aboutDeletion, isFromGit, nothingKnown } from './about.ts'
+import type { Deletion } from './deletion.ts'
 import { fatesOf } from './fates.ts'
 import { type DeletionVerdict, planDeletion } from './plan.ts'
-
-export interface Deletion {
-  readonly group: string
-  readonly kind: string
-  readonly name: string
-  /** '' when the review does not say. */
-  readonly uid: string
-  /** Who deletes, as the API server knows them. */
-  readonly user: string
-  readonly isEnding: boolean
-  /** Asked for practice: nothing is counted. */
-  readonly isDryRun: boolean
-}
 
 export type AskGuard = (deletion: Deletion) => Promise<DeletionVerdict>
 

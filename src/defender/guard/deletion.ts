@@ -1,0 +1,13 @@
+// One deletion that the API server asks about.
+export interface Deletion {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  /** '' when the review does not say. */
+  readonly uid: string
+  /** Who deletes, as the API server knows them. */
+  readonly user: string
+  readonly isEnding: boolean
+  /** Asked for practice: nothing is counted. */
+  readonly isDryRun: boolean
+}
