@@ -39,13 +39,23 @@ export function readEnvironment(program: Command, env: Readonly<Record<string, s
   const visit = (command: Command, path: string): void => {
     for (const option of command.options) {
       const variable = variableOf(path, option)
+      if (variable === undefined) continue
       // Set after the option was registered: commander shows the name and leaves the reading to us.
-      if (variable !== undefined) option.envVar = variable
+      option.envVar = variable
+      replaceVariable(command, option)
     }
     if (command.commands.length > 0) command.hook('preSubcommand', (_, sub) => take(sub, env))
     for (const sub of command.commands) visit(sub, path === '' ? sub.name() : `${path} ${sub.name()}`)
   }
   visit(program, '')
+}
+
+/** An option that collects its values would add those of the command line to that of the variable. */
+function replaceVariable(command: Command, option: Option): void {
+  const { parseArg } = option
+  if (parseArg === undefined) return
+  const isFromVariable = () => command.getOptionValueSource(option.attributeName()) === 'env'
+  option.parseArg = (text, before) => parseArg(text, isFromVariable() ? option.defaultValue : before)
 }
 
 function take(command: Command, env: Readonly<Record<string, string | undefined>>): void {
@@ -64,7 +74,7 @@ function take(command: Command, env: Readonly<Record<string, string | undefined>
 
 function valueOf(option: Option, text: string): unknown {
   if (option.required || option.optional)
-    return option.parseArg === undefined ? text : option.parseArg(text, undefined as never)
+    return option.parseArg === undefined ? text : option.parseArg(text, option.defaultValue as never)
   const word = text.toLowerCase()
   if (TRUE.includes(word)) return true
   if (FALSE.includes(word)) return false
