@@ -12,6 +12,7 @@ import { KINDS } from '#api/kinds.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { csrType } from '#agent/join/request.ts'
 import { nodeType } from '#agent/node/types.ts'
@@ -108,6 +109,9 @@ export class AgentBench {
     await this.#server?.close()
   }
 
+  /** Of the Machine, where policies compare it. */
+  machineUid: string | undefined
+
   writeJoin(folder = this.nodeFolder): void {
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'join.json'), JSON.stringify(this.joinBundle()), { mode: 0o600 })
@@ -119,6 +123,7 @@ export class AgentBench {
       caData: Buffer.from(this.place.ca).toString('base64'),
       token: JOIN_TOKEN,
       machine: MACHINE,
+      ...(this.machineUid !== undefined && { uid: this.machineUid }),
       node: MACHINE,
       cluster: this.cluster,
       artifactBase: pathToFileURL(artifacts).href,
@@ -225,7 +230,10 @@ export class AgentBench {
     await this.client.create(remedyOperationJob, {
       apiVersion: 'kubenode.io/v1alpha1',
       kind: 'RemedyOperationJob',
-      metadata: { name },
+      metadata: {
+        name,
+        ...(this.machineUid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: this.machineUid } }),
+      },
       spec: {
         machine: MACHINE,
         node: { name: MACHINE, uid: (await this.node())?.metadata.uid ?? '' },

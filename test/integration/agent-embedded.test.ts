@@ -96,6 +96,7 @@ beforeAll(async () => {
   await bench.publish(beaconRelease(bench.publisher, '1.0.0'))
   await bench.publish(beaconRelease(bench.publisher, '1.1.0'))
   await bench.order({ version: '1.0.0' })
+  bench.machineUid = (await bench.client.get(machineType, { name: MACHINE }))?.metadata.uid
   bench.writeJoin()
   bench.writeConfig({ lease: '1s' })
   agent = bench.run()
