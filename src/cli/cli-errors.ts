@@ -130,6 +130,10 @@ export const cliErrors = errorTable({
     text: 'cannot change the trust of {root}: there is no agent in this folder',
     next: 'name the folder of its agent with --root',
   },
+  KN1113: {
+    text: 'cannot pack {folder}: agents would refuse the archive: {why}',
+    next: 'correct the folder, then pack it again',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

@@ -13,13 +13,11 @@ import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
 import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
 import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts'
 import type { Slot, Target } from './record.ts'
-import { readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
+import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 /** Written last into a slot: without it the slot is not whole. */
 const MARK = 'slot.json'
-
-const LIMITS = { entries: 100_000, bytes: 16 * 2 ** 30 }
 
 export interface SlotContent {
   readonly spec: MachineComponentSpec
@@ -114,7 +112,7 @@ export async function unpack(files: Files, out: SlotSink, layout: Layout, artifa
     return file.end()
   }
   const missing = new Map(layout.binaries.map((b) => [b.source, b]))
-  await readTar(files.stream(artifact), LIMITS, sinkOf(out, layout, missing))
+  await readTar(files.stream(artifact), ARCHIVE_LIMITS, sinkOf(out, layout, missing))
   const [lost] = missing.keys()
   if (lost !== undefined) throw tarRefused(`${lost} is missing`)
   return undefined

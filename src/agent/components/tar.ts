@@ -20,11 +20,14 @@ export interface TarSink {
   file(path: string, mode: number, size: number): Promise<TarFileSink>
 }
 
+/** What one archive may hold; `kubenode artifact pack` refuses what is beyond it, too. */
+export const ARCHIVE_LIMITS: TarLimits = { entries: 100_000, bytes: 16 * 2 ** 30 }
+
 const BLOCK = 512
 const MAX_PATH = 1_024
 const MAX_DEPTH = 32
 
-export const tarRefused = (why: string) => new KubeNodeError(agentErrors.KN8020({ why }))
+export const tarRefused = (why: string) => new KubeNodeError(agentErrors.KN8020({ why }), { data: { why } })
 
 interface Header {
   readonly path: string
@@ -35,7 +38,7 @@ interface Header {
 
 export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, sink: TarSink): Promise<void> {
   const input = new Blocks(chunks)
-  const seen = new Names(limits.entries)
+  const seen = new TarNames(limits.entries)
   let bytes = 0
   for (;;) {
     const block = await input.exactly(BLOCK)
@@ -108,7 +111,7 @@ function text(block: Buffer, at: number, length: number): string {
   return out
 }
 
-function checkedPath(path: string, kind: Header['kind']): string {
+export function checkedPath(path: string, kind: Header['kind']): string {
   const bare = kind === 'Folder' && path.endsWith('/') ? path.slice(0, -1) : path
   const parts = bare.split('/')
   const isBad = (p: string) => p === '' || p === '.' || p === '..' || p.length > 255 || /[\\\p{Cc}\p{Cf}]/u.test(p)
@@ -120,7 +123,7 @@ function checkedPath(path: string, kind: Header['kind']): string {
 const shown = (path: string): string => JSON.stringify(path.slice(0, 120))
 
 /** Every name once, also where case does not count, and no file in the place of a folder. */
-class Names {
+export class TarNames {
   readonly #kinds = new Map<string, Header['kind']>()
   readonly #limit: number
   #count = 0
@@ -129,7 +132,7 @@ class Names {
     this.#limit = limit
   }
 
-  add({ path, kind }: Header): void {
+  add({ path, kind }: Pick<Header, 'path' | 'kind'>): void {
     if (++this.#count > this.#limit) throw tarRefused(`it has more than ${this.#limit} entries`)
     const key = path.normalize('NFC').toLowerCase()
     const parts = key.split('/')

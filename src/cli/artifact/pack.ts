@@ -1,9 +1,12 @@
 // Packs a folder into a plain tar whose bytes depend on nothing but names, contents and what can be run: packing twice gives the same digest.
+// Invariant: an archive is kept only after it was read back by the agent's own reader and held exactly the folder.
 import { createHash } from 'node:crypto'
-import { type Stats, readdirSync, renameSync, rmSync, statSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { create } from 'tar'
-import { KubeNodeError } from '#lib/errors.ts'
+import { type Stats, createReadStream, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Pack } from 'tar'
+import { ARCHIVE_LIMITS, TarNames, checkedPath, readTar, tarRefused } from '#agent/components/tar.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 export interface Packed {
@@ -12,52 +15,139 @@ export interface Packed {
   readonly files: number
 }
 
-/** A component with more files than this is not one that an agent should unpack. */
-const MAX_FILES = 100_000
-
-function filesOf(root: string, below = ''): string[] {
-  return readdirSync(join(root, below), { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = below === '' ? entry.name : `${below}/${entry.name}`
-      if (entry.isDirectory()) return [path, ...filesOf(root, path)]
-      if (entry.isFile()) return [path]
-      throw new KubeNodeError(cliErrors.KN1101({ path: join(root, path) }))
-    })
+interface Entry {
+  readonly path: string
+  readonly stat: Stats
 }
 
-const EXECUTABLE = 0o100
+/** Parents before what is below them, each folder sorted; nothing is read through a link. */
+function entriesOf(folder: string): readonly Entry[] {
+  const entries: Entry[] = []
+  const names = new TarNames(ARCHIVE_LIMITS.entries)
+  let bytes = 0
+  const walk = (below: string) => {
+    for (const name of namesIn(join(folder, below))) {
+      const path = below === '' ? name : `${below}/${name}`
+      if (entries.length >= ARCHIVE_LIMITS.entries)
+        throw new KubeNodeError(
+          cliErrors.KN1103({ folder, length: `more than ${entries.length}`, maxFiles: ARCHIVE_LIMITS.entries }),
+        )
+      const stat = packedStat(folder, path)
+      names.add({ path: checkedPath(path, stat.isFile() ? 'File' : 'Folder'), kind: stat.isFile() ? 'File' : 'Folder' })
+      bytes += stat.isFile() ? stat.size : 0
+      if (bytes > ARCHIVE_LIMITS.bytes) throw tarRefused(`its files exceed ${ARCHIVE_LIMITS.bytes} bytes`)
+      entries.push({ path, stat })
+      if (stat.isDirectory()) walk(path)
+    }
+  }
+  walk('')
+  return entries
+}
 
-/** As git keeps them: whether a file can be run is content, what the umask of a checkout left of the rest is not. */
-const packedMode = (stat: Stats): number => (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
+const namesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { encoding: 'buffer' })
+    .map((bytes) => {
+      const name = bytes.toString('utf8')
+      if (!Buffer.from(name).equals(bytes)) throw tarRefused(`a name in ${folder} is not UTF-8`)
+      return name
+    })
+    .sort((a, b) => (a < b ? -1 : 1))
+
+const EXECUTABLE = 0o100
+const SET_ID_OR_STICKY = 0o7000
+/** Whether it is a file or a folder is in the mode, too. */
+const KIND_BITS = 0o170000
+
+/** As git keeps modes: whether a file can be run is content, what the umask of a checkout left of the rest is not. */
+function packedStat(folder: string, path: string): Stats {
+  const stat = lstatSync(join(folder, path))
+  if (!stat.isFile() && !stat.isDirectory()) throw new KubeNodeError(cliErrors.KN1101({ path: join(folder, path) }))
+  // A folder inherits these bits from the one above; on a file somebody set them, and agents do not keep them.
+  if (stat.isFile() && (stat.mode & SET_ID_OR_STICKY) !== 0)
+    throw tarRefused(`${JSON.stringify(path)} has a set-id or sticky bit`)
+  stat.mode = (stat.mode & KIND_BITS) | (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
+  // A second name of the same file is a file of its own for agents, which refuse links.
+  stat.nlink = 1
+  return stat
+}
 
 export async function packFolder(folder: string, target: string): Promise<Packed> {
-  const paths = filesOf(folder)
-  const files = paths.filter((p) => statSync(join(folder, p)).isFile()).length
-  if (files === 0) throw new KubeNodeError(cliErrors.KN1102({ folder }))
-  if (paths.length > MAX_FILES)
-    throw new KubeNodeError(cliErrors.KN1103({ folder, length: paths.length, maxFiles: MAX_FILES }))
+  // Without a slash at its end, which would follow the link.
+  const root = resolve(folder)
+  if (lstatSync(root).isSymbolicLink()) throw new KubeNodeError(cliErrors.KN1101({ path: folder }))
   const partial = `${target}.partial`
   try {
-    await create(
-      {
-        file: partial,
-        cwd: folder,
-        // No owner, no device numbers, no extended headers, one time for all: what differs between machines stays out.
-        portable: true,
-        noPax: true,
-        noDirRecurse: true,
-        mtime: new Date(0),
-        onWriteEntry: ({ stat }) => {
-          if (stat !== undefined) stat.mode = packedMode(stat)
-        },
-      },
-      paths,
-    )
+    const entries = entriesOf(root)
+    const files = entries.filter((e) => e.stat.isFile()).length
+    if (files === 0) throw new KubeNodeError(cliErrors.KN1102({ folder }))
+    rmSync(partial, { force: true })
+    const packed = await writeTar(root, entries, partial)
+    await requireReadable(partial, entries)
     renameSync(partial, target)
+    return { ...packed, files }
+  } catch (e) {
+    if (!isKubeNodeError(e) || e.code !== 'KN8020') throw e
+    throw new KubeNodeError(cliErrors.KN1113({ folder, why: String(e.data['why']) }), { cause: e })
   } finally {
     rmSync(partial, { force: true })
   }
-  const bytes = readFileSync(target)
-  return { sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length, files }
+}
+
+async function writeTar(cwd: string, entries: readonly Entry[], file: string): Promise<Omit<Packed, 'files'>> {
+  const pack = new Pack({
+    cwd,
+    // What was checked is what is packed: nothing is asked of the file system a second time.
+    statCache: new Map(entries.map(({ path, stat }) => [join(cwd, path), stat])),
+    // No owner, no device numbers, no extended headers, one time for all: what differs between machines stays out.
+    portable: true,
+    noPax: true,
+    noDirRecurse: true,
+    // Paths were checked; `C:x` is a name.
+    preservePaths: true,
+    mtime: new Date(0),
+  })
+  const hash = createHash('sha256')
+  let size = 0
+  // Made anew: a link in this place is not written through.
+  const out = await open(file, 'wx')
+  try {
+    for (const { path } of entries) pack.add(path)
+    pack.end()
+    for await (const chunk of pack) {
+      hash.update(chunk)
+      size += chunk.length
+      await out.writeFile(chunk)
+    }
+  } finally {
+    await out.close()
+  }
+  return { sha256: hash.digest('hex'), size }
+}
+
+/** Names were checked before, so what is not there as it was put in did not fit: a tar has room for 100 bytes of name and 155 of folders. */
+async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
+  let at = 0
+  const isNext = (path: string, isFile: boolean, size: number): boolean => {
+    const next = entries[at]
+    const isSame = next?.path === path && next.stat.isFile() === isFile && (!isFile || next.stat.size === size)
+    if (isSame) at += 1
+    return isSame
+  }
+  const unlike = () => tarRefused('it is not what was packed')
+  try {
+    await readTar(createReadStream(file), ARCHIVE_LIMITS, {
+      folder: async (path) => {
+        if (!isNext(path, false, 0)) throw unlike()
+      },
+      file: async (path, _mode, size) => {
+        if (!isNext(path, true, size)) throw unlike()
+        return { write: async () => undefined, end: async () => undefined }
+      },
+    })
+    if (at < entries.length) throw unlike()
+  } catch (e) {
+    const lost = entries[at]
+    if (lost === undefined) throw e
+    throw tarRefused(`the path ${JSON.stringify(lost.path)} is too long for a tar`)
+  }
 }
