@@ -22,7 +22,7 @@ async function playAgent(name: string): Promise<string> {
         (m) => (m?.spec.jobs ?? []).length > 0,
       )
     )?.spec.jobs ?? []
-  const agent = bench.agentOf(name)
+  const agent = await bench.agentOf(name)
   const job = await bench.until(
     () => agent.get(remedyOperationJob, { name: listed ?? '' }),
     (j) => j?.status?.phase === 'Running',

@@ -65,7 +65,7 @@ test('S21 neither an agent nor anybody without the right makes a repair or a per
   }
   const job = { apiVersion: API_GROUP_VERSION, kind: 'RemedyOperationJob', metadata: { name: 'mine' }, spec }
   const permit = { apiVersion: API_GROUP_VERSION, kind: 'OperationPermit', metadata: { name: 'mine' }, spec: {} }
-  for (const client of [bench.agentOf('n-0'), bench.as('ada'), bench.as('kubenode:defender')]) {
+  for (const client of [await bench.agentOf('n-0'), bench.as('ada'), bench.as('kubenode:defender')]) {
     await denied(client, job, remedyOperationJob)
     await denied(client, permit, operationPermit)
   }

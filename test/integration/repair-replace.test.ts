@@ -57,7 +57,8 @@ async function keepEvidence(name: string): Promise<void> {
     status: { steps: [step] },
   }
   const options = { fieldManager: 'kubenode-agent', force: true, subresource: 'status' } as const
-  await bench.agentOf(name).apply(remedyOperationJob, object, options)
+  const agent = await bench.agentOf(name)
+  await agent.apply(remedyOperationJob, object, options)
 }
 
 test('a machine that is beyond repair is taken away under one permit, its host too, and its set makes another', async () => {

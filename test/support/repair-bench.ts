@@ -6,6 +6,7 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type NodeRemedierInput, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { AGENTS_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
 import type { ControllerContext, ControllerModule, ControllersConfig } from '#controllers/module.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { createDefenderRole } from '#defender/role.ts'
@@ -66,9 +67,11 @@ export class RepairBench {
     })
   }
 
-  /** As the agent of a machine. */
-  agentOf(name: string): KubeClient {
-    return this.as(`kubenode:agent:${name}`, 'kubenode:agents', `kubenode:node:${name}`)
+  /** As the agent of a machine that there is now: its certificate names the uid of this Machine. */
+  async agentOf(name: string): Promise<KubeClient> {
+    const uid = (await this.machine(name))?.metadata.uid
+    if (uid === undefined) throw new Error(`machine ${name} has no uid, and its agent no certificate`)
+    return this.as(agentUser(name), AGENTS_GROUP, agentNodeGroup(name), machineUidGroup(uid))
   }
 
   create(type: ResourceType, name: string, spec: object): Promise<KubeObject> {
