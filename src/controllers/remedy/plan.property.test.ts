@@ -72,6 +72,7 @@ const nodes = fc.array(fc.record({ standing, a: match, b: match }), { minLength:
       name: `n${n}`,
       uid: `u${n}`,
       machine: `n${n}`,
+      machineUid: `machine-${n}`,
       labels: {},
       standing: s,
       matches: s.kind === 'Readable' ? matches : new Map(),
@@ -169,6 +170,12 @@ describe('whatever there is', () => {
     const made = some.flatMap((seen) => created(seen).map((j) => ({ j, seen })))
     expect(made.length).toBeGreaterThan(20)
     for (const { j, seen } of made) expect(seen.nodes.find((n) => n.uid === j.node.uid)?.isObserved).toBeUndefined()
+  })
+
+  test('each job names the Machine of its node by its uid, as the certificate of its agent does', () => {
+    const made = fc.sample(world, { numRuns: 300, seed: 7 }).flatMap((seen) => created(seen))
+    expect(made.length).toBeGreaterThan(20)
+    for (const { node } of made) expect(node.machineUid).toBe(`machine-${node.uid.slice(1)}`)
   })
 
   test('no limit is exceeded by what exists and what is made', () => {

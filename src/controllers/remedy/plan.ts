@@ -315,7 +315,12 @@ function opens({ scene, node, active, since }: Case, { incident, rung, attempt, 
   return { fault: { job: job.name }, claims: !dryRun }
 }
 
-const pickNode = ({ name, uid, machine }: NodeSeen): WantedJob['node'] => ({ name, uid, machine })
+const pickNode = ({ name, uid, machine, machineUid }: NodeSeen): WantedJob['node'] => ({
+  name,
+  uid,
+  machine,
+  machineUid,
+})
 
 const heldThings = ({ name, machine, labels }: NodeSeen) => {
   const metadata = (n: string) => ({ metadata: { name: n, ...(labels !== undefined && { labels }) } })

@@ -10,7 +10,7 @@ export interface NodeSeen {
   readonly uid: string
   readonly machine: string | undefined
   /** Of that Machine: its agent is told from one of the name before it. */
-  readonly machineUid?: string
+  readonly machineUid: string | undefined
   /** Its Machine is only looked at: nothing of it is ours to repair. */
   readonly isObserved?: boolean
   readonly labels: Readonly<Record<string, string>> | undefined

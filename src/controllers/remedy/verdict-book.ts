@@ -245,7 +245,7 @@ const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen 
   name: view.name,
   uid: view.uid,
   machine: view.machine?.metadata.name,
-  ...(view.machine?.metadata.uid !== undefined && { machineUid: view.machine.metadata.uid }),
+  machineUid: view.machine?.metadata.uid,
   ...(view.machine?.spec.channel === 'Observe' && { isObserved: true }),
   labels: view.node.metadata.labels,
   standing: view.standing,
