@@ -10,6 +10,8 @@ export interface Move<S> {
 export interface Model<S> {
   readonly initial: S
   moves(state: S): readonly Move<S>[]
+  /** States with the same key are one state to the walk: they must differ only in what no move and no check reads any more. */
+  key?(state: S): string
   /** What must never be true of a state, in words. */
   broken(state: S): string | undefined
   /** What must never be true of a step. */
@@ -42,8 +44,9 @@ interface Seen<S> {
 
 /** All states, or the shortest way to something broken, to a dead end, or to a place from which no end can be reached. */
 export function explore<S>(model: Model<S>, { maxStates = DEFAULT_MAX_STATES } = {}): Exploration<S> {
+  const keyOf = (state: S): string => model.key?.(state) ?? canonicalJson(state)
   const seen: Seen<S>[] = [{ state: model.initial, before: -1, by: '', next: [] }]
-  const index = new Map([[canonicalJson(model.initial), 0]])
+  const index = new Map([[keyOf(model.initial), 0]])
   let moves = 0
   const result = (violation?: Violation): Exploration<S> => ({
     states: seen.map((s) => s.state),
@@ -61,7 +64,7 @@ export function explore<S>(model: Model<S>, { maxStates = DEFAULT_MAX_STATES } =
       moves++
       const bad = model.brokenMove?.(here.state, step)
       if (bad !== undefined) return result({ message: bad, trail: [...trail(seen, i), step.name] })
-      const key = canonicalJson(step.to)
+      const key = keyOf(step.to)
       let to = index.get(key)
       if (to === undefined) {
         to = seen.length
