@@ -6,6 +6,7 @@ import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/api-servers.ts'
 import { Requests } from '#test/support/api-requests.ts'
+import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'
 import { fastClock } from '#test/support/fast-clock.ts'
 
 const SOON = { timeout: 15_000, interval: 20 }
@@ -273,7 +274,10 @@ describe('as time goes by', () => {
   const clock = fastClock(FAST)
   beforeAll(async () => {
     // certificates are judged by the clock of whoever reads them
-    aged = await startEmbedded({ clock, credentials: newCredentials(systemClock.now(), []) })
+    const credentials = newCredentials(systemClock.now(), [])
+    // a request may wait as long as on any other server: 30 seconds of this clock are 8 milliseconds
+    const limits = { longestWaitMs: DEFAULT_LIMITS.longestWaitMs * FAST }
+    aged = await startEmbedded({ clock, credentials, limits })
     later = new Requests(aged)
   })
   afterAll(async () => {
