@@ -81,6 +81,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'allow-edit': [[`set/${ABSENT}`, '--digest', 'x', '--reason', 'x']],
   import: [[ABSENT], [ABSENT, '--undo']],
   'machine join-command': [[ABSENT]],
+  'machine readmit': [[ABSENT], [ABSENT, '--token']],
 }
 
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [

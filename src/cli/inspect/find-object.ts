@@ -18,6 +18,13 @@ const MOST_NAMES = 500
 export const namespaceOf = (type: ResourceType): { readonly namespace?: string } =>
   type.namespaced ? { namespace: SYSTEM_NAMESPACE } : {}
 
+/** A word that cannot be a name names nothing, and never becomes part of an address. */
+export const lookUp = async <T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  name: string,
+): Promise<T | undefined> => (NAME.test(name) ? client.get(type, { name, ...namespaceOf(type) }) : undefined)
+
 /** `noun` is the word that the person used for the kind. */
 export async function findObject<T extends KubeObject>(
   client: KubeClient,
@@ -25,7 +32,7 @@ export async function findObject<T extends KubeObject>(
   name: string,
   noun = type.kind.toLowerCase(),
 ): Promise<T> {
-  const object = NAME.test(name) ? await client.get(type, { name, ...namespaceOf(type) }) : undefined
+  const object = await lookUp(client, type, name)
   if (object !== undefined) return object
   throw absent(noun, name, await namesOf(client, type), type.plural)
 }
@@ -46,7 +53,7 @@ export function absent(noun: string, name: string, known: readonly string[], plu
 }
 
 /** Without the right to list, or the kind, there is no suggestion. */
-async function namesOf(client: KubeClient, type: ResourceType): Promise<readonly string[]> {
+export async function namesOf(client: KubeClient, type: ResourceType): Promise<readonly string[]> {
   try {
     const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type) })
     return items.map((o) => o.metadata.name ?? '')

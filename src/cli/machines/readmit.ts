@@ -7,6 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { readmission } from '#nodeops/readmitted.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { absent, lookUp, namesOf } from '../inspect/find-object.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 
@@ -30,7 +31,8 @@ export async function readmit(wish: ReadmitWish, io: Pick<Io, 'out' | 'err'>): P
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
     throw wrong(`--for ${JSON.stringify(wish.for)} is not a time up to 7d`)
   const { machines, missing } = await machinesOf(wish)
-  for (const name of missing) io.err(shownLine(`${name}: machine not found`))
+  const known = missing.length === 0 ? [] : await namesOf(wish.client, machineType)
+  for (const name of missing) io.err(shownLine(absent('machine', name, known, machineType.plural).message))
   let failed = missing.length
   for (const m of machines) {
     const name = m.metadata.name ?? ''
@@ -60,7 +62,7 @@ async function machinesOf({ client, names, selector, file }: ReadmitWish) {
   const machines = new Map(found.map((m) => [m.metadata.name ?? '', m]))
   const missing: string[] = []
   for (const name of named.filter((n) => !machines.has(n))) {
-    const m = await client.get(machineType, { name })
+    const m = await lookUp(client, machineType, name)
     if (m === undefined) missing.push(name)
     else machines.set(name, m)
   }
