@@ -25,6 +25,9 @@ class World {
   /** Every outcome that the server was told, in turn. */
   readonly told: string[] = []
   isAway = false
+  /** What is reported is refused, as by a policy. */
+  isRefusing = false
+  reports = 0
   job: RemedyOperationJob
 
   constructor(operation: Operation) {
@@ -59,6 +62,8 @@ class World {
     },
     apply: async (_type: unknown, object: KubeObject) => {
       this.#reach()
+      this.reports++
+      if (this.isRefusing) throw new Error('the job is for another Machine')
       const status = object['status'] as NonNullable<RemedyOperationJob['status']>
       this.job = { ...this.job, status: { ...this.job.status, ...status } }
       const outcome = status.steps?.[0]?.outcome
@@ -162,6 +167,20 @@ test('S21 nothing is begun that the API server does not know of', async () => {
   await runAgent(world, files)
   expect(world.asks).toBe(0)
   world.isAway = false
+  await runAgent(world, files)
+  expect([world.asks, world.told]).toEqual([1, ['Succeeded']])
+})
+
+test('S24 a start that the API server refuses is tried again every two seconds, not as fast as the agent can', async () => {
+  const world = new World(restart)
+  world.isRefusing = true
+  const files = new MemoryFiles()
+  await runAgent(world, files)
+  expect(world.asks).toBe(0)
+  // 21 s, and three times the watch speaks.
+  expect(world.reports).toBeGreaterThan(3)
+  expect(world.reports).toBeLessThan(20)
+  world.isRefusing = false
   await runAgent(world, files)
   expect([world.asks, world.told]).toEqual([1, ['Succeeded']])
 })

@@ -122,21 +122,24 @@ export class JobWorker {
       return
     }
     this.#log.info('repair action', { action: plan.action.kind, reason: plan.action.reason })
-    await this.#act(job, uid, plan.action)
-    this.#isDirty = true
+    // At once, except after a start that was refused: whoever refuses it would else be asked as fast as this loop runs.
+    if (await this.#act(job, uid, plan.action)) this.#isDirty = true
+    else this.#later(RETRY_MS)
   }
 
-  async #act(job: RemedyOperationJob, uid: string, action: JobAction): Promise<void> {
+  /** Whether the next turn may follow at once. */
+  async #act(job: RemedyOperationJob, uid: string, action: JobAction): Promise<boolean> {
     const { clock } = this.#deps
     switch (action.kind) {
       case 'ReadPermit':
         this.#permit = { reading: await this.#readPermit(job, action.permit), at: clock.monotonic() }
-        return
+        return true
       case 'Begin':
         return this.#begin(job, uid, action)
       case 'Conclude':
         await this.#journal(job, uid, { ...action.step, finishedAt: clock.now() })
-        return this.#report(job)
+        await this.#report(job)
+        return true
       default:
         return assertNever(action)
     }
@@ -164,13 +167,14 @@ export class JobWorker {
     job: RemedyOperationJob,
     uid: string,
     { step, operation }: { readonly step: StepRecord; readonly operation: JobOperation },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { clock } = this.#deps
     const started = { ...step, startedAt: clock.now() }
     this.#busyStep = step.index
     try {
       const refusal = await this.#recordStart(job, uid, started)
       if (refusal !== undefined) {
+        this.#log.warn('repair step not started', { step: step.index, why: refusal })
         await this.#journal(job, uid, {
           ...started,
           outcome: 'Unknown',
@@ -178,20 +182,21 @@ export class JobWorker {
           output: refusal,
           finishedAt: clock.now(),
         })
-        return this.#later(RETRY_MS)
+        return false
       }
       const beganAt = clock.monotonic()
       this.#isRebootAsked ||= operation.reboot !== undefined
       const result = await this.#do(job, operation, job.metadata.name ?? uid)
       // A reboot: the next boot says how it ended.
-      if (result === undefined) return undefined
+      if (result === undefined) return true
       const output = result.output.slice(-MAX_OUTPUT)
       await this.#journal(job, uid, { ...started, outcome: result.outcome, output, finishedAt: clock.now() })
       this.#deps.onStep(step.operation, result.outcome, beganAt)
     } finally {
       this.#busyStep = undefined
     }
-    return this.#report(job)
+    await this.#report(job)
+    return true
   }
 
   /** Ends with its time, or when the node is frozen: no step keeps its slot for ever. */
