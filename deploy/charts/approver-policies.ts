@@ -1,20 +1,16 @@
 // What holds the approver to its work, and everybody else off what it records: who is which machine's agent.
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
-import { all, any, quoted, type AdmissionPolicy } from './policy.ts'
+import { all, any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { accountUserOf, userOf } from './system.ts'
 
 const APPROVERS = [userOf('approver'), accountUserOf('approver')].map(quoted).join(', ')
 
-/** A value of `metadata`, with nothing for what is not there. */
-const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | 'labels', key: string): string => {
-  const map = `${object}.metadata.?${field}.orValue({})`
-  const value = `${quoted(key)} in ${map} ? ${map}[${quoted(key)}] : ''`
-  return `(${object} == null ? '' : (${value}))`
-}
-
 /** No program has it: who may let a key come back is a person. */
 const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
+
+/** To refuse a key and to let one come back are two rights; neither is a program's. */
+const mayRevoke = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('revoke').check('create').allowed()`
 
 /** Who holds a machine's identity is on record in one annotation: who could write it could be given the machine. */
 const agentKeys: AdmissionPolicy = {
@@ -29,6 +25,13 @@ const agentKeys: AdmissionPolicy = {
         mayReadmit,
       ),
       message: `the annotation ${ANNOTATIONS.readmit} needs the right to create machines/readmit`,
+    },
+    {
+      expression: any(
+        `${valueOf('object', 'annotations', ANNOTATIONS.revoked)} == ${valueOf('oldObject', 'annotations', ANNOTATIONS.revoked)}`,
+        mayRevoke,
+      ),
+      message: `the annotation ${ANNOTATIONS.revoked} needs the right to create machines/revoke`,
     },
     {
       expression: any(

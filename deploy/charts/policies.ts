@@ -8,6 +8,7 @@ import {
   BOOTSTRAP_GROUP,
   SYSTEM_NAMESPACE,
   TAINTS,
+  agentKeyGroup,
   agentLeaseName,
   agentNodeGroup,
   agentUser,
@@ -17,13 +18,15 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
-import { all, any, inGroup, isResource, operations, part, quoted, type AdmissionPolicy } from './policy.ts'
+import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { accountUserOf, userOf } from './system.ts'
 
 const USER_PREFIX = agentUser('')
 const NODE_PREFIX = agentNodeGroup('')
 const UID_PREFIX = machineUidGroup('')
+const KEY_PREFIX = agentKeyGroup('')
+const KEY_LENGTH = agentKeyGroup('0'.repeat(64)).length - KEY_PREFIX.length
 /** Labels that an agent gives the Node that it registers; all others are the machine controller's or the administrator's. */
 const NODE_LABELS = ['kubernetes.io/hostname', 'kubernetes.io/os', 'kubernetes.io/arch']
 
@@ -106,6 +109,13 @@ const agentWrites: AdmissionPolicy = {
       expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(UID_PREFIX)})).map(g, g.substring(${UID_PREFIX.length}))`,
     },
     { name: 'uid', expression: `variables.uids.size() == 1 ? variables.uids[0] : ''` },
+    {
+      name: 'keys',
+      expression: `request.userInfo.groups.filter(g, g.startsWith(${quoted(KEY_PREFIX)})).map(g, g.substring(${KEY_PREFIX.length}))`,
+    },
+    { name: 'key', expression: `variables.keys.size() == 1 ? variables.keys[0] : ''` },
+    { name: 'revoked', expression: valueOf('oldObject', 'annotations', ANNOTATIONS.revoked) },
+    { name: 'record', expression: valueOf('oldObject', 'annotations', ANNOTATIONS.agentKey) },
     { name: 'uidBefore', expression: uidOn('oldObject') },
     { name: 'uidNow', expression: uidOn('object') },
     { name: 'name', expression: `object == null ? '' : object.metadata.?name.orValue('')` },
@@ -163,6 +173,20 @@ const agentWrites: AdmissionPolicy = {
         'oldObject.metadata.uid == variables.uid',
       ),
       message: 'the certificate of this agent is of an earlier Machine of this name',
+    },
+    {
+      // The same as acceptsKey in src/nodeops/agent-key.ts; the record is for this uid, which the certificate has to name as well.
+      expression: any(
+        `request.resource.resource != 'machines'`,
+        `variables.revoked == ''`,
+        all(
+          `variables.key.size() == ${KEY_LENGTH}`,
+          'variables.record.contains(variables.uid)',
+          'variables.record.contains(variables.key)',
+          '!variables.revoked.contains(variables.key)',
+        ),
+      ),
+      message: 'the key of this agent was revoked',
     },
     {
       expression: any(`request.resource.resource != 'remedyoperationjobs'`, 'variables.uidBefore == variables.uid'),

@@ -25,6 +25,13 @@ export const inGroup = (group: string): string => `${quoted(group)} in request.u
 export const any = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' || ')
 export const all = (...expressions: readonly string[]): string => expressions.map((e) => `(${e})`).join(' && ')
 
+/** A value of `metadata`, with nothing for what is not there. */
+export const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | 'labels', key: string): string => {
+  const map = `${object}.metadata.?${field}.orValue({})`
+  const value = `${quoted(key)} in ${map} ? ${map}[${quoted(key)}] : ''`
+  return `(${object} == null ? '' : (${value}))`
+}
+
 /** The request leaves out what is empty. */
 export const part = (field: 'subResource' | 'namespace'): string => `has(request.${field}) ? request.${field} : ''`
 export const isResource = (group: string, resource: string, subresource = ''): string =>

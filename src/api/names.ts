@@ -77,6 +77,8 @@ export const ANNOTATIONS = {
   machineUid: 'kubenode.io/machine-uid',
   /** On a Machine: fingerprint of the public key of its agent, written by the approver alone. */
   agentKey: 'kubenode.io/agent-key',
+  /** On a Machine: which keys of its agent a person revoked, when and why. While it is there, only a key that the approver recorded later is accepted. */
+  revoked: 'kubenode.io/revoked',
   /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */
   replacesKey: 'kubenode.io/replaces-key',
   /** On a Machine: until when, and for which uid of it, a person lets an agent with a certificate of an earlier Machine of the name come back. */
@@ -126,6 +128,11 @@ export const agentNodeGroup = (node: string): string => `kubenode:node:${node}`
 
 /** The very Machine, not one of the same name after it. */
 export const machineUidGroup = (uid: string): string => `kubenode:machine-uid:${uid}`
+
+const KEY_DIGITS = 40
+
+/** The key of the certificate itself, so that admission policies can compare it with the one on record. Shortened: a subject part has at most 64 letters. */
+export const agentKeyGroup = (fingerprint: string): string => `kubenode:agent-key:${fingerprint.slice(0, KEY_DIGITS)}`
 
 /** What a join token authenticates as, beside `system:bootstrap:<token id>`. */
 export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'

@@ -314,6 +314,10 @@ export const cliErrors = errorTable({
     text: 'cannot readmit machines: {why}',
     next: 'see kubenode machine readmit --help',
   },
+  KN1364: {
+    text: 'cannot revoke keys: {why}',
+    next: 'see kubenode machine revoke --help',
+  },
   KN1370: {
     text: 'cannot hold {what}: name it as {Object}',
     next: 'kubenode freeze holds whole clusters',

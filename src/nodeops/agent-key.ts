@@ -1,19 +1,73 @@
-// Which key a machine's agent has: the fingerprint of the public key that was approved last, recorded on the Machine by the approver alone. Pure.
+// Which key a machine's agent has, recorded on the Machine by the approver alone, and which keys a person revoked. Pure.
+// Without a revocation every certificate of the Machine's uid counts; with one, only the keys that were recorded after it.
 import type { Machine } from '#api/kinds/machine.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, agentKeyGroup } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 
+export type Marked = Pick<Machine, 'metadata'>
+
 /** For this very Machine; what was recorded for one of the same name before it, or came with a backup, is no record. */
-export function recordedKey({ metadata }: Machine): string | undefined {
-  const text = metadata.annotations?.[ANNOTATIONS.agentKey]
-  if (text === undefined) return undefined
+export function recordedKey(machine: Marked): string | undefined {
+  return keysOf(machine)[0]
+}
+
+/** The key that was approved last, and the one that asked for it: its answer may never have reached the host. */
+function keysOf({ metadata }: Marked): readonly string[] {
+  const record = parsed(metadata.annotations?.[ANNOTATIONS.agentKey])
+  if (record?.['uid'] !== metadata.uid) return []
+  return [record?.['key'], record?.['by']].filter((k) => typeof k === 'string' && k !== '') as string[]
+}
+
+/** `by`: what the certificate of the requester calls its key, when it has one. */
+export const keyRecord = ({ metadata }: Marked, key: string, by?: string): string =>
+  JSON.stringify({ uid: metadata.uid, key, ...(by !== undefined && { by }) })
+
+export interface Revocation {
+  readonly uid: string
+  readonly at: string
+  readonly reason: string
+  readonly keys: readonly string[]
+}
+
+/** All that are on record are refused from now on; any other was not recorded, and is refused with them. */
+export function revocation(machine: Marked, nowMs: number, reason: string): string {
+  const { uid = '' } = machine.metadata
+  const said: Revocation = { uid, at: timestamp(nowMs), reason, keys: keysOf(machine) }
+  return JSON.stringify(said)
+}
+
+/** Also when it was said about an earlier Machine of the name, or cannot be read: what was revoked stays so until a new key is recorded. */
+export const isRevoked = ({ metadata }: Marked): boolean => (metadata.annotations?.[ANNOTATIONS.revoked] ?? '') !== ''
+
+/** Whether the holder of a certificate with these groups may act for the Machine. The policy `kubenode-agents` says the same in CEL. */
+export function acceptsKey(machine: Marked, groups: readonly string[]): boolean {
+  if (!isRevoked(machine)) return true
+  const named = groups.filter((g) => g.startsWith(KEY_PREFIX))
+  const [group] = named
+  return named.length === 1 && acceptedKeys(machine).some((key) => agentKeyGroup(key) === group)
+}
+
+/** Undone by nothing but a key that was recorded after the revocation. */
+export const hasAcceptedKey = (machine: Marked): boolean => !isRevoked(machine) || acceptedKeys(machine).length > 0
+
+/** Whether this very key was on record when a person revoked it. */
+export const isKeyRevoked = ({ metadata }: Marked, key: string): boolean =>
+  (metadata.annotations?.[ANNOTATIONS.revoked] ?? '').includes(shortKey(key))
+
+const KEY_PREFIX = agentKeyGroup('')
+const shortKey = (key: string): string => agentKeyGroup(key).slice(KEY_PREFIX.length)
+const acceptedKeys = (machine: Marked): readonly string[] => keysOf(machine).filter((k) => !isKeyRevoked(machine, k))
+
+/** What the certificate says of its own key. */
+export const keyIn = (groups: readonly string[]): string | undefined =>
+  groups.find((g) => g.startsWith(KEY_PREFIX))?.slice(KEY_PREFIX.length)
+
+function parsed(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
   try {
-    const record: unknown = JSON.parse(text)
-    if (!isObject(record) || record['uid'] !== metadata.uid) return undefined
-    return typeof record['key'] === 'string' && record['key'] !== '' ? record['key'] : undefined
+    const value: unknown = JSON.parse(text ?? 'null')
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
-
-export const keyRecord = ({ metadata }: Machine, key: string): string => JSON.stringify({ uid: metadata.uid, key })

@@ -1,5 +1,5 @@
 // The attacker has the key of one agent: other machines, their Nodes, heartbeats, certificates and secrets stay out of reach.
-import { ANNOTATIONS, SYSTEM_NAMESPACE, agentLeaseName, machineUidGroup } from '#api/names.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE, agentKeyGroup, agentLeaseName, machineUidGroup } from '#api/names.ts'
 import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -23,6 +23,34 @@ const broken = { status: { conditions: [{ type: 'KernelDeadlock', status: 'True'
 /** As all certificates were before they named the uid. */
 const withoutUid = (who: Who): Who => ({ ...who, groups: who.groups.filter((g) => !g.startsWith(UID)) })
 const version = (value: string) => ({ body: { status: { agent: { version: value } } } })
+
+const keyOf = (digit: string): string => digit.repeat(64)
+const withKey = (who: Who, digit: string): Who => ({ ...who, groups: [...who.groups, agentKeyGroup(keyOf(digit))] })
+/** Key 1 was stolen and is revoked; key 2 joined after it, and asked for key 3. Undone by the control or afterwards. */
+const revokedKeys = async ({ admin, who }: AttackWorld, digits: readonly string[]): Promise<void> => {
+  const uid = uidOf(who.agentA)
+  const [key, by] = digits.map(keyOf)
+  await annotate(admin, {
+    [ANNOTATIONS.revoked]: JSON.stringify({ uid, reason: 'stolen', keys: [keyOf('1')] }),
+    [ANNOTATIONS.agentKey]: JSON.stringify({ uid, key, by }),
+  })
+}
+const unrevoked = async ({ admin }: AttackWorld): Promise<void> => {
+  await annotate(admin, { [ANNOTATIONS.revoked]: null, [ANNOTATIONS.agentKey]: null })
+}
+const annotate = (admin: AttackWorld['admin'], annotations: object): Promise<unknown> =>
+  admin.raw({
+    method: 'PATCH',
+    path: `${OURS}/machines/m-a`,
+    body: { metadata: { annotations } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+const reports =
+  (as: (who: Who) => Who, recorded: readonly string[]): Attempt['attempt'] =>
+  async (world) => {
+    await revokedKeys(world, recorded)
+    return world.ask(as(world.who.agentA), 'PATCH', `${OURS}/machines/m-a/status`, version('9.9.9'))
+  }
 
 /** A request that the thief makes with the key of agent A. */
 const thief =
@@ -161,6 +189,38 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'S26 readmits itself',
     attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.readmit]: '{}' } } }),
+    refused: 403,
+  },
+  {
+    name: 'S26 with a revoked key writes the status of its Machine',
+    attempt: reports((a) => withKey(a, '1'), ['1']),
+    control: reports((a) => withKey(a, '2'), ['2']),
+    afterwards: unrevoked,
+    refused: /the key of this agent was revoked/,
+  },
+  {
+    name: 'S26 with a revoked key writes the status after its host joined again',
+    attempt: reports((a) => withKey(a, '1'), ['3', '2']),
+    // The answer with key 3 may be under way still.
+    control: reports((a) => withKey(a, '2'), ['3', '2']),
+    afterwards: unrevoked,
+    refused: /the key of this agent was revoked/,
+  },
+  {
+    name: 'S26 with a key that it renewed before the revocation writes the status',
+    attempt: reports((a) => withKey(a, '4'), ['2']),
+    afterwards: unrevoked,
+    refused: /the key of this agent was revoked/,
+  },
+  {
+    name: 'S26 with a certificate that does not name its key writes the status of a revoked Machine',
+    attempt: reports((a) => a, ['2']),
+    afterwards: unrevoked,
+    refused: /the key of this agent was revoked/,
+  },
+  {
+    name: 'S26 takes the revocation of its key back',
+    attempt: thief('PATCH', `${OURS}/machines/m-a`, { metadata: { annotations: { [ANNOTATIONS.revoked]: null } } }),
     refused: 403,
   },
   {

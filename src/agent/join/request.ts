@@ -3,6 +3,7 @@ import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
@@ -11,6 +12,7 @@ import {
   AGENTS_GROUP,
   ANNOTATIONS,
   FIELD_MANAGERS,
+  agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
@@ -40,7 +42,8 @@ export interface Wanted {
 const LIFE_SECONDS = 7 * 86_400
 
 const requestPem = (key: string, { machine, node, uid }: Wanted): Promise<string> => {
-  const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...(uid === undefined ? [] : [machineUidGroup(uid)])]
+  const ofMachine = uid === undefined ? [] : [machineUidGroup(uid), agentKeyGroup(fingerprintOfKey(key))]
+  const organizations = [AGENTS_GROUP, agentNodeGroup(node), ...ofMachine]
   return signingRequest(key, { commonName: agentUser(machine), organizations })
 }
 

@@ -23,6 +23,12 @@ interface ReadmitOptions extends ServerOptions {
   readonly for: string
 }
 
+interface RevokeOptions extends ServerOptions {
+  readonly selector?: string
+  readonly file?: string
+  readonly reason?: string
+}
+
 export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
@@ -56,6 +62,18 @@ export function register(program: Command, io: Io): void {
       const { readmit } = await import('../machines/readmit.ts')
       const client = await connect(options, io)
       const { failed } = await readmit({ client, names, now: systemClock.now(), ...options }, io)
+      if (failed > 0) throw new Exit(EXIT_ERROR)
+    })
+  withServer(machine.command('revoke'))
+    .description('refuse the keys of the agents of these machines from now on, for example because one was stolen')
+    .argument('[names...]', 'names of Machines')
+    .option('-l, --selector <labels>', 'Machines with these labels')
+    .option('--file <file>', 'file with one name a line; - for standard input')
+    .option('--reason <text>', 'why; shown on the Machine')
+    .action(async (names: string[], options: RevokeOptions) => {
+      const { revoke } = await import('../machines/revoke.ts')
+      const client = await connect(options, io)
+      const { failed } = await revoke({ client, names, now: systemClock.now(), ...options }, io)
       if (failed > 0) throw new Exit(EXIT_ERROR)
     })
   withServer(machine.command('join-command'))

@@ -139,7 +139,7 @@ async function recordKey(
       ...(name && { name }),
       ...(uid && { uid }),
       ...(resourceVersion && { resourceVersion }),
-      annotations: { [ANNOTATIONS.agentKey]: keyRecord(machine, decision.key) },
+      annotations: { [ANNOTATIONS.agentKey]: keyRecord(machine, decision.key, decision.by) },
     },
   }
   return outcomeOf(() => client.apply(machineType, object as Machine, { fieldManager, force: true, signal }))

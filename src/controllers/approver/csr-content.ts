@@ -1,13 +1,10 @@
 // Reads what a certificate request asks for, its proof of possession checked. What cannot be read completely is unreadable.
-import { createHash } from 'node:crypto'
 import 'reflect-metadata'
 import { Pkcs10CertificateRequest } from '@peculiar/x509'
 import { bytesOfOnlyPem } from '#lib/der.ts'
 import { messageOf } from '#lib/errors.ts'
+import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
 import type { ContentRead } from './csr-decision.ts'
-
-/** How a key is known: SHA-256 of its SubjectPublicKeyInfo. */
-const fingerprintOf = (spki: Buffer): string => createHash('sha256').update(spki).digest('hex')
 
 /** A request of an agent has some 400 bytes. */
 const MAX_REQUEST_CHARS = 16_384
@@ -28,7 +25,7 @@ export async function readContent(base64Pem: string): Promise<ContentRead> {
         commonNames: named('CN'),
         organizations: named('O'),
         extras: [...others, ...request.extensions.map((e) => `extension ${e.type}`)],
-        key: fingerprintOf(Buffer.from(request.publicKey.rawData)),
+        key: fingerprintOfSpki(new Uint8Array(request.publicKey.rawData)),
       },
     }
   } catch (e) {

@@ -4,6 +4,7 @@ import {
   AGENT_SIGNER,
   ANNOTATIONS,
   BOOTSTRAP_GROUP,
+  agentKeyGroup,
   agentNodeGroup,
   agentUser,
   machineUidGroup,
@@ -74,6 +75,23 @@ const readmitted = (uid: string, forMs: number): Machine => {
   const said = JSON.stringify({ uid, until: new Date(NOW + forMs).toISOString(), replaces: '' })
   return machine('m-1', 'uid-1', { annotations: { [ANNOTATIONS.readmit]: said } })
 }
+
+/** Key 1 was revoked; afterwards key 2 was recorded, or none. */
+const hex = (digit: string): string => digit.repeat(64)
+const revoked = (recorded = '1'): Machine => {
+  const annotations = {
+    [ANNOTATIONS.revoked]: JSON.stringify({ uid: 'uid-1', keys: [hex('1')] }),
+    [ANNOTATIONS.agentKey]: JSON.stringify({ uid: 'uid-1', key: hex(recorded) }),
+  }
+  return machine('m-1', 'uid-1', { annotations })
+}
+const renewalWith = (...digits: readonly string[]): Partial<CsrSeen> => ({
+  request: request({ ...renewal, groups: [...renewal.groups, ...digits.map((d) => agentKeyGroup(hex(d)))] }),
+  content: keyed('3'),
+  token: undefined,
+})
+const keyed = (digit: string): ContentRead =>
+  content({ key: hex(digit), organizations: [...renewal.groups, agentKeyGroup(hex(digit))] })
 
 describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
@@ -202,6 +220,38 @@ describe('a certificate request', () => {
       'Deny',
     ],
     ['S26 for longer than seven days is denied', { request: request({ expirationSeconds: 7 * 86_400 + 1 }) }, 'Deny'],
+    ['S26 that names its own key is approved', { content: keyed('3') }, 'Approve'],
+    [
+      'S26 that names another key than its own is denied',
+      { content: content({ key: hex('3'), organizations: [...renewal.groups, agentKeyGroup(hex('2'))] }) },
+      'Deny',
+    ],
+    ['S26 with a key that was revoked is not renewed', { ...renewalWith('1'), machine: revoked() }, 'Deny'],
+    [
+      'S26 with a certificate that names no key is not renewed after a revocation',
+      { ...renewalWith(), machine: revoked('2') },
+      'Deny',
+    ],
+    [
+      'S26 with a key that was revoked is not renewed after its host joined again',
+      { ...renewalWith('1'), machine: revoked('2') },
+      'Deny',
+    ],
+    [
+      'S26 with the key that its host joined again with is renewed',
+      { ...renewalWith('2'), machine: revoked('2') },
+      'Approve',
+    ],
+    [
+      'S26 for a key that was revoked is denied whatever token it has',
+      { content: keyed('1'), machine: revoked('2'), token: tokenOf(own, NOW, hex('2')) },
+      'Deny',
+    ],
+    [
+      'S26 with a token that replaces the revoked key is approved',
+      { content: keyed('3'), machine: revoked(), token: tokenOf(own, NOW, hex('1')) },
+      'Approve',
+    ],
     ['with a token that is gone is denied', { token: undefined }, 'Deny'],
     [
       "with another machine's certificate is denied",

@@ -1,7 +1,15 @@
 // Whether a certificate request is an agent's for its own machine. Pure. It approves one exact identity, denies whoever else claims one of ours, and leaves the rest alone.
 import type { Machine } from '#api/kinds/machine.ts'
-import { AGENTS_GROUP, AGENT_SIGNER, BOOTSTRAP_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
-import { recordedKey } from '#nodeops/agent-key.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  agentKeyGroup,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
+import { acceptsKey, isKeyRevoked, isRevoked, keyIn, recordedKey } from '#nodeops/agent-key.ts'
 import { tokenExpiresAt } from '#nodeops/join-token.ts'
 import { nodeNameOf } from '#nodeops/machine-node.ts'
 import type { Secret } from '#nodeops/objects.ts'
@@ -27,7 +35,14 @@ export type ContentRead =
 export type CsrDecision =
   /** Not about us, or decided already. */
   | { readonly kind: 'Ignore'; readonly why: string }
-  | { readonly kind: 'Approve'; readonly machine: string; readonly key: string; readonly message: string }
+  | {
+      readonly kind: 'Approve'
+      readonly machine: string
+      readonly key: string
+      /** The key of the certificate that asked, where it names one. */
+      readonly by?: string
+      readonly message: string
+    }
   /** A person decides; the request stays as it is. */
   | { readonly kind: 'Wait'; readonly message: string }
   | { readonly kind: 'Deny'; readonly message: string }
@@ -87,10 +102,12 @@ export function decide(seen: CsrSeen, nowMs: number): CsrDecision {
   if (problem !== undefined) return deny(problem)
   const wait = uidWait(seen, content.content, nowMs)
   if (wait !== undefined) return { kind: 'Wait', message: wait }
+  const by = isOurAgent ? keyIn(groups) : undefined
   return {
     kind: 'Approve',
     machine: claim ?? '',
     key: content.content.key,
+    ...(by !== undefined && { by }),
     message: `requested by the agent of machine ${claim} with ${isOurAgent ? 'its certificate' : 'its join token'}`,
   }
 }
@@ -117,7 +134,11 @@ function contentProblem(
   if (life === undefined || life > LONGEST_LIFE_SECONDS)
     return `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
   const uid = machine.metadata.uid ?? ''
-  const wanted = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)].sort()
+  const keyGroup = agentKeyGroup(content.key)
+  // Agents of earlier versions do not name their key, and are believed while nobody revoked one of the machine.
+  const namesKey = isRevoked(machine) || organizations.includes(keyGroup)
+  const identity = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)]
+  const wanted = (namesKey ? [...identity, keyGroup] : identity).sort()
   const asked = [...organizations].sort()
   if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
     return `the organizations must be ${wanted.join(' and ')}`
@@ -132,7 +153,11 @@ function requesterProblem(
   nowMs: number,
 ): string | undefined {
   const { username = '', groups = [] } = request.spec
+  if (machine !== undefined && isKeyRevoked(machine, key))
+    return `this key of machine ${claim} was revoked; a new one needs a join token: kubenode machine readmit ${claim} --token`
   if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) {
+    if (machine !== undefined && !acceptsKey(machine, groups))
+      return `the key of machine ${claim} was revoked; run: kubenode machine readmit ${claim} --token`
     const node = machine === undefined ? '' : nodeNameOf(machine)
     return groups.includes(agentNodeGroup(node)) ? undefined : `its certificate is not for node ${node}`
   }

@@ -1,0 +1,52 @@
+// The Machines that a command is about: by name, from a file with names, or by their labels.
+import { readFileSync } from 'node:fs'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { absent, lookUp, namesOf } from '../inspect/find-object.ts'
+
+const STANDARD_INPUT = 0
+
+export interface MachineChoice {
+  readonly client: KubeClient
+  readonly names: readonly string[]
+  readonly selector?: string
+  readonly file?: string
+}
+
+export interface NamedMachines {
+  readonly machines: readonly Machine[]
+  /** What to say of each that there is not. */
+  readonly missing: readonly string[]
+}
+
+/** `wrong` makes the error of the command. */
+export async function namedMachines(
+  { client, names, selector, file }: MachineChoice,
+  wrong: (why: string, cause?: unknown) => Error,
+): Promise<NamedMachines> {
+  const named = [...new Set([...names, ...(file === undefined ? [] : namesIn(file, wrong))])]
+  if (named.length === 0 && selector === undefined) throw wrong('no machines are named')
+  const found = selector === undefined ? [] : (await client.list(machineType, { labelSelector: selector })).items
+  const machines = new Map(found.map((m) => [m.metadata.name ?? '', m]))
+  const missing: string[] = []
+  for (const name of named.filter((n) => !machines.has(n))) {
+    const m = await lookUp(client, machineType, name)
+    if (m === undefined) missing.push(name)
+    else machines.set(name, m)
+  }
+  const known = missing.length === 0 ? [] : await namesOf(client, machineType)
+  const said = missing.map((name) => absent('machine', name, known, machineType.plural).message)
+  return { machines: [...machines.values()], missing: said }
+}
+
+function namesIn(file: string, wrong: (why: string, cause?: unknown) => Error): readonly string[] {
+  try {
+    return readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !line.startsWith('#'))
+  } catch (cause) {
+    throw wrong(messageOf(cause), cause)
+  }
+}

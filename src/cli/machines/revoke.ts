@@ -1,0 +1,73 @@
+// `kubenode machine revoke`: a person says that the keys of these machines are no longer theirs, so that nothing accepts them from now on.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isConflict } from '#kube/errors.ts'
+import { revocation } from '#nodeops/agent-key.ts'
+import { cliErrors } from '../cli-errors.ts'
+import type { Io } from '../io.ts'
+import { type MachineChoice, namedMachines } from './named-machines.ts'
+
+const LONGEST_REASON = 200
+/** Each is a read and a write; what changes a Machine in between is another program of ours, and done in a moment. */
+const TRIES = 10
+
+export interface RevokeWish extends MachineChoice {
+  readonly reason?: string
+  readonly now: number
+}
+
+const wrong = (why: string, cause?: unknown) => new KubeNodeError(cliErrors.KN1364({ why }), { cause })
+
+export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
+  const { reason = '' } = wish
+  if (reason.length > LONGEST_REASON) throw wrong(`--reason is longer than ${LONGEST_REASON} characters`)
+  const { machines, missing } = await namedMachines(wish, wrong)
+  for (const line of missing) io.err(shownLine(line))
+  let failed = missing.length
+  const revoked: string[] = []
+  for (const m of machines) {
+    const name = m.metadata.name ?? ''
+    try {
+      await mark(wish, m)
+      revoked.push(name)
+      io.out(shownLine(`machine/${name} key revoked`))
+    } catch (e) {
+      failed++
+      io.err(shownLine(`machine/${name}: ${messageOf(e)}`))
+    }
+  }
+  for (const line of revoked.length === 0 ? [] : whatItDoes(revoked)) io.out(shownLine(line))
+  return { failed }
+}
+
+const whatItDoes = ([first = '', ...others]: readonly string[]): readonly string[] => [
+  'ended now: renewals of the certificate and writes to the status of the Machine',
+  'until the certificate expires: reads, and writes to its own Lease, Node, jobs and events',
+  `next: kubenode machine readmit ${others.length === 0 ? first : 'NAME'} --token lets the host join with a new key; or delete the Machine`,
+]
+
+/** Over the very version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
+async function mark({ client, now, reason = '' }: RevokeWish, machine: Machine): Promise<void> {
+  let current: Machine = machine
+  for (let tries = 1; ; tries++) {
+    try {
+      return await markOnce(client, current, revocation(current, now, reason))
+    } catch (e) {
+      if (!isConflict(e) || tries >= TRIES) throw e
+      const again = await client.get(machineType, { name: machine.metadata.name ?? '' })
+      if (again === undefined || again.metadata.uid !== machine.metadata.uid)
+        throw wrong('the Machine was deleted meanwhile')
+      current = again
+    }
+  }
+}
+
+async function markOnce(client: KubeClient, { metadata }: Machine, said: string): Promise<void> {
+  const { name = '', uid, resourceVersion } = metadata
+  const annotations = { [ANNOTATIONS.revoked]: said }
+  const value = { metadata: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), annotations } }
+  await client.patch(machineType, { name }, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.cli })
+}
