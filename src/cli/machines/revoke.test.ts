@@ -18,15 +18,13 @@ function world() {
     random: seededRandom(1),
     kinds: [{ type: machineType, schema: machineType.schema }],
   })
-  const plant = (name: string): Machine => {
-    const made = fake.plant(machineType, {
+  const plant = (name: string) =>
+    fake.plant(machineType, {
       apiVersion: 'kubenode.io/v1alpha1',
       kind: 'Machine',
       metadata: { name },
       spec: { channel: 'Agent', provider: { name: 'static' } },
-    } as Machine) as unknown
-    return (made ?? fake.peek(machineType, { name })) as Machine
-  }
+    })
   const read = (name: string) => fake.peek(machineType, { name }) as Machine
   const client = fake.client({ actor: 'cli' })
   const record = (name: string, key: string) =>
