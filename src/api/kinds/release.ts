@@ -1,5 +1,5 @@
 // Release: one track's rendered change on its way through a pipeline.
-import { immutable, list, map, mapList, obj, optional, time } from '../build.ts'
+import { bool, immutable, list, map, mapList, obj, optional, time } from '../build.ts'
 import {
   commitId,
   conditions,
@@ -69,6 +69,7 @@ const clusterStatus = obj('One cluster.', {
     time('Since when the cluster has been healthy with this digest; a commit with the same digest does not reset it.'),
   ),
   attempts: optional(count('Number of attempts.', 10_000)),
+  skipped: optional(bool('Set once the stage continued without it because it did not answer.')),
   message: optional(sentence('Why, for people.')),
   failures: optional(
     obj('Failures in the cluster, compared with the state before the Release.', {

@@ -231,6 +231,22 @@ test('a soak does not end while nobody can see the cluster', () => {
   expect(chain.newest?.status?.stages?.[0]?.phase).toBe('Succeeded')
 })
 
+test('a cluster that its stage did not wait for is watched by the next Release, also with the same content', () => {
+  const chain = new Chain()
+  chain.commit(of('A'))
+  const t1 = (health: Health) => (c: string) => (c === 't1' ? health : 'well')
+  chain.steps(13, t1('working'))
+  chain.steps(8, t1('silent'))
+  // It is back, and healthy for less than a soak.
+  chain.steps(6)
+  expect(chain.phases()).toMatch(/t1=Healthy/)
+  chain.commit(of('A'))
+  chain.steps(2)
+  expect(chain.phases()).not.toMatch(/t1=Unchanged/)
+  chain.steps(60)
+  expect(chain.phases()).toMatch(/^Succeeded/)
+})
+
 test('whatever is committed when, a Release succeeds only on clusters that were watched healthy for a soak', () => {
   const health = fc.constantFrom<Health>('well', 'well', 'well', 'well', 'working', 'silent')
   const digest = fc.constantFrom('A', 'B', 'C')

@@ -113,6 +113,10 @@ const healthy = (plain: Plain, now: number, digest: string): ClusterStatus =>
   // Rounded up to the whole second that a time has, so that no soak is shorter than it must be.
   moved(plain, 'Healthy', now, { digest, healthySince: timestamp(Math.ceil(now / 1_000) * 1_000) })
 
+/** The stage goes on without it. What it has later was not watched for a soak, so no later release may take it for passed. */
+const offline = (plain: Plain, now: number, message: string): ClusterStatus =>
+  moved(plain, 'Offline', now, { message: cut(message), skipped: true })
+
 function fromWaiting(
   { stage, member, now, mayStart, blocked }: AdvanceInput,
   plain: Plain,
@@ -143,8 +147,7 @@ function fromWork(
   if (look === undefined)
     return { ...plain, waitingFor: waits('Progressing', 'applying objects', 'its objects are applied') }
   if (look.kind === 'Unreachable') {
-    if (forMs >= parseDuration(stage.offlineDeadline))
-      return moved(plain, 'Offline', now, { message: cut(look.message) })
+    if (forMs >= parseDuration(stage.offlineDeadline)) return offline(plain, now, look.message)
     return { ...plain, waitingFor: waitForAnswer(old, now, look.because, look.message, stage) }
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
@@ -208,7 +211,7 @@ function unseen(
 ): ClusterStatus {
   const waitingFor = waitForAnswer(at.waitingFor, now, because, message, stage)
   return now - Date.parse(waitingFor.since) >= parseDuration(stage.offlineDeadline)
-    ? moved(plain, 'Offline', now, { message: cut(message) })
+    ? offline(plain, now, message)
     : { ...at, waitingFor }
 }
 

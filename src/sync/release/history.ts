@@ -66,7 +66,9 @@ function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
   return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')
 }
 
-export function hasPassedStage({ status }: Release, { phase, stage }: ClusterStatus): boolean {
+/** A cluster that the stage did not wait for has not passed it, even if it became healthy later. */
+export function hasPassedStage({ status }: Release, { phase, stage, skipped }: ClusterStatus): boolean {
+  if (skipped === true) return false
   const its = status?.stages?.find((s) => s.name === stage)?.phase
   return (phase === 'Healthy' || phase === 'Unchanged') && (its === 'Succeeded' || its === 'Skipped')
 }
