@@ -4,12 +4,15 @@ import { maskSecretsIn } from '#lib/mask-text.ts'
 /** Of one line, so that one dump does not fill the message. */
 const MAX_LINE_CHARS = 200
 
+/** Read of the end: many times what is shown, because a secret that is cut in half is no longer seen as one. */
+export const READ_CHARS = 16_384
+
 /** Also whole escape sequences of terminals. */
 const CONTROL = /(?!\t)\p{Cc}(?:\[[0-9;?]*[A-Za-z])?/gu
 
 /** The last `count` lines that have any text. */
 export const lastLines = (text: string, count: number): string =>
-  maskSecretsIn(text)
+  maskSecretsIn(text.slice(-READ_CHARS))
     .split('\n')
     .map((line) => line.replaceAll(CONTROL, '').trimEnd())
     .filter((line) => line.trim() !== '')

@@ -24,3 +24,44 @@ test.each([
 ])('left as it is: %s', (text) => {
   expect(maskSecretsIn(text)).toBe(text)
 })
+
+test.each([
+  ['a value whose quote does not end', 'token="abc def', 'token=[secret]'],
+  ['a name inside a longer one', 'x-my.api_key.v2 : abc', 'x-my.api_key.v2 : [secret]'],
+  ['names in a row', 'token=password=x pwd: y', 'token=[secret] pwd: [secret]'],
+  ['flags with their value on the next line', '-x --my-secret-file\n  abc', '-x --my-secret-file [secret]'],
+  ['half of a JSON web token', 'got eyJhbGciOiJI.eyJzd', 'got [secret]'],
+])('also masked: %s', (_, text, masked) => {
+  expect(maskSecretsIn(text)).toBe(masked)
+})
+
+// A mask that tries a name from each of its characters needs hours for the first ones: the test only ends when it does not.
+test.each([
+  'token.',
+  'token',
+  '--token',
+  '-token-',
+  '-',
+  'a.',
+  'a-eyJ',
+  '-eyJaaaaaaaa',
+  'a://b:',
+  'token="',
+  "token='",
+  'token: ',
+  'token ',
+  'basic ',
+  'authorization:',
+  '-----BEGIN A',
+  '-----BEGIN A-----',
+  '-----END ',
+  'gh',
+  '-sk-',
+  'A+',
+  ' ',
+  '\n',
+])('S12 a text of nothing but %j is masked in linear time', (piece) => {
+  const text = piece.repeat(Math.ceil(65_536 / piece.length))
+  for (const whole of [text, `${text}!`, `token${text}`, `--token${text}`])
+    for (let n = 0; n < 5; n++) expect(maskSecretsIn(whole).length).toBeGreaterThan(0)
+})

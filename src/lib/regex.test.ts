@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_PATTERN_LENGTH, RegexError, compileRegex, createRegexCache, regexProblem } from './regex.ts'
+import { MAX_PATTERN_LENGTH, MAX_PROGRAM, RegexError, compileRegex, createRegexCache, regexProblem } from './regex.ts'
 
 describe('compileRegex', () => {
   test.each([
@@ -49,6 +49,13 @@ describe('compileRegex', () => {
     expect(regexProblem(`${'('.repeat(5_000)}${')'.repeat(5_000)}`)).toBe(
       'error parsing regexp: expression nests too deeply',
     )
+  })
+
+  test('S12 refuses a pattern that is far larger than it looks', () => {
+    expect(regexProblem('.{1000}'.repeat(30))).toContain(`over ${MAX_PROGRAM}; use smaller repetitions`)
+    expect(() => compileRegex('(?:[xa]?){1000}'.repeat(20))).toThrow(RegexError)
+    expect(regexProblem('.{1000}', { maxProgram: 2_000 })).toBeUndefined()
+    expect(regexProblem('.{1000}', { maxProgram: 1_000 })).toContain('over 1000')
   })
 
   test('gives an answer or a RegexError for any pattern and text', () => {

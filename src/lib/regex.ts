@@ -6,6 +6,9 @@ import { libErrors } from './lib-errors.ts'
 /** No pattern that a person wrote comes near; compiling stays in the low milliseconds. */
 export const MAX_PATTERN_LENGTH = 16_384
 
+/** Instructions of a compiled pattern: what the longest plain pattern needs, so that only multiplied repetitions are over it. */
+export const MAX_PROGRAM = 20_000
+
 export interface Regex {
   readonly pattern: string
   /** States of the machine: the most steps that one character of a text can cost. */
@@ -62,9 +65,11 @@ function fresh(pattern: string, { maxLength = MAX_PATTERN_LENGTH }: { readonly m
   if (pattern.length > maxLength)
     throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
   const re = compiled(pattern)
+  const size = re.programSize()
+  if (size > MAX_PROGRAM) throw new RegexError(pattern, tooLarge(size, MAX_PROGRAM))
   return {
     pattern,
-    size: re.programSize(),
+    size,
     test: (text) => re.test(text),
     testWhole: (text) => re.testExact(text),
     match: (text) => firstMatch(re, text),
@@ -88,11 +93,17 @@ function firstMatch(re: RE2JS, text: string): RegexMatch | undefined {
   return { index: m.start(), text: m.group() ?? '', groups, named }
 }
 
+const tooLarge = (size: number, max: number): string =>
+  `error parsing regexp: expanded it has ${size} steps, over ${max}; use smaller repetitions`
+
 /** Why a pattern cannot be used, or undefined when it can. */
-export function regexProblem(pattern: string): string | undefined {
+export function regexProblem(
+  pattern: string,
+  { maxProgram = MAX_PROGRAM }: { readonly maxProgram?: number } = {},
+): string | undefined {
   try {
-    compileRegex(pattern)
-    return undefined
+    const { size } = compileRegex(pattern)
+    return size > maxProgram ? tooLarge(size, maxProgram) : undefined
   } catch (e) {
     if (e instanceof RegexError) return e.reason
     throw e

@@ -1,8 +1,10 @@
 // Pure: what is wrong with the node right now, as a set of conditions. A problem of a component stays until the component was well for a while,
 // one from a log until its rule says that it is over or the node has booted again.
 import type { ComponentProblem } from './component-problems.ts'
+import { Steps } from '#api/agent-config/log-pattern.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
 import type { LogRule } from '#api/agent-config/log-rules.ts'
+import type { Regex } from '#lib/regex.ts'
 
 export interface Problem {
   readonly type: string
@@ -139,11 +141,13 @@ export interface Expiry {
 
 export function withLine(problems: Problems, rules: readonly LogRule[], line: string, now: Now): Problems {
   let next = problems
+  const steps = new Steps()
+  const isIn = (regex: Regex): boolean => steps.spend(regex, line) && regex.test(line)
   for (const { pattern, clearPattern, condition, reason } of rules) {
     const old = next.get(condition)
-    if (clearPattern !== undefined && old?.isTrue === true && clearPattern.test(line))
+    if (clearPattern !== undefined && old?.isTrue === true && isIn(clearPattern))
       next = put(next, { ...old, isTrue: false, reason: 'Cleared', message: line.trim(), since: now.wall })
-    else if (pattern.test(line))
+    else if (isIn(pattern))
       next = put(next, {
         type: condition,
         isTrue: true,

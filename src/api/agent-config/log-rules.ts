@@ -2,7 +2,8 @@
 import { unknownKeys } from './unknown-keys.ts'
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
-import { compileRegex, regexProblem, type Regex } from '#lib/regex.ts'
+import { compileRegex, type Regex } from '#lib/regex.ts'
+import { logPatternProblem } from './log-pattern.ts'
 
 export interface LogRule {
   /** Type of the Node condition. */
@@ -78,7 +79,10 @@ function ruleProblem(r: unknown): string | undefined {
     (typeof r['clearAfter'] !== 'string' || durationMs(r['clearAfter']) === undefined)
   )
     return 'clearAfter is not a duration'
-  return regexProblem(r['pattern']) ?? (r['clearPattern'] === undefined ? undefined : regexProblem(r['clearPattern']))
+  return (
+    logPatternProblem(r['pattern']) ??
+    (r['clearPattern'] === undefined ? undefined : logPatternProblem(r['clearPattern']))
+  )
 }
 
 const ruleOf = ({ condition, reason, pattern, clearPattern, clearAfter }: RawRule): LogRule => ({

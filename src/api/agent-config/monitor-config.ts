@@ -4,6 +4,7 @@ import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'
 import { goLayout } from './go-time.ts'
+import { logPatternProblem } from './log-pattern.ts'
 
 export interface DefaultCondition {
   readonly type: string
@@ -176,7 +177,7 @@ function logPlugin(
   ]
   if (timestamp === undefined || message === undefined || timestampFormat === undefined)
     return bad('pluginConfig needs timestamp, message and timestampFormat')
-  const problem = regexProblem(timestamp) ?? regexProblem(message)
+  const problem = logPatternProblem(timestamp) ?? logPatternProblem(message)
   if (problem !== undefined) return bad(`pluginConfig: ${problem}`)
   if (goLayout(timestampFormat) === undefined) return bad('pluginConfig.timestampFormat is not a time layout')
   return { kind: 'filelog', timestamp, message, timestampFormat }
@@ -276,7 +277,7 @@ function commonRule(r: unknown, conditions: readonly DefaultCondition[]): Common
 }
 
 const patternProblem = (pattern: unknown): string | undefined =>
-  typeof pattern === 'string' && pattern !== '' ? regexProblem(pattern) : 'has no pattern'
+  typeof pattern === 'string' && pattern !== '' ? logPatternProblem(pattern) : 'has no pattern'
 
 const textOf = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined)
 const listOf = (v: unknown, max = MAX_RULES): readonly unknown[] => (Array.isArray(v) ? v.slice(0, max) : [])

@@ -1,5 +1,6 @@
 // Pure: takes the time and the message out of one line of a log file, as the file's settings describe them.
 import { compileRegex } from '#lib/regex.ts'
+import { Steps } from '#api/agent-config/log-pattern.ts'
 import { goLayout } from '#api/agent-config/go-time.ts'
 import type { LogPlugin } from '#api/agent-config/monitor-config.ts'
 
@@ -8,13 +9,15 @@ export interface FileLine {
   readonly message: string
 }
 
-/** Undefined for a line without a time or a message: no rule sees it. */
+/** Undefined for a line without a time or a message, or that is too long for its patterns: no rule sees it. */
 export function fileLineReader(
   plugin: Extract<LogPlugin, { kind: 'filelog' }>,
 ): (line: string, now: number) => FileLine | undefined {
   const [timestamp, message] = [compileRegex(plugin.timestamp), compileRegex(plugin.message)]
   const layout = goLayout(plugin.timestampFormat)
   return (line, now) => {
+    const steps = new Steps()
+    if (!steps.spend(timestamp, line) || !steps.spend(message, line)) return undefined
     const time = timestamp.match(line)
     const atMs = time === undefined ? undefined : layout?.parse(time.groups.at(-1) ?? wholeOf(time), now)
     if (atMs === undefined) return undefined

@@ -142,4 +142,9 @@ test('lines are counted, and taken back by those that revert them', () => {
   })
   expect(countResult(1, options)).toEqual({ status: 'Ok', message: '' })
   expect(countOptions(['--pattern=x'])).toBe('--journald-source is missing')
+  const evil = '(?:[xa]?){1000}[xa]{1000}[yz]'
+  for (const flag of ['--pattern', '--revert-pattern'])
+    expect(countOptions(['--journald-source=x', '--pattern=x', `${flag}=${evil}`])).toMatch(/over 1000; use smaller/)
+  expect(healthOptions([`--log-pattern=2:${evil}`])).toMatch(/over 1000; use smaller/)
+  expect(healthOptions(['--log-pattern=2:('])).toMatch(/missing closing/)
 })

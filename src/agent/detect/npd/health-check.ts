@@ -1,6 +1,7 @@
 // Does what node-problem-detector's health checker does, and finds what it never did: a service whose process is stopped. That one, and one that is dead,
 // are started again here, within limits; a service that runs and is only unwell is left to a repair that has a permit.
 import type { Clock } from '#lib/clock.ts'
+import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex } from '#lib/regex.ts'
 import { programOutput } from '../../program-output.ts'
 import type { HealthOptions } from './health-options.ts'
@@ -25,6 +26,8 @@ const RESTARTS_PER_HOUR = 3
 const HOUR_MS = 3_600_000
 /** The newest lines; older ones of a service that writes more are not counted. */
 const MAX_JOURNAL_BYTES = 2 ** 20
+/** What the longest journal costs a pattern of 60 plain characters; lines after that are not counted. */
+const MAX_JOURNAL_STEPS = 64 * MAX_JOURNAL_BYTES
 const UNREADABLE = Symbol('unreadable')
 
 const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
@@ -60,7 +63,8 @@ export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<b
     if (code !== 0 && code !== 1) return undefined
     const { text } = stdout
     const regex = compileRegex(`(?i)${pattern}`)
-    return text.split('\n').filter((l) => regex.test(l)).length
+    const steps = new Steps(MAX_JOURNAL_STEPS)
+    return text.split('\n').filter((l) => steps.spend(regex, l) && regex.test(l)).length
   },
   restart: async (service, state) => {
     // TERM waits for ever at the door of a process that is stopped.

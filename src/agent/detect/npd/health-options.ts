@@ -1,5 +1,6 @@
 // Pure: what an invocation of node-problem-detector's health checker asks for.
 import { durationMs } from '#lib/duration.ts'
+import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
 import { parseFlags } from './flags.ts'
 
 export const HEALTH_COMPONENTS = ['kubelet', 'kube-proxy', 'docker', 'cri'] as const
@@ -35,6 +36,9 @@ export function healthOptions(args: readonly string[]): HealthOptions | string {
   const ms = (name: string, otherwise: number): number => durationMs(of(name) ?? '') ?? otherwise
   const service = of('service') ?? of('systemd-service') ?? (component === 'cri' ? 'containerd' : component)
   if (!/^[A-Za-z0-9@_.:-]+$/.test(service)) return `${service} is no name of a service`
+  const logPatterns = (flags.get('log-pattern') ?? []).flatMap((v) => v.split(',')).flatMap(patternOf)
+  const problem = logPatterns.map(({ pattern }) => logPatternProblem(pattern)).find((p) => p !== undefined)
+  if (problem !== undefined) return problem
   const socket = of('cri-socket-path') ?? (component === 'docker' ? DOCKER : CONTAINERD)
   return {
     component,
@@ -44,7 +48,7 @@ export function healthOptions(args: readonly string[]): HealthOptions | string {
     cooldownMs: ms('cooldown-time', DEFAULT_COOLDOWN_MS),
     socket: socket.replace(/^unix:\/\//, ''),
     loopbackMs: ms('loopback-time', 0),
-    logPatterns: (flags.get('log-pattern') ?? []).flatMap((v) => v.split(',')).flatMap(patternOf),
+    logPatterns,
   }
 }
 

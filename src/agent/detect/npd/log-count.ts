@@ -1,7 +1,7 @@
 // Does what node-problem-detector's log counter does: how often lines of a journal match within a time, less those that take one back.
 import { spawn } from 'node:child_process'
 import { durationMs } from '#lib/duration.ts'
-import { regexProblem } from '#lib/regex.ts'
+import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
 import { cutLines, NO_LINE } from '../line-reader.ts'
 import { parseFlags } from './flags.ts'
 import { journalArguments, parseEntry } from './journal.ts'
@@ -25,7 +25,8 @@ export function countOptions(args: readonly string[]): CountOptions | string {
   const [identifier, pattern, revertPattern] = [of('journald-source'), of('pattern'), of('revert-pattern')]
   if (identifier === undefined) return '--journald-source is missing'
   if (pattern === undefined) return '--pattern is missing'
-  const problem = regexProblem(pattern) ?? (revertPattern === undefined ? undefined : regexProblem(revertPattern))
+  const problem =
+    logPatternProblem(pattern) ?? (revertPattern === undefined ? undefined : logPatternProblem(revertPattern))
   if (problem !== undefined) return problem
   return {
     identifier,

@@ -141,3 +141,33 @@ test('S12 a pattern that other engines choke on costs a line of 16 KB little', (
   // Backtracking would take longer than the universe lasts: any bound shows the difference.
   expect(user / 1_000_000).toBeLessThan(5)
 })
+
+describe('S12 what one line may cost is bounded, whatever the patterns', () => {
+  /** The largest that are allowed, in a number that is allowed: some 2,000 seconds for one line without a bound. */
+  const LARGE = '(?:[xa]?){300}[xa]{300}[yz]'
+  const many = Array<string>(128).fill(LARGE)
+  const long = 'xa'.repeat(8_192)
+
+  test('a pattern does not see a line that is too long for it, and sees the next one', () => {
+    const matcher = new LogMatcher(many, 10)
+    for (let n = 0; n < 20; n++) expect(matcher.push(`${long}y`)).toEqual([])
+    expect(new LogMatcher([LARGE], 10).push(`${'xa'.repeat(500)}y`)).toHaveLength(1)
+  })
+
+  test('a pattern of several lines sees the latest lines that it may, the older ones as empty as after a start', () => {
+    const matcher = new LogMatcher(['^\\n*(?:[xa]?){150}[xa]{150}\\n(?:[yz]?){150}y'], 1_000)
+    for (let n = 0; n < 50; n++) expect(matcher.push(long)).toEqual([])
+    const short = 'xa'.repeat(100)
+    expect(matcher.push(short)).toEqual([])
+    expect(matcher.push('zy')).toHaveLength(1)
+    const fresh = new LogMatcher(['(?:[xa]?){150}[xa]{150}\\n(?:[yz]?){150}y'], 1_000)
+    for (const line of [long, short]) expect(fresh.push(line)).toEqual([])
+    expect(fresh.push('zy').map((m) => m.message)).toEqual([`${short}\nzy`])
+  })
+
+  test('a line that is too long itself is not taken for an empty one', () => {
+    const matcher = new LogMatcher(['\\n\\n(?:[yz]?){400}'], 10)
+    expect(matcher.push(long)).toEqual([])
+    expect(matcher.push('')).toHaveLength(1)
+  })
+})

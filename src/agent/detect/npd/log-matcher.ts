@@ -1,5 +1,6 @@
 // Pure in effect: the last lines of a log and which rules match at their end, as Go's regexp would say. Lines that a rule's literal shows to be
-// harmless never reach the regular expression, which a property holds to change nothing.
+// harmless never reach the regular expression, which a property holds to change nothing. What one line may cost is bounded: rules do not see what is over.
+import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex, type Regex } from '#lib/regex.ts'
 import { lookAt } from './pattern-look.ts'
 
@@ -55,33 +56,45 @@ export class LogMatcher {
     }
     let found: Match[] | undefined
     const rules = this.#rules
+    const steps = new Steps()
     for (let n = 0; n < rules.length; n++) {
       const rule = rules[n]
       if (rule === undefined) continue
-      const message = rule.isOneLine ? this.#ofLine(rule, line) : this.#ofBuffer(rule, line)
+      const message = rule.isOneLine ? this.#ofLine(rule, line, steps) : this.#ofBuffer(rule, line, steps)
       if (message !== undefined) (found ??= []).push({ rule: n, message })
     }
     return found ?? NONE
   }
 
-  #ofLine({ literal, regex }: Compiled, line: string): string | undefined {
+  #ofLine({ literal, regex }: Compiled, line: string, steps: Steps): string | undefined {
     if (literal !== undefined && !line.includes(literal)) return undefined
-    return regex.test(line) ? line : undefined
+    return steps.spend(regex, line) && regex.test(line) ? line : undefined
   }
 
-  #ofBuffer(rule: Compiled, line: string): string | undefined {
+  #ofBuffer(rule: Compiled, line: string, steps: Steps): string | undefined {
     if (rule.literal !== undefined) {
       rule.since = line.includes(rule.literal) ? 0 : rule.since + 1
       if (rule.since >= this.#size) return undefined
     }
-    const lines = [...this.#lines.slice(this.#at), ...this.#lines.slice(0, this.#at)]
+    const lines = this.#latest(steps.left / rule.regex.size)
+    if (lines === undefined) return undefined
     const text = lines.join('\n')
+    if (!steps.spend(rule.regex, text)) return undefined
     const match = rule.regex.match(text)
     if (match === undefined) return undefined
     // With alternatives only the last is bound to the end: what lies in older lines was seen when they came.
     if (match.index + match.text.length < text.length - line.length) return undefined
     const first = text.slice(0, match.index).split('\n').length - 1
     return lines.slice(first).join('\n')
+  }
+
+  /** The buffer, with the oldest lines still empty, as after a start, where all of it would be more than so many characters; undefined when the newest line is. */
+  #latest(chars: number): readonly string[] | undefined {
+    const lines = [...this.#lines.slice(this.#at), ...this.#lines.slice(0, this.#at)]
+    let left = chars - lines.length
+    const kept = lines.findLastIndex((l) => (left -= l.length) < 0)
+    if (kept === lines.length - 1) return undefined
+    return lines.map((l, n) => (n > kept ? l : ''))
   }
 }
 
