@@ -6,7 +6,8 @@ export type TemplateFormat = (typeof TEMPLATE_FORMATS)[number]
 /** A whole value; part of a quoted string ("double" or 'single'); the rest of a line; anywhere. */
 export type Standing = 'value' | 'double' | 'single' | 'line' | 'any'
 
-export const PLACEHOLDER = /\{\{\s*([^{}\s]*)\s*\}\}/g
+/** White space is read by one repeat only where no path stands between two. */
+export const PLACEHOLDER = /\{\{\s*(?:([^{}\s]+)\s*)?\}\}/g
 /** Stands for a placeholder while a template is read; templates must not hold it themselves. */
 const MARK = '\ue000'
 
@@ -44,7 +45,7 @@ export function readTemplate(text: string, format: TemplateFormat): TemplateResu
   if (!TEMPLATE_FORMATS.includes(format)) return { ok: false, problem: 'declares no format that is known here' }
   if (text.includes(MARK)) return { ok: false, problem: 'contains the character U+E000' }
   const paths = [...text.matchAll(PLACEHOLDER)].map(([, path = '']) => path)
-  const texts = text.split(/\{\{\s*[^{}\s]*\s*\}\}/)
+  const texts = text.split(/\{\{\s*(?:[^{}\s]+\s*)?\}\}/)
   if (paths.length === 0) return { ok: true, template: { texts, paths, standings: [] } }
   const found = READERS[format](texts.join(MARK))
   const standings = found.filter((s) => s !== undefined)
@@ -57,10 +58,10 @@ function marksIn(text: string, standing: Standing | undefined): (Standing | unde
   return Array.from({ length: text.split(MARK).length - 1 }, () => standing)
 }
 
-/** Strings and what is between them; a string before a colon is a key, which another value could repeat. */
+/** Strings and what is between them; a string before a colon is a key, which another value could repeat. One that never ends is read once. */
 function readJson(text: string): readonly (Standing | undefined)[] {
   const found: (Standing | undefined)[] = []
-  const sample = text.replaceAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[^"\s,:[\]{}]+/gsu, (token) => {
+  const sample = text.replaceAll(/"(?:[^"\\]|\\.)*(?:"(?:\s*:)?)?|[^"\s,:[\]{}]+/gsu, (token) => {
     const isWhole = token.startsWith('"') && token.endsWith('"')
     found.push(...marksIn(token, token === MARK ? 'value' : isWhole ? 'double' : undefined))
     return token === MARK ? '0' : token
@@ -147,7 +148,10 @@ function readYaml(text: string): readonly (Standing | undefined)[] {
 
 /** Whether quotes and brackets that begin on a line end on it. */
 function isComplete(line: string): boolean {
-  const rest = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, 's').replace(/(?:^|\s)#.*$/, '')
+  // A quote that never ends stays, and what is behind it with it.
+  const rest = line
+    .replace(/"(?:[^"\\]|\\.)*("?)|'[^']*'/g, (_, end?: string) => (end === '' ? '"' : 's'))
+    .replace(/(?:^|\s)#.*$/, '')
   return !/["[\]{}]/.test(rest.replaceAll(/\[[^[\]{}]*\]|\{[^[\]{}]*\}/g, 's')) && !/(?:^|[\s:-])'/.test(rest)
 }
 

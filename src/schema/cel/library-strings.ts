@@ -104,7 +104,15 @@ function join(list: CelList, by: string, run: Run): CelValue {
 const ascii = (from: string, to: (s: string) => string) => (s: string) => s.replace(new RegExp(`[${from}]+`, 'g'), to)
 
 /** White space as Unicode has it, which is what Go trims. */
-const trim = (s: string): string => s.replace(/^[\s\u0085]+|[\s\u0085]+$/g, '').replace(/^\ufeff$/, '')
+const WHITE = /[\s\u0085]/
+
+/** From both ends: a pattern that is bound to the end alone begins again at each character of white space. */
+export function trim(s: string): string {
+  let [from, to] = [0, s.length]
+  while (from < to && WHITE.test(s.charAt(from))) from++
+  while (to > from && WHITE.test(s.charAt(to - 1))) to--
+  return s.slice(from, to)
+}
 
 /** Counting characters is one step on the real server; here long strings cost what walking them does. */
 const sizeCost: Cost = ([s = null]) => 1 + (typeof s === 'string' ? s.length >> 6 : 0)
