@@ -8,8 +8,17 @@ import {
   SYSTEM_NAMESPACE_PREFIXES,
   SOURCE_USER_PREFIX,
 } from '#api/names.ts'
-import { all, any, operations, part, quoted, type AdmissionPolicy, type AdmissionRule } from './policy.ts'
-import { accountUserOf, userOf, type Program } from './system.ts'
+import {
+  all,
+  any,
+  isInstaller,
+  operations,
+  part,
+  quoted,
+  usersOf,
+  type AdmissionPolicy,
+  type AdmissionRule,
+} from './policy.ts'
 
 const rule = (group: string, resources: readonly string[], verbs: readonly string[]): AdmissionRule => ({
   apiGroups: [group],
@@ -18,12 +27,8 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
   resources,
 })
 
-const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
 const SUB = { name: 'sub', expression: part('subResource') }
 const RESOURCE = 'request.resource.resource'
-
-/** Has every right there is, or was given this one: whoever applies deploy/install needs it once programs run. */
-const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
 const CONTROLLER_MANAGER = 'system:kube-controller-manager'
 /** With an account for each of its controllers (the usual case), and without. */

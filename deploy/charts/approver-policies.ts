@@ -1,10 +1,8 @@
 // What holds the approver to its work, and everybody else off what it records: who is which machine's agent.
-import { ANNOTATIONS, LABELS } from '#api/names.ts'
+import { AGENT_SIGNER, AGENTS_GROUP, agentUser, ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
-import { all, any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
-import { accountUserOf, userOf } from './system.ts'
-
-const APPROVERS = [userOf('approver'), accountUserOf('approver')].map(quoted).join(', ')
+import { AGENT_USAGES, LONGEST_LIFE_SECONDS } from '#nodeops/agent-request.ts'
+import { all, any, isProgram, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 
 /** No program has it: who may let a key come back is a person. */
 const mayReadmit = `authorizer.group(${quoted(API_GROUP)}).resource('machines').subresource('readmit').check('create').allowed()`
@@ -36,7 +34,7 @@ const agentKeys: AdmissionPolicy = {
     {
       expression: any(
         `${valueOf('object', 'annotations', ANNOTATIONS.agentKey)} == ${valueOf('oldObject', 'annotations', ANNOTATIONS.agentKey)}`,
-        `request.userInfo.username in [${APPROVERS}]`,
+        isProgram('approver'),
         mayReadmit,
       ),
       message: `the annotation ${ANNOTATIONS.agentKey} belongs to the approver; to change it needs the right to create machines/readmit`,
@@ -51,6 +49,23 @@ const isJoinToken = (object: 'object' | 'oldObject'): string =>
     `${valueOf(object, 'labels', LABELS.joinToken)} == 'true'`,
     any(`request.namespace != 'kube-system'`, `${object}.?type.orValue('') == 'bootstrap.kubernetes.io/token'`),
   )
+/** With another group a token is worth more: clusters give kubelets of any node to some. */
+const joinsAsAgent = any(
+  `request.namespace != 'kube-system'`,
+  all(
+    `!has(object.stringData)`,
+    `'auth-extra-groups' in object.?data.orValue({})`,
+    `object.data['auth-extra-groups'] == ${quoted(Buffer.from(BOOTSTRAP_GROUP).toString('base64'))}`,
+  ),
+)
+
+/** What it writes on Machines; every other annotation is a word of somebody else. */
+const OWN_ANNOTATIONS = [ANNOTATIONS.agentKey].map(quoted).join(', ')
+const annotationsOf = (object: 'object' | 'oldObject'): string => `${object}.metadata.?annotations.orValue({})`
+const annotationsKept = all(
+  `${annotationsOf('object')}.all(k, k in [${OWN_ANNOTATIONS}] || (k in ${annotationsOf('oldObject')} && object.metadata.annotations[k] == oldObject.metadata.annotations[k]))`,
+  `${annotationsOf('oldObject')}.all(k, k in [${OWN_ANNOTATIONS}] || k in ${annotationsOf('object')})`,
+)
 
 /** Of Machines it writes one annotation, of Secrets it makes and deletes join tokens: roles can say neither. */
 const approverWrites: AdmissionPolicy = {
@@ -59,7 +74,7 @@ const approverWrites: AdmissionPolicy = {
     { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['machines'] },
     { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE', 'DELETE'], resources: ['secrets'] },
   ],
-  matchConditions: [{ name: 'the-approver', expression: `request.userInfo.username in [${APPROVERS}]` }],
+  matchConditions: [{ name: 'the-approver', expression: isProgram('approver') }],
   variables: [],
   validations: [
     {
@@ -76,9 +91,13 @@ const approverWrites: AdmissionPolicy = {
       message: 'the approver changes nothing of a Machine but annotations',
     },
     {
+      expression: any(`request.resource.resource != 'machines'`, 'oldObject == null', annotationsKept),
+      message: `the approver changes no annotation of a Machine but ${ANNOTATIONS.agentKey}`,
+    },
+    {
       expression: any(
         `request.resource.resource != 'secrets'`,
-        all(`request.operation != 'DELETE'`, isJoinToken('object')),
+        all(`request.operation != 'DELETE'`, isJoinToken('object'), joinsAsAgent),
         all(`request.operation == 'DELETE'`, isJoinToken('oldObject')),
       ),
       message: 'the approver makes and deletes join tokens, and no other Secrets',
@@ -86,4 +105,47 @@ const approverWrites: AdmissionPolicy = {
   ],
 }
 
-export const approverPolicies: readonly AdmissionPolicy[] = [agentKeys, approverWrites]
+const hasGroup = (group: string): string => `${quoted(group)} in object.spec.?groups.orValue([])`
+const askedBy = (prefix: string, group: string): string =>
+  all(`object.spec.?username.orValue('').startsWith(${quoted(prefix)})`, hasGroup(group))
+
+/** What a request says in the open. Whose name stands in its encoded part CEL cannot read: the Defender's webhook does. */
+const approvalsOfRequests: AdmissionPolicy = {
+  name: 'kubenode-approvals-of-requests',
+  rules: [
+    {
+      apiGroups: ['certificates.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['UPDATE'],
+      resources: ['certificatesigningrequests/approval'],
+    },
+  ],
+  matchConditions: [
+    { name: 'the-approver', expression: isProgram('approver') },
+    // A denial gives nobody anything.
+    {
+      name: 'an-approval',
+      expression: `object.?status.?conditions.orValue([]).exists(c, c.type == 'Approved')`,
+    },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: any(askedBy('system:bootstrap:', BOOTSTRAP_GROUP), askedBy(agentUser(''), AGENTS_GROUP)),
+      message: 'the approver approves only what join tokens and agents ask for',
+    },
+    {
+      expression: `object.spec.signerName == ${quoted(AGENT_SIGNER)}`,
+      message: `the approver approves only requests for ${AGENT_SIGNER}`,
+    },
+    {
+      expression: all(
+        `object.spec.?usages.orValue([]).all(u, u in [${AGENT_USAGES.map(quoted).join(', ')}])`,
+        `object.spec.?expirationSeconds.orValue(${LONGEST_LIFE_SECONDS + 1}) <= ${LONGEST_LIFE_SECONDS}`,
+      ),
+      message: `the approver approves only certificates for clients that are valid for at most ${LONGEST_LIFE_SECONDS} seconds`,
+    },
+  ],
+}
+
+export const approverPolicies: readonly AdmissionPolicy[] = [agentKeys, approverWrites, approvalsOfRequests]

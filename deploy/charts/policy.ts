@@ -1,4 +1,6 @@
 // What an admission policy is, and the few forms of CEL that all of them are written in.
+import { API_GROUP } from '#api/kind.ts'
+import { accountUserOf, userOf, type Program } from './system.ts'
 
 export interface AdmissionRule {
   readonly apiGroups: readonly string[]
@@ -31,6 +33,12 @@ export const valueOf = (object: 'object' | 'oldObject', field: 'annotations' | '
   const value = `${quoted(key)} in ${map} ? ${map}[${quoted(key)}] : ''`
   return `(${object} == null ? '' : (${value}))`
 }
+
+/** As the inside of a list. */
+export const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
+export const isProgram = (program: Program): string => `request.userInfo.username in [${usersOf(program)}]`
+/** Has every right there is, or was given this one: whoever applies deploy/install needs it once programs run. */
+export const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
 /** The request leaves out what is empty. */
 export const part = (field: 'subResource' | 'namespace'): string => `has(request.${field}) ? request.${field} : ''`

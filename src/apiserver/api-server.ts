@@ -32,6 +32,7 @@ import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
 import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
 import { WebhookConverter } from './crd/webhook-converter.ts'
+import { noBootstrappers, type JudgeSubject } from './loops/certificates.ts'
 import { makesAccounts, startLoops, type LoopChoice } from './loops/loops.ts'
 import type { ServerParts } from './handlers/context.ts'
 import { createHttpServer } from './http/server.ts'
@@ -62,6 +63,8 @@ export interface ApiServerOptions {
    * asking; say yes where a controller manager does.
    */
   readonly podAccounts?: boolean
+  /** Who may have a client certificate in which name; when absent, who has a bootstrap token gets none. */
+  readonly judgeSubject?: JudgeSubject
   readonly log?: Logger
   /** What clients may take of the server; the defaults where absent. */
   readonly limits?: Partial<Limits>
@@ -122,6 +125,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     uid: randomUUID,
     signer,
     credentials,
+    judgeSubject: options.judgeSubject ?? noBootstrappers,
   }
   const authenticate = authenticationChain([
     // who has shown a certificate is not asked for a token

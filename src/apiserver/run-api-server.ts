@@ -7,6 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
+import type { JudgeSubject } from './loops/certificates.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
@@ -20,6 +21,8 @@ export interface RunOptions {
   readonly host?: string
   /** False: a controller manager does what our loops would. */
   readonly loops?: boolean
+  /** As that of the server. */
+  readonly judgeSubject?: JudgeSubject
   readonly log?: Logger
   /** So many files and folders were open to other users, and are not any more. */
   readonly onClosed?: (count: number) => void
@@ -40,6 +43,7 @@ export async function runApiServer({
   port,
   host = '127.0.0.1',
   loops = true,
+  judgeSubject,
   log,
   onClosed = () => undefined,
   signal,
@@ -64,6 +68,7 @@ export async function runApiServer({
     port,
     loops: loops ? 'all' : 'none',
     podAccounts: true,
+    ...(judgeSubject !== undefined && { judgeSubject }),
     ...(log === undefined ? {} : { log }),
   })
   const kubeconfig = join(data, 'admin.kubeconfig')

@@ -29,7 +29,7 @@ import {
   setOf,
 } from '#test/support/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type CertificateRequest, certificateRequestType } from './approver/objects.ts'
+import { type CertificateRequest, certificateRequestType } from '#nodeops/certificate-request.ts'
 import { UNDER_WAY_MS } from './machine/status-pace.ts'
 
 afterEach(endWorlds)

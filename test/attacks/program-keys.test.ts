@@ -1,5 +1,15 @@
 // The attacker has the key of one of our programs: what it cannot read, write and become. docs/security.md has the table.
-import { ANNOTATIONS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  AGENTS_GROUP,
+  agentNodeGroup,
+  agentUser,
+  ANNOTATIONS,
+  BOOTSTRAP_GROUP,
+  LABELS,
+  machineUidGroup,
+  PROBES_NAMESPACE,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/attack-world.ts'
 
@@ -53,12 +63,22 @@ async function list({ admin }: AttackWorld, namespace: string, resource: string,
   await post('rolebindings', { apiVersion, kind: 'RoleBinding', metadata, subjects, roleRef })
 }
 
-const joinToken = (name: string) => ({
+const joinToken = (name: string, group = BOOTSTRAP_GROUP) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name, labels: { [LABELS.joinToken]: 'true' } },
   type: 'bootstrap.kubernetes.io/token',
+  data: { 'auth-extra-groups': Buffer.from(group).toString('base64') },
 })
+
+const lease = (holderIdentity: string, leaseDurationSeconds = 15, name = 'kubenode-defender') => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name },
+  spec: { holderIdentity, leaseDurationSeconds },
+})
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases`
+const leads = by('defender', 'POST', LEASES, lease('defender'))
 
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 /** Of an identity that is worth having; `key` is its name. */
@@ -79,7 +99,120 @@ async function certificateRequest() {
   }
 }
 
+const HOUR_SECONDS = 3_600
+const AN_AGENT = {
+  commonName: agentUser('m-a'),
+  organizations: [AGENTS_GROUP, agentNodeGroup('n-a'), machineUidGroup('u')],
+}
+
+interface Asked {
+  readonly by: keyof Identities
+  readonly subject: { readonly commonName: string; readonly organizations?: readonly string[] }
+  readonly spec?: object
+}
+
+/** What the approver then says to it. */
+const approved =
+  (name: string, { by: asker, subject, spec }: Asked, type = 'Approved') =>
+  async (world: AttackWorld) => {
+    const pem = await signingRequest(await newPrivateKey(), subject)
+    const request = {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name },
+      spec: {
+        request: Buffer.from(pem).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        usages: ['client auth'],
+        expirationSeconds: HOUR_SECONDS,
+        ...spec,
+      },
+    }
+    const made = await world.ask(world.who[asker], 'POST', REQUESTS, { body: request })
+    if (made.status !== 201) throw new Error(`cannot ask for a certificate: ${made.text}`)
+    const conditions = [{ type, status: 'True', reason: 'Mine', message: 'mine' }]
+    return by('approver', 'PUT', `${REQUESTS}/${name}/approval`, { ...request, status: { conditions } })(world)
+  }
+
 const ATTEMPTS: readonly Attempt[] = [
+  ...(['controllers', 'sync', 'approver'] as const).map((thief) => ({
+    name: `S25 the key of ${thief} takes the Lease of the Defender before it is there, to stop it`,
+    attempt: by(thief, 'POST', LEASES, lease('thief', HOUR_SECONDS)),
+    refused: 403,
+  })),
+  {
+    name: 'S25 the key of controllers deletes the Lease of the Defender, to take its place',
+    attempt: async (world) => {
+      await leads(world)
+      return by('controllers', 'DELETE', `${LEASES}/kubenode-defender`)(world)
+    },
+    refused: /only the program itself writes the Lease/,
+  },
+  {
+    name: 'S25 the key of controllers deletes all Leases at once',
+    attempt: async (world) => {
+      await leads(world)
+      return by('controllers', 'DELETE', LEASES)(world)
+    },
+    refused: 403,
+    afterwards: async ({ ask, admin, who }) => {
+      const { status } = await ask(who.defender, 'GET', `${LEASES}/kubenode-defender`)
+      if (status !== 200) throw new Error(`the Lease is gone: ${status}`)
+      await admin.raw({ method: 'DELETE', path: `${LEASES}/kubenode-defender` })
+    },
+  },
+  {
+    name: 'S25 the key of the Defender holds its Lease for an hour after the thief is gone',
+    attempt: by('defender', 'POST', LEASES, lease('thief', HOUR_SECONDS)),
+    control: leads,
+    refused: /at most 60 seconds/,
+  },
+  {
+    name: 'S25 the key of controllers deletes a Lease that is no agent of ours',
+    attempt: async (world) => {
+      await world.admin.raw({ method: 'POST', path: LEASES, body: lease('other', 15, 'of-others') })
+      await world.admin.raw({ method: 'POST', path: LEASES, body: lease('agent', 15, 'agent-m-a') })
+      return by('controllers', 'DELETE', `${LEASES}/of-others`)(world)
+    },
+    control: by('controllers', 'DELETE', `${LEASES}/agent-m-a`),
+    refused: /delete the Leases of agents/,
+  },
+  {
+    name: 'S25 the key of the approver lets a Machine go',
+    attempt: by('approver', 'PATCH', `${OURS}/machines/m-a`, {
+      metadata: { annotations: { 'kubenode.io/let-go': 'true' } },
+    }),
+    control: by('approver', 'PATCH', `${OURS}/machines/m-a?dryRun=All`, {
+      metadata: { annotations: { [ANNOTATIONS.agentKey]: '{}' } },
+    }),
+    refused: /changes no annotation of a Machine but/,
+  },
+  {
+    name: 'S25 the key of the approver makes a token that joins any kubelet',
+    attempt: by(
+      'approver',
+      'POST',
+      '/api/v1/namespaces/kube-system/secrets',
+      joinToken('bootstrap-token-bbbbbb', 'system:bootstrappers:kubeadm:default-node-token'),
+    ),
+    refused: /makes and deletes join tokens/,
+  },
+  {
+    name: 'S25 the key of the approver approves what no agent asked for',
+    attempt: approved('of-a-person', { by: 'installer', subject: { commonName: 'kubenode:defender' } }),
+    control: approved('of-a-token', { by: 'joining', subject: AN_AGENT }),
+    refused: /only what join tokens and agents ask for/,
+  },
+  {
+    name: 'S25 the key of the approver approves a certificate for a year',
+    attempt: approved('long', { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_760 * HOUR_SECONDS } }),
+    control: approved(
+      'long-denied',
+      { by: 'joining', subject: AN_AGENT, spec: { expirationSeconds: 8_760 * HOUR_SECONDS } },
+      'Denied',
+    ),
+    refused: /valid for at most 604800 seconds/,
+  },
   {
     name: 'S25 the key of controllers writes the ledger',
     attempt: by('controllers', 'POST', `${OURS}/defenderledgers`, { ...ledger, spec: { sequence: 1 } }),

@@ -17,6 +17,7 @@ import { configMapType } from '#controllers/machine/objects.ts'
 import { sealedObjects } from '#controllers/machine/sealing.ts'
 import { csrType } from '#agent/join/request.ts'
 import { leaseType } from '#agent/node/types.ts'
+import { joinersAreAgents } from '#nodeops/agent-request.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { install } from '#local/install.ts'
 import { AgentBench, JOIN_TOKEN, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
@@ -28,7 +29,7 @@ class EmbeddedBench extends AgentBench {
   #defender: HttpKubeClient | undefined
 
   protected override async serve(): Promise<void> {
-    this.#api = await createApiServer()
+    this.#api = await createApiServer({ judgeSubject: joinersAreAgents })
     await this.#api.listen()
     const { url, ca, credentials } = this.#api
     const { certificate, key } = credentials.admin

@@ -11,7 +11,15 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import {
+  AGENT_SIGNER,
+  AGENTS_GROUP,
+  agentNodeGroup,
+  agentUser,
+  BOOTSTRAP_GROUP,
+  machineUidGroup,
+  SYSTEM_NAMESPACE,
+} from '#api/names.ts'
 import { createCaches } from '#defender/caches.ts'
 import { DefenderTime } from '#defender/defender-time.ts'
 import { createGuard } from '#defender/guard/guard.ts'
@@ -22,6 +30,8 @@ import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { type CertificateRequest, certificateRequestType } from '#nodeops/certificate-request.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { createEventRecorder } from '#kube/events.ts'
@@ -409,4 +419,48 @@ test('whoever may make holds may not for that reason let an edit act', async () 
   const sync = asUser('kubenode:sync')
   expect(await said(sync.create(operationalHold, hold('allow-3', 'AllowEdit')))).toMatch(/^403 /)
   for (const client of [operator, lead, sync]) client.close()
+})
+
+const AGENT = {
+  commonName: agentUser('m-a'),
+  organizations: [AGENTS_GROUP, agentNodeGroup('n-a'), machineUidGroup('u')],
+}
+
+/** What a join token asked for, for somebody to answer. */
+async function requestOf(subject: Parameters<typeof signingRequest>[1]): Promise<CertificateRequest> {
+  const impersonate = { user: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', BOOTSTRAP_GROUP] }
+  const request = Buffer.from(await signingRequest(await newPrivateKey(), subject)).toString('base64')
+  return new HttpKubeClient({ ...connection(), impersonate }).create(certificateRequestType, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: certificateRequestType.kind,
+    metadata: { name: `request-${++served}` },
+    spec: { request, signerName: AGENT_SIGNER, usages: ['client auth'], expirationSeconds: 3_600 },
+  })
+}
+
+const answered = (client: KubeClient, request: CertificateRequest, type: 'Approved' | 'Denied') => {
+  const condition = { type, status: 'True', reason: 'Test', message: 'by a test' }
+  const conditions = [...(request.status?.conditions ?? []), condition]
+  return said(
+    client.update(certificateRequestType, { ...request, status: { conditions } }, { subresource: 'approval' }),
+  )
+}
+
+test('S25 the key of the approver approves agents and nobody else, and nothing while the Defender is away', async () => {
+  const approver = asUser('kubenode:approver')
+  const account = asUser('system:serviceaccount:kubenode-system:kubenode-approver')
+  const thief = await requestOf({ commonName: 'kubenode:defender' })
+  for (const client of [approver, account])
+    expect(await answered(client, thief, 'Approved')).toMatch(
+      /^403 admission webhook "certificates\.kubenode\.io" denied the request: not approved: the common name/,
+    )
+  const admins = { ...AGENT, organizations: [...AGENT.organizations, 'kubeadm:cluster-admins'] }
+  expect(await answered(approver, await requestOf(admins), 'Approved')).toMatch(/^403 .*the organizations must be/)
+  expect(await answered(approver, await requestOf(AGENT), 'Approved')).toBe('accepted')
+  expect(await answered(approver, thief, 'Denied')).toBe('accepted')
+
+  await stopWebhook()
+  expect(await answered(approver, await requestOf(AGENT), 'Approved')).toMatch(/failed calling webhook/)
+  expect(await answered(admin, await requestOf(AGENT), 'Approved')).toBe('accepted')
+  await startWebhook()
 })

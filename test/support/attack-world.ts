@@ -77,6 +77,8 @@ export interface Identities {
   /** May read what everybody may read. */
   readonly anybody: Who
   readonly anonymous: Who
+  /** In system:masters. */
+  readonly installer: Who
 }
 
 const jsonOf = (text: string): unknown => JSON.parse(text) as unknown
@@ -117,6 +119,7 @@ async function startWorld(start: () => Promise<RunningServer>): Promise<AttackWo
     tenant: person('tenant'),
     anybody: person('anybody'),
     anonymous: { user: 'system:anonymous', groups: ['system:unauthenticated'] },
+    installer: MASTER,
   }
   const world: AttackWorld = { server, admin, who, ask }
   await furnish(world)

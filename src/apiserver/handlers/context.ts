@@ -14,6 +14,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
+import type { JudgeSubject } from '../loops/certificates.ts'
 
 export interface ServerParts {
   readonly store: Store
@@ -25,6 +26,7 @@ export interface ServerParts {
   readonly uid: () => string
   readonly signer: TokenSigner
   readonly credentials: Credentials
+  readonly judgeSubject: JudgeSubject
 }
 
 /** One request for a resource. Warnings gather on the way and go out as headers. */

@@ -5,6 +5,7 @@ import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { signRequest } from '../auth/certificates.ts'
+import type { RequestUser } from '../auth/user.ts'
 import { readSigningRequest, type SigningRequest } from '../auth/signing-request.ts'
 import { hasCondition } from '../builtin/certificate-request.ts'
 import type { ServerParts } from '../handlers/context.ts'
@@ -14,8 +15,16 @@ const REQUESTS = 'certificates.k8s.io/certificatesigningrequests'
 const CLIENT = 'kubernetes.io/kube-apiserver-client'
 const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet'
 const KUBELET_SERVING = 'kubernetes.io/kubelet-serving'
+const BOOTSTRAPPERS = 'system:bootstrappers'
 const DEFAULT_DAYS = 365
 const DAY_SECONDS = 86_400
+
+/** Why an identity may not get a client certificate in this name, whoever approved it; undefined when nothing stands against it. */
+export type JudgeSubject = (asker: RequestUser, subject: SigningRequest) => string | undefined
+
+/** A token to join with is not worth another identity: an approval alone would make it one. */
+export const noBootstrappers: JudgeSubject = ({ groups }) =>
+  groups.includes(BOOTSTRAPPERS) ? 'who has a bootstrap token gets no certificate of this signer' : undefined
 
 type Fields = Readonly<Record<string, unknown>>
 const fields = (v: unknown): Fields => (isObject(v) ? v : {})
@@ -37,10 +46,14 @@ export async function signCertificates(parts: ServerParts): Promise<void> {
 
 const pemOf = (csr: KubeObject): string =>
   Buffer.from(String(fields(csr['spec'])['request'] ?? ''), 'base64').toString('utf8')
+const askerOf = (spec: Fields): RequestUser => ({
+  name: String(spec['username'] ?? ''),
+  groups: texts(spec['groups']),
+})
 const at = (csr: KubeObject) => ({ resource: REQUESTS, namespace: '', name: csr.metadata.name ?? '' })
 
 async function sign(parts: ServerParts, csr: KubeObject): Promise<void> {
-  const { store, clock, credentials } = parts
+  const { store, clock, credentials, judgeSubject } = parts
   const spec = fields(csr['spec'])
   const signer = String(spec['signerName'])
   if (signer !== CLIENT && signer !== KUBELET_CLIENT && signer !== KUBELET_SERVING) return
@@ -49,7 +62,9 @@ async function sign(parts: ServerParts, csr: KubeObject): Promise<void> {
   let outcome: { readonly certificate: string } | { readonly problem: string }
   try {
     const request = readSigningRequest(pemOf(csr))
-    const problem = requestProblem(signer, request, usages)
+    const asker = askerOf(spec)
+    const problem =
+      requestProblem(signer, request, usages) ?? (signer === CLIENT ? judgeSubject(asker, request) : undefined)
     outcome =
       problem === undefined
         ? {
@@ -114,7 +129,7 @@ async function approveKubelet(parts: ServerParts, csr: KubeObject): Promise<void
     throw e
   }
   if (requestProblem(KUBELET_CLIENT, request, texts(spec['usages'])) !== undefined) return
-  const user = { name: String(spec['username'] ?? ''), groups: texts(spec['groups']) }
+  const user = askerOf(spec)
   const kind = user.name === request.commonName ? 'selfnodeclient' : 'nodeclient'
   const attributes = {
     verb: 'create',

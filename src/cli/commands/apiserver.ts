@@ -27,8 +27,9 @@ export function register(program: Command, io: Io): void {
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
     .action(async (options: Options) => {
-      const [{ runApiServer }, { untilEnded }] = await Promise.all([
+      const [{ runApiServer }, { joinersAreAgents }, { untilEnded }] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
+        import('#nodeops/agent-request.ts'),
         import('../until-ended.ts'),
       ])
       keepFilesPrivate()
@@ -38,6 +39,7 @@ export function register(program: Command, io: Io): void {
           port: portOf(options.port),
           host: options.host,
           loops: options.loops,
+          judgeSubject: joinersAreAgents,
           signal: untilEnded().signal,
           onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),
         })

@@ -10,8 +10,9 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
-import { type ContentRead, type CsrSeen, decide, machineToRead } from './csr-decision.ts'
-import type { CertificateRequest } from './objects.ts'
+import type { CertificateRequest } from '#nodeops/certificate-request.ts'
+import type { ContentRead } from '#nodeops/request-content.ts'
+import { type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import { tokenFor, tokenId } from './token.ts'
 
 const NOW = Date.UTC(2026, 0, 5)

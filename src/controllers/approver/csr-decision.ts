@@ -10,27 +10,15 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { acceptsKey, isKeyRevoked, isRevoked, keyIn, recordedKey } from '#nodeops/agent-key.ts'
+import { extrasProblem, lifeProblem, tokenIdIn, usageProblem } from '#nodeops/agent-request.ts'
+import type { CertificateRequest } from '#nodeops/certificate-request.ts'
 import { tokenExpiresAt } from '#nodeops/join-token.ts'
 import { nodeNameOf } from '#nodeops/machine-node.ts'
 import type { Secret } from '#nodeops/objects.ts'
+import type { ContentRead, RequestContent } from '#nodeops/request-content.ts'
 import { readmissionOf } from '#nodeops/readmitted.ts'
 import { subdomainProblems } from '#schema/name-problems.ts'
-import type { CertificateRequest } from './objects.ts'
 import { isTokenOf, isUnused } from './token.ts'
-
-/** What stands in the request itself, its signature checked already. */
-export interface RequestContent {
-  readonly commonNames: readonly string[]
-  readonly organizations: readonly string[]
-  /** Other parts of the subject, and extensions that ask for names. */
-  readonly extras: readonly string[]
-  /** Of the public key: SHA-256 of its SubjectPublicKeyInfo, in hex. */
-  readonly key: string
-}
-
-export type ContentRead =
-  | { readonly kind: 'Content'; readonly content: RequestContent }
-  | { readonly kind: 'Unreadable'; readonly why: string }
 
 export type CsrDecision =
   /** Not about us, or decided already. */
@@ -58,15 +46,9 @@ export interface CsrSeen {
   readonly rivals: readonly string[]
 }
 
-/** A key that was stolen, or whose Machine was deleted, can read for so long: roles cannot look at uids. */
-const LONGEST_LIFE_SECONDS = 7 * 86_400
-
 const USER_PREFIX = agentUser('')
-const TOKEN_USER = /^system:bootstrap:([a-z0-9]{6})$/
-const USAGES: ReadonlySet<string> = new Set(['client auth', 'digital signature', 'key encipherment'])
 
-export const tokenIdOf = (request: CertificateRequest): string | undefined =>
-  TOKEN_USER.exec(request.spec.username ?? '')?.[1]
+export const tokenIdOf = (request: CertificateRequest): string | undefined => tokenIdIn(request.spec.username ?? '')
 
 /** The machine that the request claims to be, if it claims to be one. */
 export function claimedMachine({
@@ -121,18 +103,15 @@ function contentProblem(
   content: RequestContent,
   claim: string | undefined,
 ): string | undefined {
-  const { commonNames, organizations, extras } = content
+  const { commonNames, organizations } = content
   if (claim === undefined || machineToRead({ kind: 'Content', content }) === undefined || commonNames.length !== 1)
     return `the common name must be ${USER_PREFIX}<machine>`
-  if (extras.length > 0) return `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}`
-  const strange = (request.spec.usages ?? []).filter((u) => !USAGES.has(u))
-  if (strange.length > 0) return `the usage ${strange[0]} is not allowed for agents`
-  if (request.spec.usages?.includes('client auth') !== true) return 'the usage client auth is missing'
+  const plain = extrasProblem(content) ?? usageProblem(request.spec)
+  if (plain !== undefined) return plain
   if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
   if (machine.metadata.deletionTimestamp !== undefined) return `machine ${claim} is being deleted`
-  const life = request.spec.expirationSeconds
-  if (life === undefined || life > LONGEST_LIFE_SECONDS)
-    return `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
+  const life = lifeProblem(request.spec)
+  if (life !== undefined) return life
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
   // Agents of earlier versions do not name their key, and are believed while nobody revoked one of the machine.

@@ -1,6 +1,7 @@
-// The ValidatingWebhookConfiguration: our kinds, and deletions that are guarded. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
+// The ValidatingWebhookConfiguration: our kinds, deletions that are guarded, and what the approver approves. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
 // the schema still holds, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
+import { programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -47,6 +48,7 @@ export const webhookConfiguration = (address: string, ca: string, token: string)
       ],
     },
     ...GUARDED_KINDS.map((guarded) => guardWebhook(guarded, clientConfig('deletions', address, ca, token))),
+    approvalWebhook(clientConfig('certificates', address, ca, token)),
   ],
 })
 
@@ -67,4 +69,27 @@ const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: Re
   ...(only !== undefined && { matchConditions: [{ name: 'guarded', expression: only }] }),
   clientConfig: config,
   rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
+})
+
+const APPROVER = [programUser('approver'), programAccount('approver')].map((user) => `'${user}'`).join(', ')
+
+/** Closed while the Defender is away: agents renew days before the end, and a join can wait. Nobody else's approvals are asked about. */
+const approvalWebhook = (config: ReturnType<typeof clientConfig>) => ({
+  name: 'certificates.kubenode.io',
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+  failurePolicy: 'Fail',
+  timeoutSeconds: 10,
+  matchPolicy: 'Equivalent',
+  matchConditions: [{ name: 'the-approver', expression: `request.userInfo.username in [${APPROVER}]` }],
+  clientConfig: config,
+  rules: [
+    {
+      apiGroups: ['certificates.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['UPDATE'],
+      resources: ['certificatesigningrequests/approval'],
+      scope: '*',
+    },
+  ],
 })

@@ -4,8 +4,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 
-export type Door = 'kinds' | 'deletions'
-const DOORS: Readonly<Record<Door, string>> = { kinds: 'admit', deletions: 'deletions' }
+export type Door = 'kinds' | 'deletions' | 'certificates'
+const DOORS: Readonly<Record<Door, string>> = { kinds: 'admit', deletions: 'deletions', certificates: 'certificates' }
+const DOOR_NAMES = Object.keys(DOORS) as readonly Door[]
 
 /** As a key: nobody finds it by trying. */
 const TOKEN_BYTES = 32
@@ -66,8 +67,7 @@ export class SecretPaths {
     const asked = digest(path)
     let found: Door | undefined
     for (const { token } of this.#live(this.#clock.monotonic()))
-      for (const door of ['kinds', 'deletions'] as const)
-        if (timingSafeEqual(asked, digest(pathOf(token, door)))) found = door
+      for (const door of DOOR_NAMES) if (timingSafeEqual(asked, digest(pathOf(token, door)))) found = door
     return found
   }
 

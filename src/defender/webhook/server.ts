@@ -2,13 +2,14 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { reviewApproval } from '../guard/approved-request.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import { reviewDeletion } from '../guard/review.ts'
 import type { WebhookCertificate } from './certificate.ts'
-import { type Judge, parseReview, review } from './review.ts'
-import type { SecretPaths } from './secret-paths.ts'
+import { type AdmissionAnswer, type AdmissionRequest, type Judge, parseReview, review } from './review.ts'
+import type { Door, SecretPaths } from './secret-paths.ts'
 import { defenderErrors } from '../defender-errors.ts'
 
 /** An object of ours is bounded by the API server at 1.5 MiB; a review of an update holds two, and some room. */
@@ -96,7 +97,24 @@ export class WebhookServer {
     if (text === undefined) return { status: 413, body: { message: `request body exceeds ${MAX_BODY_BYTES} bytes` } }
     const asked = parseReview(parsed(text))
     if (typeof asked === 'string') return { status: 400, body: { message: asked } }
-    return { status: 200, body: door === 'deletions' ? await reviewDeletion(asked, guard) : review(asked, judge) }
+    return { status: 200, body: await answerAt(door, asked, { judge, guard }) }
+  }
+}
+
+function answerAt(
+  door: Door,
+  asked: AdmissionRequest,
+  { judge, guard }: Pick<WebhookServerOptions, 'judge' | 'guard'>,
+): AdmissionAnswer | Promise<AdmissionAnswer> {
+  switch (door) {
+    case 'kinds':
+      return review(asked, judge)
+    case 'deletions':
+      return reviewDeletion(asked, guard)
+    case 'certificates':
+      return reviewApproval(asked)
+    default:
+      return assertNever(door)
   }
 }
 

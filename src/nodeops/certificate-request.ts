@@ -1,4 +1,4 @@
-// The parts of a certificate request that the approver reads and writes.
+// The parts of a certificate request that the approver reads and writes, and the Defender reviews.
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 

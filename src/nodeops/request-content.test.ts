@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
-import { readContent } from './csr-content.ts'
+import { readContent } from './request-content.ts'
 
 const requestOf = async (commonName: string): Promise<string> => signingRequest(await newPrivateKey(), { commonName })
 const read = (text: string) => readContent(Buffer.from(text).toString('base64'))

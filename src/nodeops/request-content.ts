@@ -4,7 +4,20 @@ import { Pkcs10CertificateRequest } from '@peculiar/x509'
 import { bytesOfOnlyPem } from '#lib/der.ts'
 import { messageOf } from '#lib/errors.ts'
 import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
-import type { ContentRead } from './csr-decision.ts'
+
+/** What stands in the request itself, its signature checked already. */
+export interface RequestContent {
+  readonly commonNames: readonly string[]
+  readonly organizations: readonly string[]
+  /** Other parts of the subject, and extensions that ask for names. */
+  readonly extras: readonly string[]
+  /** Of the public key: SHA-256 of its SubjectPublicKeyInfo, in hex. */
+  readonly key: string
+}
+
+export type ContentRead =
+  | { readonly kind: 'Content'; readonly content: RequestContent }
+  | { readonly kind: 'Unreadable'; readonly why: string }
 
 /** A request of an agent has some 400 bytes. */
 const MAX_REQUEST_CHARS = 16_384

@@ -1,0 +1,56 @@
+// Who leads is told by a Lease. Whoever could hold the Lease of another program would stop it, so each program has its own to itself.
+import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
+import { accountOf, PROGRAMS } from './system.ts'
+
+/** Four times what leaders ask for: a hold that nobody renews is over within a minute. */
+const LONGEST_HOLD_SECONDS = 60
+/** Empties a namespace that is deleted. */
+const CLEANERS = ['system:kube-controller-manager', 'system:serviceaccount:kube-system:namespace-controller']
+
+const LEASES = PROGRAMS.map((program) => quoted(accountOf(program))).join(', ')
+const isOfPrograms = `variables.name in [${LEASES}]`
+
+const leaders: AdmissionPolicy = {
+  name: 'kubenode-leaders',
+  rules: [
+    {
+      apiGroups: ['coordination.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      resources: ['leases'],
+    },
+  ],
+  matchConditions: [
+    { name: 'where-programs-elect-their-leaders', expression: `request.namespace == ${quoted(SYSTEM_NAMESPACE)}` },
+  ],
+  variables: [{ name: 'name', expression: `(object == null ? oldObject : object).metadata.?name.orValue('')` }],
+  validations: [
+    {
+      expression: any(
+        `!(${isOfPrograms})`,
+        ...PROGRAMS.map((program) => all(`variables.name == ${quoted(accountOf(program))}`, isProgram(program))),
+        all(operations('DELETE'), `request.userInfo.username in [${CLEANERS.map(quoted).join(', ')}]`),
+        isInstaller,
+      ),
+      message: 'only the program itself writes the Lease by which it elects its leader',
+    },
+    {
+      expression: any(
+        `!(${isOfPrograms})`,
+        'object == null',
+        `object.?spec.?leaseDurationSeconds.orValue(0) <= ${LONGEST_HOLD_SECONDS}`,
+      ),
+      message: `a program holds its Lease for at most ${LONGEST_HOLD_SECONDS} seconds at a time`,
+    },
+    {
+      expression: any(
+        `!(${all(operations('DELETE'), isProgram('controllers'))})`,
+        `variables.name.startsWith(${quoted(agentLeaseName(''))})`,
+      ),
+      message: 'controllers delete the Leases of agents, and no others',
+    },
+  ],
+}
+
+export const leasePolicies: readonly AdmissionPolicy[] = [leaders]

@@ -1,0 +1,53 @@
+// Answers the AdmissionReview of what the approver says to a certificate request: an approval passes when the request is one of an agent, read to the last byte.
+// A policy cannot decode a request, and who has the approver's key approves what it likes.
+import { isObject } from '#lib/json.ts'
+import { agentRequestProblem } from '#nodeops/agent-request.ts'
+import type { CertificateRequest } from '#nodeops/certificate-request.ts'
+import { readContent } from '#nodeops/request-content.ts'
+import type { AdmissionAnswer, AdmissionRequest } from '../webhook/review.ts'
+
+const texts = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((v) => typeof v === 'string') : []
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** What is not as it should be counts as missing, and what is missing is refused. */
+function specOf(spec: Readonly<Record<string, unknown>>): CertificateRequest['spec'] {
+  const life = spec['expirationSeconds']
+  return {
+    request: text(spec['request']),
+    signerName: text(spec['signerName']),
+    usages: texts(spec['usages']),
+    username: text(spec['username']),
+    groups: texts(spec['groups']),
+    ...(typeof life === 'number' && { expirationSeconds: life }),
+  }
+}
+
+export async function reviewApproval({ uid, object }: AdmissionRequest): Promise<AdmissionAnswer> {
+  const problem = await approvalProblem(object)
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response:
+      problem === undefined
+        ? { uid, allowed: true }
+        : { uid, allowed: false, status: { code: 403, reason: 'Forbidden', message: `not approved: ${problem}` } },
+  }
+}
+
+async function approvalProblem(object: unknown): Promise<string | undefined> {
+  if (!isObject(object) || !isObject(object['spec'])) return 'the review shows no certificate request'
+  if (isDenied(object['status'])) return undefined
+  const spec = specOf(object['spec'])
+  const read = await readContent(spec.request)
+  if (read.kind === 'Unreadable') return `cannot read the request: ${read.why}`
+  return agentRequestProblem(spec, read.content)
+}
+
+/** A denial gives nobody anything; an object with both is no denial. */
+function isDenied(status: unknown): boolean {
+  const conditions: readonly unknown[] =
+    isObject(status) && Array.isArray(status['conditions']) ? status['conditions'] : []
+  const types = conditions.map((c) => (isObject(c) ? c['type'] : undefined))
+  return types.includes('Denied') && !types.includes('Approved')
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  agentKeyGroup,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
+import { agentRequestProblem, joinersAreAgents, LONGEST_LIFE_SECONDS } from './agent-request.ts'
+import type { CertificateRequest } from './certificate-request.ts'
+import type { RequestContent } from './request-content.ts'
+
+const GROUPS = [AGENTS_GROUP, agentNodeGroup('n-1'), machineUidGroup('uid-1')]
+const AGENT: RequestContent = { commonNames: [agentUser('m-1')], organizations: GROUPS, extras: [], key: 'k' }
+const JOIN: CertificateRequest['spec'] = {
+  request: '',
+  signerName: AGENT_SIGNER,
+  usages: ['client auth', 'digital signature'],
+  expirationSeconds: LONGEST_LIFE_SECONDS,
+  username: 'system:bootstrap:abcdef',
+  groups: ['system:bootstrappers', BOOTSTRAP_GROUP],
+}
+
+describe('S25 a request that the approver approves', () => {
+  test.each<[string, Partial<CertificateRequest['spec']>]>([
+    ['with a join token', {}],
+    ['with the certificate of the same agent', { username: agentUser('m-1'), groups: GROUPS }],
+  ])('%s is an agent', (_, spec) => {
+    expect(agentRequestProblem({ ...JOIN, ...spec }, AGENT)).toBeUndefined()
+  })
+
+  test('may name its own key, and no other', () => {
+    const naming = (key: string) => ({ ...AGENT, organizations: [...GROUPS, agentKeyGroup(key)] })
+    expect(agentRequestProblem(JOIN, naming('k'))).toBeUndefined()
+    expect(agentRequestProblem(JOIN, naming('x'))).toMatch(/organizations/)
+  })
+
+  test.each<[string, Partial<CertificateRequest['spec']>, Partial<RequestContent>, RegExp]>([
+    ['in the name of a program', {}, { commonNames: ['kubenode:defender'] }, /common name/],
+    ['in the name of no object', {}, { commonNames: [agentUser('M/1')] }, /common name/],
+    ['in two names', {}, { commonNames: [agentUser('m-1'), 'kubenode:defender'] }, /common name/],
+    ['of administrators', {}, { organizations: ['kubeadm:cluster-admins'] }, /organizations/],
+    ['of administrators beside', {}, { organizations: [...GROUPS, 'kubeadm:cluster-admins'] }, /organizations/],
+    ['of two Nodes', {}, { organizations: [...GROUPS.slice(0, 2), agentNodeGroup('n-2')] }, /organizations/],
+    ['of no uid', {}, { organizations: [...GROUPS.slice(0, 2), machineUidGroup('')] }, /organizations/],
+    ['with other fields', {}, { extras: ['extension 2.5.29.17'] }, /unsupported fields/],
+    ['for a server', { usages: ['client auth', 'server auth'] }, {}, /usage server auth/],
+    ['for nothing', { usages: [] }, {}, /client auth is missing/],
+    ['for longer', { expirationSeconds: LONGEST_LIFE_SECONDS + 1 }, {}, /valid for at most/],
+    ['from another signer', { signerName: 'kubernetes.io/kube-apiserver-client-kubelet' }, {}, /no other signer/],
+    ['by another agent', { username: agentUser('m-2'), groups: GROUPS }, {}, /may not ask/],
+    ['by a person', { username: 'somebody', groups: ['system:authenticated'] }, {}, /may not ask/],
+    ['with a token of others', { groups: ['system:bootstrappers'] }, {}, /may not ask/],
+  ])('%s is none', (_, spec, content, why) => {
+    expect(agentRequestProblem({ ...JOIN, ...spec }, { ...AGENT, ...content })).toMatch(why)
+  })
+
+  test('without an end is none', () => {
+    const { expirationSeconds: _, ...endless } = JOIN
+    expect(agentRequestProblem(endless, AGENT)).toMatch(/not set/)
+  })
+})
+
+test('S25 the signer gives joiners and agents the name of an agent, and judges nobody else', () => {
+  const own = { commonName: agentUser('m-1'), organizations: GROUPS }
+  const stolen = { commonName: 'kubenode:defender', organizations: [] }
+  for (const groups of [['system:bootstrappers', BOOTSTRAP_GROUP], GROUPS])
+    expect([joinersAreAgents({ groups }, own), joinersAreAgents({ groups }, stolen)]).toEqual([
+      undefined,
+      expect.stringContaining('common name'),
+    ])
+  expect(joinersAreAgents({ groups: ['system:masters'] }, stolen)).toBeUndefined()
+})

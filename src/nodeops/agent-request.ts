@@ -1,0 +1,102 @@
+// What every certificate request of an agent looks like, whichever Machine it is for. Pure. The approver, the Defender that reviews its approvals and the
+// embedded server that signs go by it, each for itself: a thief of one key has the others against them.
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  agentKeyGroup,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+} from '#api/names.ts'
+import { subdomainProblems } from '#schema/name-problems.ts'
+import type { CertificateRequest } from './certificate-request.ts'
+import type { RequestContent } from './request-content.ts'
+
+/** A key that was stolen, or whose Machine was deleted, can read for so long: roles cannot look at uids. */
+export const LONGEST_LIFE_SECONDS = 7 * 86_400
+export const AGENT_USAGES: readonly string[] = ['client auth', 'digital signature', 'key encipherment']
+
+const USER_PREFIX = agentUser('')
+const TOKEN_USER = /^system:bootstrap:([a-z0-9]{6})$/
+
+type Spec = CertificateRequest['spec']
+
+/** Of the token that was shown. */
+export const tokenIdIn = (username: string): string | undefined => TOKEN_USER.exec(username)?.[1]
+
+/** The machine that a user name is of; undefined for a name that no Machine could have. */
+export function machineIn(user: string): string | undefined {
+  if (!user.startsWith(USER_PREFIX)) return undefined
+  const name = user.slice(USER_PREFIX.length)
+  return subdomainProblems(name).length > 0 ? undefined : name
+}
+
+export interface Subject {
+  readonly commonNames: readonly string[]
+  readonly organizations: readonly string[]
+  /** Fingerprint of the public key; without it any may be named. */
+  readonly key?: string
+}
+
+const isGroupOf = (prefix: string) => (organization: string) =>
+  organization.startsWith(prefix) && organization.length > prefix.length
+
+/** An agent, its Node and its Machine's uid: not a part of it, and nothing beside it. */
+export function subjectProblem({ commonNames, organizations, key }: Subject): string | undefined {
+  const [name = '', ...others] = commonNames
+  if (machineIn(name) === undefined || others.length > 0) return `the common name must be ${USER_PREFIX}<machine>`
+  const wanted = [(o: string) => o === AGENTS_GROUP, isGroupOf(agentNodeGroup('')), isGroupOf(machineUidGroup(''))]
+  const isOfKey = key === undefined ? isGroupOf(agentKeyGroup('')) : (o: string) => o === agentKeyGroup(key)
+  const [ofKey, ...more] = organizations.filter((o) => !wanted.some((is) => is(o)))
+  // Agents of earlier versions do not name their key.
+  const isExact =
+    wanted.every((is) => organizations.filter((o) => is(o)).length === 1) &&
+    more.length === 0 &&
+    (ofKey === undefined || isOfKey(ofKey))
+  return isExact
+    ? undefined
+    : `the organizations must be ${AGENTS_GROUP}, ${agentNodeGroup('<node>')}, ${machineUidGroup('<uid>')} and ${agentKeyGroup('<key>')}`
+}
+
+/** For the embedded server's signer: who joins, or is an agent, gets the name of an agent and no other. */
+export function joinersAreAgents(
+  { groups }: { readonly groups: readonly string[] },
+  { commonName, organizations }: { readonly commonName: string; readonly organizations: readonly string[] },
+): string | undefined {
+  if (!groups.includes('system:bootstrappers') && !groups.includes(AGENTS_GROUP)) return undefined
+  return subjectProblem({ commonNames: [commonName], organizations })
+}
+
+export function usageProblem({ usages = [] }: Spec): string | undefined {
+  const strange = usages.find((u) => !AGENT_USAGES.includes(u))
+  if (strange !== undefined) return `the usage ${strange} is not allowed for agents`
+  return usages.includes('client auth') ? undefined : 'the usage client auth is missing'
+}
+
+export const lifeProblem = ({ expirationSeconds: life }: Spec): string | undefined =>
+  life === undefined || life > LONGEST_LIFE_SECONDS
+    ? `the certificate may be valid for at most ${LONGEST_LIFE_SECONDS} seconds: expirationSeconds of the request is ${life ?? 'not set'}`
+    : undefined
+
+export const extrasProblem = ({ extras }: RequestContent): string | undefined =>
+  extras.length > 0 ? `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}` : undefined
+
+/** A join token, or the certificate that is renewed. */
+function requesterProblem({ username = '', groups = [] }: Spec, { commonNames }: RequestContent): string | undefined {
+  if (tokenIdIn(username) !== undefined && groups.includes(BOOTSTRAP_GROUP)) return undefined
+  if (username === commonNames[0] && groups.includes(AGENTS_GROUP)) return undefined
+  return `${username.slice(0, 80)} may not ask for the identity of an agent`
+}
+
+/** Why no Machine's agent can have asked this; undefined when one may have. */
+export function agentRequestProblem(spec: Spec, content: RequestContent): string | undefined {
+  if (spec.signerName !== AGENT_SIGNER) return `agents ask ${AGENT_SIGNER} for certificates, and no other signer`
+  return (
+    subjectProblem(content) ??
+    extrasProblem(content) ??
+    usageProblem(spec) ??
+    lifeProblem(spec) ??
+    requesterProblem(spec, content)
+  )
+}
