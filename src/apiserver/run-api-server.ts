@@ -7,7 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
-import type { JudgeSubject } from './loops/certificates.ts'
+import type { JudgeSubject } from './auth/judge-subject.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 

@@ -14,7 +14,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
-import type { JudgeSubject } from '../loops/certificates.ts'
+import type { JudgeSubject } from '../auth/judge-subject.ts'
 
 export interface ServerParts {
   readonly store: Store

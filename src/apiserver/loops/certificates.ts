@@ -15,16 +15,8 @@ const REQUESTS = 'certificates.k8s.io/certificatesigningrequests'
 const CLIENT = 'kubernetes.io/kube-apiserver-client'
 const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet'
 const KUBELET_SERVING = 'kubernetes.io/kubelet-serving'
-const BOOTSTRAPPERS = 'system:bootstrappers'
 const DEFAULT_DAYS = 365
 const DAY_SECONDS = 86_400
-
-/** Why an identity may not get a client certificate in this name, whoever approved it; undefined when nothing stands against it. */
-export type JudgeSubject = (asker: RequestUser, subject: SigningRequest) => string | undefined
-
-/** A token to join with is not worth another identity: an approval alone would make it one. */
-export const noBootstrappers: JudgeSubject = ({ groups }) =>
-  groups.includes(BOOTSTRAPPERS) ? 'who has a bootstrap token gets no certificate of this signer' : undefined
 
 type Fields = Readonly<Record<string, unknown>>
 const fields = (v: unknown): Fields => (isObject(v) ? v : {})
