@@ -194,6 +194,14 @@ export const agentErrors = errorTable({
     text: 'cannot start {component}: unit {unit} is masked',
     next: 'to allow it to start, run systemctl unmask {unit} on the node',
   },
+  KN8056: {
+    text: 'the agent keeps its configuration: {path} is refused: {why}',
+    next: 'put this into {hostFile} beside it, which only an administrator of the host writes',
+  },
+  KN8057: {
+    text: 'cannot use the path {path}: it has a part ..',
+    next: 'name the file by its absolute path',
+  },
   KN8060: {
     text: 'cannot {what}: {which} not found',
     next: 'commit it to the fleet',

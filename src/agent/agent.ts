@@ -7,13 +7,13 @@ import type { Random } from '#lib/random.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
-import { parseConfig } from '#api/agent-config/agent-config.ts'
 import { readState, removeDurably } from './files/durable.ts'
 import { realFiles } from './files/real.ts'
 import { awaitNodeLock } from './join/lock.ts'
 import { keepOrder, orderOf, parseOrder, withoutSwitches, type MachineOrder } from './machine-order.ts'
+import { configInForce, joinedConfig } from './config-source.ts'
 import { watchConfig } from './config-watch.ts'
-import { configFile, machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
+import { machineFile, nodeDir, rebootRequestFile } from './node-dir.ts'
 import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
@@ -61,8 +61,8 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const files = realFiles
     const stop = new AbortController()
     const signal = AbortSignal.any([options.signal, stop.signal])
-    const configText = (await files.read(configFile(dir)))?.toString('utf8')
-    const { config: said, problems } = parseConfig(configText)
+    const inForce = await configInForce({ files, dir, log })
+    const { config: said, problems } = joinedConfig(inForce)
     for (const problem of problems) log.warn('configuration ignored', { problem })
     const facts = await readHostFacts(files, dir)
     const session = await openSession({ ...options, files, dir, signal })
@@ -73,7 +73,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
       end = 'Reboot'
       stop.abort(new Error('the node is rebooting'))
     }
-    const configWatch = watchConfig({ files, dir, clock: options.clock, log, text: configText }, () => {
+    const configWatch = watchConfig({ files, dir, clock: options.clock, log, inForce }, () => {
       end = 'Reload'
       stop.abort(new Error('the configuration changed'))
     })

@@ -1,4 +1,5 @@
-// Notices that agent.json changed, so that the agent starts again with it. A file that is no JSON object is half written or a mistake: it changes nothing.
+// Notices that the configuration changed, so that the agent starts again with it. A file that is no JSON object is half written or a mistake, and one that
+// holds what only the host may say is refused: neither changes anything.
 import { isDeepStrictEqual } from 'node:util'
 import { basename, dirname } from 'node:path'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -7,15 +8,16 @@ import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import type { Files } from './files/port.ts'
-import { configFile, type NodeDir } from './node-dir.ts'
+import { type ConfigTexts, declaredRefusal, readConfigTexts } from './config-source.ts'
+import { configFile, hostConfigFile, type NodeDir } from './node-dir.ts'
 
 export interface ConfigWatchDeps {
   readonly files: Pick<Files, 'read'>
   readonly dir: NodeDir
   readonly clock: Pick<Clock, 'after'>
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** What the agent started with; undefined: there was no file. */
-  readonly text: string | undefined
+  /** What the agent started with. */
+  readonly inForce: ConfigTexts
 }
 
 /** Events of the kernel can be lost; editors write a file in several steps. */
@@ -43,24 +45,28 @@ export function isAnotherConfig(before: string | undefined, after: string | unde
 }
 
 export function watchConfig(
-  { files, dir, clock, log, text }: ConfigWatchDeps,
+  { files, dir, clock, log, inForce }: ConfigWatchDeps,
   onChange: () => void,
 ): { close(): void } {
+  const paths = [configFile(dir), hostConfigFile(dir)]
   const path = configFile(dir)
   let timer: Timer | undefined
   let isClosed = false
-  let broken: string | undefined
+  let unusable: string | undefined
   const check = async (): Promise<void> => {
-    const now = (await files.read(path))?.toString('utf8')
+    const found = await readConfigTexts({ files, dir })
     if (isClosed) return
-    if (isAnotherConfig(text, now)) {
+    const refusal = declaredRefusal(dir, found.declared)
+    const now = refusal === undefined ? found : { ...found, declared: inForce.declared }
+    if (isAnotherConfig(inForce.declared, now.declared) || isAnotherConfig(inForce.fromHost, now.fromHost)) {
       log.info('configuration changed, restarting', { path })
       return onChange()
     }
-    if (readingOf(now).kind === 'Broken' && now !== broken) {
-      broken = now
-      log.warn('agent.json is not a JSON object; the agent keeps its current configuration', { path })
-    }
+    const isBroken = readingOf(found.declared).kind === 'Broken'
+    if ((refusal === undefined && !isBroken) || found.declared === unusable) return
+    unusable = found.declared
+    if (refusal !== undefined) log.warn('agent.json is refused', { error: refusal })
+    else log.warn('agent.json is not a JSON object; the agent keeps its current configuration', { path })
   }
   const checkIn = (ms: number): void => {
     timer?.cancel()
@@ -73,7 +79,7 @@ export function watchConfig(
     })
   }
   const watcher = watchFolder(dirname(path), (name) => {
-    if (!isClosed && (name === undefined || name === basename(path))) checkIn(SETTLE_MS)
+    if (!isClosed && (name === undefined || paths.some((p) => name === basename(p)))) checkIn(SETTLE_MS)
   })
   checkIn(CHECK_EVERY_MS)
   return {

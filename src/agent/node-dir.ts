@@ -1,5 +1,9 @@
 // Where everything of one node lies: the only place that spells paths below the node's folder.
 import { join } from 'node:path'
+import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
+import { climbs } from '#api/agent-config/node-paths.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { agentErrors } from './agent-errors.ts'
 
 export interface NodeDir {
   readonly path: string
@@ -19,6 +23,10 @@ export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
 
 export const joinFile = (d: NodeDir): string => join(d.path, 'join.json')
 export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
+/** What an administrator of this host says of its agent; no provider writes it. */
+export const hostConfigFile = (d: NodeDir): string => join(d.path, HOST_CONFIG_NAME)
+/** The newest agent.json that was not refused. */
+export const goodConfigFile = (d: NodeDir): string => join(d.state, 'last-good-agent.json')
 /** A trust document that root on this host puts in place of the one in force, as when the keys of that one were lost. */
 export const trustFromHostFile = (d: NodeDir): string => join(d.path, 'trust-from-host.json')
 export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
@@ -64,4 +72,8 @@ export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), 
 export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state, 'evidence', job)
 
 /** A path of a component, as it is on this machine. */
-export const onNode = (d: NodeDir, path: string): string => join(d.root, path)
+export function onNode(d: NodeDir, path: string): string {
+  // Whoever names a path of the node was checked before; this one keeps a path that was forgotten inside the node's folder.
+  if (climbs(path)) throw new KubeNodeError(agentErrors.KN8057({ path }))
+  return join(d.root, path)
+}

@@ -80,14 +80,18 @@ const put = (type: ResourceType, { metadata, ...content }: KubeObject): void => 
   if (fake.peek(type, key) === undefined) fake.plant(type, { metadata, ...content })
   else fake.poke(type, key, content)
 }
+const declare = (text: string): void => {
+  put(inventory, listing(text))
+  put(CONFIG_MAP, map(text))
+}
 const remove = () => fake.uproot(CONFIG_MAP, AGENT_CONFIG_MAP)
 
 test('agents get what is declared, and a change of it; a fleet without a configuration is in no trouble', async () => {
   const none = await started()
   expect(await settled(none)).toBeUndefined()
-  put(CONFIG_MAP, map('{"lease":"5s"}'))
+  declare('{"lease":"5s"}')
   expect(await settled(none)).toBe('{"lease":"5s"}')
-  put(CONFIG_MAP, map('{"lease":"6s"}'))
+  declare('{"lease":"6s"}')
   expect(await settled(none)).toBe('{"lease":"6s"}')
   expect(events).toEqual([])
 })
@@ -99,10 +103,10 @@ test('a ConfigMap of another name or namespace is none of it', async () => {
 })
 
 test('one that is deleted or broken leaves the last good one, and one event on it says so', async () => {
-  put(CONFIG_MAP, map('{"lease":"5s"}'))
+  declare('{"lease":"5s"}')
   const declared = await started()
   expect(await settled(declared)).toBe('{"lease":"5s"}')
-  put(CONFIG_MAP, map('{ "logs": ['))
+  declare('{ "logs": [')
   expect(await settled(declared)).toBe('{"lease":"5s"}')
   expect(await settled(declared)).toBe('{"lease":"5s"}')
   expect(reasons()).toEqual(['ConfigMap/kubenode-agent-config AgentConfigUnusable'])
@@ -110,7 +114,7 @@ test('one that is deleted or broken leaves the last good one, and one event on i
   remove()
   expect(await settled(declared)).toBe('{"lease":"5s"}')
   expect(reasons().slice(1)).toEqual(['ConfigMap/kubenode-agent-config AgentConfigDeleted'])
-  put(CONFIG_MAP, map('{}'))
+  declare('{}')
   expect(await settled(declared)).toBe('{}')
   remove()
   await settled(declared)
@@ -140,4 +144,50 @@ test('an Inventory that arrives a moment after the change is no trouble', async 
   put(inventory, listing('{"lease":"6s"}'))
   expect(await settled(declared)).toBe('{"lease":"6s"}')
   expect(events).toEqual([])
+})
+
+/** What runs a shell as root on every node when agents take it. */
+const SHELL = JSON.stringify({
+  monitors: [
+    {
+      config: {
+        plugin: 'custom',
+        source: 'evil',
+        pluginConfig: { invoke_interval: '1s', timeout: '3s' },
+        conditions: [],
+        rules: [{ type: 'temporary', reason: 'Evil', path: '/../../../../../../../../bin/sh', args: ['-c', 'id'] }],
+      },
+    },
+  ],
+})
+const unrecorded = ({ spec, ...rest }: KubeObject): KubeObject => ({
+  ...rest,
+  spec: {
+    ...(spec as object),
+    refs: (spec as { refs: readonly object[] }).refs.map((ref) => ({ ...ref, committed: undefined })),
+  },
+})
+
+test('a stolen sync key that drops the record of an Inventory changes no agent, and an event says so', async () => {
+  declare('{"lease":"5s"}')
+  const declared = await started()
+  expect(await settled(declared)).toBe('{"lease":"5s"}')
+  put(inventory, JSON.parse(JSON.stringify(unrecorded(listing('{"lease":"5s"}')))) as KubeObject)
+  put(CONFIG_MAP, map('{"lease":"9s"}'))
+  expect(await settled(declared)).toBe('{"lease":"5s"}')
+  expect(reasons()).toEqual(['ConfigMap/kubenode-agent-config UncommittedChange'])
+  fake.uproot(inventory, { name: 'fleet-0' })
+  expect(await settled(declared)).toBe('{"lease":"5s"}')
+  expect(await settled(await started())).toBeUndefined()
+})
+
+test('a stolen sync key that also forges the record gets no program onto a node', async () => {
+  declare('{"lease":"5s"}')
+  const declared = await started()
+  expect(await settled(declared)).toBe('{"lease":"5s"}')
+  declare(SHELL)
+  expect(await settled(declared)).toBe('{"lease":"5s"}')
+  expect(await settled(await started())).toBeUndefined()
+  expect(reasons()[0]).toBe('ConfigMap/kubenode-agent-config AgentConfigRefused')
+  expect(events[0]?.[1].note).toMatch(/monitors\[0\]\.config\.plugin .*agent-from-host\.json/)
 })

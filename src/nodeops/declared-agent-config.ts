@@ -6,6 +6,7 @@ import {
   agentConfigText,
   isAgentConfigMap,
 } from '#api/agent-config/agent-config-map.ts'
+import { gitLimitProblems, HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -27,27 +28,42 @@ const configMapType: ResourceType = {
 export type AgentConfigVerdict =
   | { readonly kind: 'Give'; readonly text: string }
   /** Agents keep what they have. */
-  | { readonly kind: 'Keep'; readonly reason: 'AgentConfigUnusable' | 'UncommittedChange'; readonly note: string }
+  | {
+      readonly kind: 'Keep'
+      readonly reason: 'AgentConfigUnusable' | 'AgentConfigRefused' | 'UncommittedChange'
+      readonly note: string
+    }
 
-/** `committed` undefined: no Inventory lists the object, so whoever applied it may change it. Pure. */
+/** `committed` undefined: no Inventory says what git declares, so the object may be anybody's. Pure. */
 export function judgeAgentConfig(
   object: KubeObject,
   committed: readonly CommittedContent[] | undefined,
 ): AgentConfigVerdict {
   const found = contentOf(object)
-  if (committed !== undefined && !committed.some((c) => c.digest === found?.digest))
+  if (committed === undefined)
+    return {
+      kind: 'Keep',
+      reason: 'UncommittedChange',
+      note: 'agents keep their configuration: no Inventory records it as declared in git; commit it',
+    }
+  if (!committed.some((c) => c.digest === found?.digest))
     return {
       kind: 'Keep',
       reason: 'UncommittedChange',
       note: 'agents keep their configuration: this edit does not come from git; commit it instead',
     }
   const text = agentConfigText(object)
-  if (text.kind === 'Text') return { kind: 'Give', text: text.text }
-  const note = `agents keep their configuration: ${text.why}`
-  return { kind: 'Keep', reason: 'AgentConfigUnusable', note }
+  if (text.kind === 'Unusable') {
+    const note = `agents keep their configuration: ${text.why}`
+    return { kind: 'Keep', reason: 'AgentConfigUnusable', note }
+  }
+  const [refused] = gitLimitProblems(text.text)
+  if (refused === undefined) return { kind: 'Give', text: text.text }
+  const note = `agents keep their configuration: ${refused}; put this into ${HOST_CONFIG_NAME} on the hosts`
+  return { kind: 'Keep', reason: 'AgentConfigRefused', note }
 }
 
-/** What git declares of the ConfigMap, by any of the sources; undefined when an Inventory lists it without saying, or none lists it. Pure. */
+/** What git declares of the ConfigMap, by any of the sources; undefined when no Inventory says, or one that lists it does not. Pure. */
 export function committedConfig(inventories: readonly Inventory[]): readonly CommittedContent[] | undefined {
   const refs = inventories.flatMap(({ spec }) =>
     spec.refs.filter(({ group, kind, namespace, name }) =>

@@ -54,6 +54,10 @@ export const nodeopsErrors = errorTable({
     text: 'the repair is verified by condition {type}, which the rule does not read (did you mean {near}?)',
     next: 'correct conditionCleared; ignore this if both conditions exist',
   },
+  KN3074: {
+    text: 'git may not declare this in agent.json: {why}',
+    next: 'put it into {hostFile} on the hosts that need it, or a check that runs a program into a monitor file below /etc or /usr, from the image or a signed component',
+  },
   KN3090: {
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',

@@ -1,12 +1,20 @@
 // The attacker writes a commit that is rendered and applied: what it declares is checked before a server receives it, and a fleet gets no rights.
+import { AGENT_CONFIG_MAP, agentConfigData } from '#api/agent-config/agent-config-map.ts'
 import { createValidator } from '#api/validate.ts'
 import { messageOf } from '#lib/errors.ts'
+import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
 import { answered } from '#sync/render/answered.ts'
 import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
 import { runCaged } from '#sync/render/run-caged.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
 import { type Answer, type Attempt, type AttackWorld, tryHere, tryOnServers } from '#test/support/attack-world.ts'
 
+const shellMonitor = {
+  plugin: 'custom',
+  source: 'evil',
+  conditions: [],
+  rules: [{ type: 'temporary', reason: 'Evil', path: '/bin/sh', args: ['-c', 'id >> /tmp/PWNED'] }],
+}
 const configMap = (metadata: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
 
 /** What a commit gets to read when its fleet renders these objects. */
@@ -21,6 +29,36 @@ const render =
       return { status: 0, text: messageOf(e) }
     }
   }
+
+/** What a commit with this fleet/machines/agent.json gets to read from lint, plan and sync. */
+const agentConfig = (config: object) => async (): Promise<Answer> => {
+  const object = { ...configMap({ ...AGENT_CONFIG_MAP }), data: agentConfigData(config) }
+  const problems = declaredProblems([object]).map((p) => `${p.code}: ${p.message}`)
+  return { status: 0, text: problems.join('\n') || 'accepted' }
+}
+
+const AGENTS: readonly Attempt<void>[] = [
+  ['runs a shell on every node', { monitors: [{ config: shellMonitor }] }],
+  ['runs what a pod wrote', { monitors: ['/var/lib/kubelet/pods/1/volumes/kubernetes.io~empty-dir/a/m.json'] }],
+  ['takes trust from elsewhere', { trustUrl: 'https://evil.example/trust.json' }],
+  ['takes artifacts from elsewhere', { allowedOrigins: ['https://evil.example'] }],
+  ['takes the port of a kubelet', { metrics: { port: 10_248 } }],
+  [
+    'shows the key of an agent as a condition',
+    {
+      logs: [
+        {
+          path: '/var/lib/kubenode/state/identity/agent.pem',
+          rules: [{ condition: 'Key', reason: 'Key', pattern: '.+' }],
+        },
+      ],
+    },
+  ],
+].map(([what, config]) => ({
+  name: `its agent.json ${String(what)}`,
+  attempt: agentConfig(config as object),
+  refused: /KN3074: git may not declare this/,
+}))
 
 const nested = (depth: number): unknown => (depth === 0 ? 'x' : { a: nested(depth - 1) })
 
@@ -187,6 +225,6 @@ const APPLIED: readonly Attempt[] = [
   },
 ]
 
-tryHere('the author of a commit, at the render', [...RENDERED, ...FORGED])
+tryHere('the author of a commit, at the render', [...RENDERED, ...FORGED, ...AGENTS])
 tryHere('the author of a commit, by the code of the fleet', CAGED)
 tryOnServers('the author of a commit, at the cluster', APPLIED)

@@ -135,6 +135,11 @@ export class AgentBench {
     writeFileSync(join(this.nodeFolder, 'agent.json'), JSON.stringify(config))
   }
 
+  /** What an administrator of the host says. */
+  writeHostConfig(config: unknown): void {
+    writeFileSync(join(this.nodeFolder, 'agent-from-host.json'), JSON.stringify(config))
+  }
+
   async publish(one: Release): Promise<void> {
     writeFileSync(join(this.folder, 'artifacts', one.url), one.artifact)
     await this.client.create(machineComponent, one.object)

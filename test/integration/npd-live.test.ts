@@ -42,7 +42,8 @@ test.for(seeds)('the same lines are counted alike (seed %i)', async (seed, conte
     const log = join(logs, 'kern.log')
     writeFileSync(log, '')
     const port = await freePort()
-    bench.writeConfig({ monitors: [{ config: { ...monitor, logPath: '/var/log/kern.log' } }], metrics: { port } })
+    bench.writeConfig({ monitors: [{ config: { ...monitor, logPath: '/var/log/kern.log' } }] })
+    bench.writeHostConfig({ metrics: { port } })
     bench.run()
     await eventually(
       'the node',

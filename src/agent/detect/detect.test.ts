@@ -67,7 +67,7 @@ describe('lines become conditions', () => {
     expect(problems.map((p) => p.split(':')[0])).toEqual([
       'logs[0].rules[2]',
       'logs[0].rules[3]',
-      'logs[1] needs an absolute path and rules',
+      'logs[1] needs an absolute path without .. and rules',
     ])
   })
 

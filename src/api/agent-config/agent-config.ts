@@ -45,7 +45,7 @@ const DEFAULTS: AgentConfig = {
 }
 
 /** Every key that the top level may have. */
-const KEYS: readonly string[] = [
+export const CONFIG_KEYS: readonly string[] = [
   'registerNode',
   'address',
   'allowedOrigins',
@@ -90,7 +90,10 @@ export function parseConfig(text: string | undefined): ParsedConfig {
     logs: logs.sources,
     detect: detect.detect,
   }
-  return { config, problems: [...unknownKeys('', value, KEYS), ...problems, ...logs.problems, ...detect.problems] }
+  return {
+    config,
+    problems: [...unknownKeys('', value, CONFIG_KEYS), ...problems, ...logs.problems, ...detect.problems],
+  }
 }
 
 const isText = (v: unknown): v is string => typeof v === 'string' && v.length > 0 && v.length < 2_048

@@ -29,7 +29,7 @@ test.each<[string, unknown, readonly unknown[]]>([
   ],
   [
     'more logs than agents follow',
-    { logs: Array.from({ length: 17 }, () => ({ path: '/x', rules: [] })) },
+    { logs: Array.from({ length: 17 }, () => ({ path: '/var/log/x', rules: [] })) },
     ['/logs logs has 17 entries (limit 16); the others are ignored'],
   ],
   [
@@ -41,6 +41,16 @@ test.each<[string, unknown, readonly unknown[]]>([
     'a detector that is none',
     { detectors: { disc: false } },
     [expect.stringMatching(/detectors\.disc .*did you mean disk\?/)],
+  ],
+  [
+    'what only the host may say',
+    { trustUrl: 'https://evil.example' },
+    ['/trustUrl trustUrl is only for the host to set'],
+  ],
+  [
+    'a path behind dots, once',
+    { monitors: ['/etc/../tmp/m.json'] },
+    [expect.stringMatching(/^\/monitors\/0 .*without \.\./)],
   ],
   [
     'a monitor in place with a mistake',

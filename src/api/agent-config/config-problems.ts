@@ -2,9 +2,12 @@
 import { isObject } from '#lib/json.ts'
 import { parseConfig } from './agent-config.ts'
 import { parsedConfig } from './agent-config-map.ts'
+import { gitLimitProblems } from './git-limits.ts'
 import { parseMonitor } from './monitor-config.ts'
 
 export interface AgentConfigProblem {
+  /** `HostOnly`: an agent could use it, but not from git. */
+  readonly kind: 'Mistake' | 'HostOnly'
   readonly why: string
   /** JSON pointer into the configuration. */
   readonly pointer: string
@@ -18,10 +21,21 @@ export function agentConfigProblems(text: string): readonly AgentConfigProblem[]
   const inline = monitorsIn(value).flatMap(([config, n]) =>
     parseMonitor(config).problems.map((why) => `monitors[${n}].config: ${why}`),
   )
-  return [...parseConfig(text).problems, ...inline].map((why) => {
-    const keys = keysOf(why)
-    return { why, pointer: keys.map((k) => `/${k}`).join(''), words: wordsOf(keys, value) }
-  })
+  const problemOf =
+    (kind: AgentConfigProblem['kind']) =>
+    (why: string): AgentConfigProblem => {
+      const keys = keysOf(why)
+      return { kind, why, pointer: keys.map((k) => `/${k}`).join(''), words: wordsOf(keys, value) }
+    }
+  const mistakes = [...parseConfig(text).problems, ...inline].map(problemOf('Mistake'))
+  const said = new Set(mistakes.map((m) => m.pointer))
+  // Of a path with .. both would be said of one place.
+  return [
+    ...mistakes,
+    ...gitLimitProblems(text)
+      .map(problemOf('HostOnly'))
+      .filter((p) => !said.has(p.pointer)),
+  ]
 }
 
 /** Every problem begins with the path of what is wrong, such as `logs[0].rules[1].pattern`. */

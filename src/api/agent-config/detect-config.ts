@@ -2,6 +2,7 @@
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
+import { climbs, isNodePath } from './node-paths.ts'
 import { unknownKeys } from './unknown-keys.ts'
 import { DETECTOR_DEFAULTS, type DetectorSettings } from './detector-settings.ts'
 
@@ -52,9 +53,13 @@ export function parseDetect(config: Readonly<Record<string, unknown>>): {
 
 function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEntry[] {
   const none = { clearAfterMs: new Map<string, number>(), clearedBy: new Map<string, ReadonlySet<OperationName>>() }
-  if (typeof v === 'string' && v.startsWith('/')) return [{ file: v, inline: undefined, ...none }]
+  if (typeof v === 'string' && isNodePath(v)) return [{ file: v, inline: undefined, ...none }]
   if (!isObject(v) || (typeof v['file'] !== 'string' && !isObject(v['config']))) {
-    problems.push(`monitors[${n}] must be an absolute path or an object with file or config`)
+    problems.push(`monitors[${n}] must be an absolute path without .. or an object with file or config`)
+    return []
+  }
+  if (typeof v['file'] === 'string' && !isNodePath(v['file'])) {
+    problems.push(`monitors[${n}].file must be an absolute path without ..`)
     return []
   }
   problems.push(...unknownKeys(`monitors[${n}]`, v, MONITOR_KEYS))
@@ -116,6 +121,6 @@ function settingOf(like: unknown, key: string, value: unknown): unknown {
   if (key.endsWith('Ms')) return typeof value === 'string' ? durationMs(value) : undefined
   if (typeof like === 'number') return typeof value === 'number' && value >= 0 ? value : undefined
   if (typeof like === 'boolean') return typeof value === 'boolean' ? value : undefined
-  const isTexts = Array.isArray(like) && Array.isArray(value) && value.every((t) => typeof t === 'string')
+  const isTexts = Array.isArray(like) && Array.isArray(value) && value.every((t) => typeof t === 'string' && !climbs(t))
   return isTexts ? value.slice(0, MAX_TEXTS) : undefined
 }

@@ -1,4 +1,5 @@
 // Which lines of which logs mean a problem of the node. Data from the agent's configuration; a rule that cannot be used disables only itself.
+import { isNodePath } from './node-paths.ts'
 import { unknownKeys } from './unknown-keys.ts'
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -38,8 +39,8 @@ export function parseLogSources(value: unknown): {
   const problems: string[] = []
   if (value.length > MAX_SOURCES) problems.push(tooMany('logs', value, MAX_SOURCES))
   const sources = value.slice(0, MAX_SOURCES).flatMap((v: unknown, n): LogSource[] => {
-    if (!isObject(v) || typeof v['path'] !== 'string' || !v['path'].startsWith('/') || !Array.isArray(v['rules'])) {
-      problems.push(`logs[${n}] needs an absolute path and rules`)
+    if (!isObject(v) || typeof v['path'] !== 'string' || !isNodePath(v['path']) || !Array.isArray(v['rules'])) {
+      problems.push(`logs[${n}] needs an absolute path without .. and rules`)
       return []
     }
     const at = `logs[${n}].rules`

@@ -5,6 +5,7 @@ import { isObject } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'
 import { goLayout } from './go-time.ts'
 import { logPatternProblem } from './log-pattern.ts'
+import { climbs } from './node-paths.ts'
 
 export interface DefaultCondition {
   readonly type: string
@@ -135,6 +136,8 @@ function parseLog(
   const plugin = logPlugin(name, config, problems)
   const common = parseCommon(value, problems)
   if (plugin === undefined || common === undefined) return undefined
+  const path = textOf(value['logPath']) ?? (name === 'kmsg' ? '/dev/kmsg' : '')
+  if (climbs(path)) return void problems.push('logPath has a part ..')
   const rules = listOf(value['rules']).flatMap((r, n): LogMonitorRule[] => {
     const rule = commonRule(r, common.conditions)
     const pattern = isObject(r) ? r['pattern'] : undefined
@@ -150,7 +153,7 @@ function parseLog(
     kind: 'Log',
     ...common,
     plugin,
-    path: textOf(value['logPath']) ?? (name === 'kmsg' ? '/dev/kmsg' : ''),
+    path,
     lookbackMs: duration(value['lookback'], 0, 'lookback', problems),
     delayMs: duration(value['delay'], 0, 'delay', problems),
     bufferSize: typeof size === 'number' && size >= 1 ? Math.min(MAX_BUFFER, Math.floor(size)) : DEFAULT_BUFFER,
@@ -191,7 +194,7 @@ function parsePlugins(value: Readonly<Record<string, unknown>>, problems: string
   const everyMs = duration(config['invoke_interval'], DEFAULT_INTERVAL_MS, 'invoke_interval', problems)
   const rules = listOf(value['rules']).flatMap((r, n): PluginRule[] => {
     const rule = commonRule(r, common.conditions)
-    const problem = typeof rule === 'string' ? rule : textOf(isObject(r) ? r['path'] : 0) ? undefined : 'has no path'
+    const problem = typeof rule === 'string' ? rule : programProblem(r)
     if (problem !== undefined || typeof rule === 'string' || !isObject(r)) {
       problems.push(`rules[${n}] ${problem}`)
       return []
@@ -219,6 +222,12 @@ function parsePlugins(value: Readonly<Record<string, unknown>>, problems: string
   }
 }
 
+function programProblem(rule: unknown): string | undefined {
+  const path = isObject(rule) ? textOf(rule['path']) : undefined
+  if (path === undefined) return 'has no path'
+  return climbs(path) ? 'has a path with a part ..' : undefined
+}
+
 const STATS = ['cpu', 'disk', 'host', 'memory', 'osFeature', 'net']
 
 function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
@@ -237,12 +246,15 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
   const exclude = textOf(net['excludeInterfaceRegexp'])
   const excludeProblem = exclude === undefined ? undefined : regexProblem(exclude)
   if (excludeProblem !== undefined) problems.push(`net.excludeInterfaceRegexp: ${excludeProblem}`)
+  const known = textOf(features['KnownModulesConfigPath'])
+  const isKnownUsable = known === undefined || !climbs(known)
+  if (!isKnownUsable) problems.push('osFeature.KnownModulesConfigPath has a part ..')
   const monitor: StatsMonitorConfig = {
     kind: 'Stats',
     metrics,
     everyMs: Math.max(MIN_INTERVAL_MS, duration(value['invokeInterval'], DEFAULT_STATS_MS, 'invokeInterval', problems)),
     excludeInterfaces: excludeProblem === undefined ? exclude : undefined,
-    knownModulesPath: textOf(features['KnownModulesConfigPath']),
+    knownModulesPath: isKnownUsable ? known : undefined,
   }
   return { monitor, problems }
 }

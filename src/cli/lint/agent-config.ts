@@ -5,7 +5,7 @@ import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { nodeopsErrors } from '#nodeops/nodeops-errors.ts'
+import { agentConfigError } from '#nodeops/declared/agent-config.ts'
 import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
 
@@ -18,9 +18,12 @@ export function agentConfigFindings(
   documents: readonly ParsedDocument[],
 ): readonly Finding[] {
   const notJson = jsonProblem(text)
-  if (notJson !== undefined) return [findingOf(file, notJson.why, notJson)]
+  if (notJson !== undefined) return [findingOf(file, { kind: 'Mistake', why: notJson.why }, notJson)]
   const placeOf = (pointer: string) => documents[0]?.placeOf(pointer) ?? START
-  return agentConfigProblems(text).map(({ why, pointer }) => ({ ...findingOf(file, why, placeOf(pointer)), pointer }))
+  return agentConfigProblems(text).map((problem) => {
+    const { pointer } = problem
+    return { ...findingOf(file, problem, placeOf(pointer)), pointer }
+  })
 }
 
 const START = { line: 1, column: 1 } as const
@@ -30,8 +33,8 @@ interface Place {
   readonly column: number
 }
 
-function findingOf(file: string, why: string, { line, column }: Place): Finding {
-  const { code, text } = nodeopsErrors.KN3072({ why })
+function findingOf(file: string, problem: Parameters<typeof agentConfigError>[0], { line, column }: Place): Finding {
+  const { code, text } = agentConfigError(problem)
   return { file, line, column, code, message: text }
 }
 

@@ -1,6 +1,7 @@
 // The configuration of agents that a commit declares for a cluster: refused when an agent would leave out any of it. Pure.
 import { AGENT_CONFIG_KEY, agentConfigText, isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
-import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
+import { type AgentConfigProblem, agentConfigProblems } from '#api/agent-config/config-problems.ts'
+import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { nodeopsErrors } from '../nodeops-errors.ts'
 import { type DeclaredProblem, certain } from './problem.ts'
@@ -10,10 +11,13 @@ export function agentConfigMapProblems(object: KubeObject): readonly DeclaredPro
   const pointer = `/data/${AGENT_CONFIG_KEY}`
   const text = agentConfigText(object)
   if (text.kind === 'Unusable') return [certain({ object, pointer }, nodeopsErrors.KN3072({ why: text.why }))]
-  return agentConfigProblems(text.text).map(({ why, words }) =>
-    certain({ object, pointer, words }, nodeopsErrors.KN3072({ why })),
+  return agentConfigProblems(text.text).map((problem) =>
+    certain({ object, pointer, words: problem.words }, agentConfigError(problem)),
   )
 }
+
+export const agentConfigError = ({ kind, why }: Pick<AgentConfigProblem, 'kind' | 'why'>) =>
+  kind === 'Mistake' ? nodeopsErrors.KN3072({ why }) : nodeopsErrors.KN3074({ why, hostFile: HOST_CONFIG_NAME })
 
 /** The usable texts among the objects: one, where there is any. */
 export const agentConfigIn = (objects: readonly KubeObject[]): readonly string[] =>

@@ -126,6 +126,11 @@ describe('refused: ', () => {
       'KN3071 MachineComponentSet/spec/components/0',
     ],
     ['a configuration of agents with a typo', [agents('{"leese":"5s","logs":[]}')], 'KN3072 ConfigMap/data/agent.json'],
+    [
+      'a configuration of agents that runs a program',
+      [agents('{"monitors":[{"config":{"plugin":"custom","source":"s","rules":[]}}]}')],
+      'KN3074 ConfigMap/data/agent.json',
+    ],
     ['a configuration of agents that is cut off', [agents('{"logs":[')], 'KN3072 ConfigMap/data/agent.json'],
     [
       'a selector that contradicts itself',

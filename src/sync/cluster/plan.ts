@@ -1,5 +1,6 @@
 // Decides what to apply to one cluster and what to take away: rendered objects against the inventory and what is live. Pure.
 // One bad object costs itself only; what cannot be read is neither deleted nor believed to be gone.
+import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -7,6 +8,7 @@ import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
 import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
 import { jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { printableLine } from '#lib/printable.ts'
 import { isMachineSet, lossOf, takesFrom } from '../machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '../object-ref.ts'
@@ -183,12 +185,18 @@ const waitingSets = (
   return applies.filter(({ desired }) => sets.some(({ uid }) => takesFrom(desired, uid, machines)))
 }
 
-/** People who only want to be told of drift, or not even that, may edit: then what is there acts. */
-const committedOf = (desired: readonly DesiredObject[], { drift }: ClusterConfig): ClusterPlan['committed'] =>
+/**
+ * People who only want to be told of drift, or not even that, may edit: then what is there acts. Except for the configuration of agents, which acts as root
+ * on every node: they take only what an Inventory records.
+ */
+const isHeld = (object: KubeObject, { drift }: ClusterConfig): boolean =>
+  drift === 'Correct' || isAgentConfigMap(object)
+
+const committedOf = (desired: readonly DesiredObject[], config: ClusterConfig): ClusterPlan['committed'] =>
   new Map(
     desired.flatMap(({ ref, object }) => {
       const content = contentOf(object)
-      return content === undefined ? [] : [[refText(ref), drift === 'Correct' ? content : undefined] as const]
+      return content === undefined ? [] : [[refText(ref), isHeld(object, config) ? content : undefined] as const]
     }),
   )
 
@@ -197,9 +205,9 @@ function meanwhileOf(
   { object }: DesiredObject,
   applied: InventoryRef | undefined,
   live: Live,
-  { drift }: ClusterConfig,
+  config: ClusterConfig,
 ): Pick<ApplyAction, 'meanwhile'> {
-  const content = drift === 'Correct' ? contentOf(object) : undefined
+  const content = isHeld(object, config) ? contentOf(object) : undefined
   if (content === undefined || applied?.committed === undefined) return {}
   const before = applied.committed.filter((c) => !jsonEqual(c, content))
   // An edited object has the one that it keeps of them.

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
+import { climbs } from '#api/agent-config/node-paths.ts'
 import { cutLines, NO_LINE } from '../line-reader.ts'
 import { parseFlags } from './flags.ts'
 import { journalArguments, parseEntry } from './journal.ts'
@@ -28,9 +29,11 @@ export function countOptions(args: readonly string[]): CountOptions | string {
   const problem =
     logPatternProblem(pattern) ?? (revertPattern === undefined ? undefined : logPatternProblem(revertPattern))
   if (problem !== undefined) return problem
+  const path = of('log-path') ?? ''
+  if (climbs(path)) return '--log-path has a part ..'
   return {
     identifier,
-    path: of('log-path') ?? '',
+    path,
     lookbackMs: durationMs(of('lookback') ?? '') ?? 0,
     delayMs: durationMs(of('delay') ?? '') ?? 0,
     count: Number(of('count') ?? 1),
