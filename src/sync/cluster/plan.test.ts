@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { AGENT_CONFIG_MAP, agentConfigData } from '#api/agent-config/agent-config-map.ts'
+import { contentOf } from '#api/protocol/committed.ts'
 import { pruningDigest } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -69,6 +71,18 @@ const config = (more: Partial<ClusterConfig> = {}): ClusterConfig => ({
 const a = desired('a')
 const liveOf = (entries: Readonly<Record<string, Live>>) =>
   new Map(Object.entries(entries).map(([name, l]) => [refText(desired(name).ref), l]))
+
+test.each(['Correct', 'Detect', 'Off'] as const)('agents are given what git declares when drift is %s', (drift) => {
+  const object: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { ...AGENT_CONFIG_MAP },
+    data: agentConfigData({ lease: '5s' }),
+  }
+  const agents = { ref: refOf(object), object, digest: digestOf(object) }
+  const { committed } = planCluster(seen({ desired: [agents] }), config({ drift }))
+  expect(committed.get(refText(agents.ref))).toEqual(contentOf(object))
+})
 
 describe('what is declared', () => {
   test.each<[string, Partial<ClusterSeen>, Partial<ClusterConfig>, string]>([
