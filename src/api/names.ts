@@ -8,6 +8,8 @@ export const PROBES_NAMESPACE = 'kubenode-probes'
 
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
+/** A cluster does not live without them: never deleted, whoever asks. */
+export const KEPT_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease', SYSTEM_NAMESPACE] as const
 
 /** The installer lists an object for git by giving sync this verb on it, in our API group: `daemonsets/<service account>` for one that names an account. */
 export const DECLARE_VERB = 'declare'
@@ -100,7 +102,10 @@ export const ANNOTATIONS = {
   letGo: 'kubenode.io/let-go',
   /** On a Machine that `kubenode import` made: undoing an import takes back these and no others. */
   imported: 'kubenode.io/imported',
-  /** On the system namespace, with the value `true`: KubeNode is being uninstalled, and the Defender puts its webhook registration back no more. */
+  /**
+   * With the value `true`, on the system namespace: KubeNode is being uninstalled, and the Defender puts its webhook registration back no more. On any of
+   * KEPT_NAMESPACES: policy `kubenode-namespaces` lets it be deleted.
+   */
   uninstalling: 'kubenode.io/uninstalling',
   /** On a MachineSet that is being deleted, with the value `true`: its machines stay, without an owner, for the next set that selects them. */
   keepMachines: 'kubenode.io/keep-machines',

@@ -1,8 +1,11 @@
 // Serves GET of /metrics, /healthz and /readyz, and nothing else, on the loopback address unless told otherwise, to requests that name this server.
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '#lib/clock.ts'
+import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isOwnHost } from '#lib/host-header.ts'
+import type { Logger } from '#lib/log.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
@@ -10,6 +13,7 @@ export interface StatusHttpOptions {
   readonly health: Health
   /** The text of all metrics and its content type, such as a prom-client Registry gives. */
   readonly metrics: { metrics(): Promise<string>; readonly contentType: string }
+  readonly log: Logger
   readonly host?: string
   /** Other names by which scrapers reach it. */
   readonly names?: readonly string[]
@@ -26,6 +30,8 @@ export interface Answer {
 const TEXT = 'text/plain; charset=utf-8'
 /** A scraper that is slower than this is gone. */
 const REQUEST_TIMEOUT_MS = 10_000
+/** An answer is ready at once; who does not read it keeps no place for it. */
+const LONGEST_ANSWER_MS = 2_000
 /** A few scrapers and probes; a flood must not take descriptors from the rest of the process. */
 const MOST_CONNECTIONS = 32
 
@@ -63,7 +69,7 @@ export class StatusHttp {
   constructor(options: StatusHttpOptions) {
     this.#options = options
     this.#server = createServer(
-      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: SILENT_MS },
       (request, response) => {
         const { method = '', url = '/', headers, socket } = request
         answer({ method, url, isOwnHost: isOwnHost(headers.host, socket.localAddress, options.names) }, options)
@@ -74,7 +80,14 @@ export class StatusHttp {
           .catch(() => response.destroy())
       },
     )
-    this.#server.maxConnections = MOST_CONNECTIONS
+    // An answer ends its connection: nobody keeps a place by having asked once.
+    this.#server.maxRequestsPerSocket = 1
+    boundConnections(this.#server, {
+      most: MOST_CONNECTIONS,
+      longestRequestMs: LONGEST_ANSWER_MS,
+      clock: systemClock,
+      log: options.log,
+    })
   }
 
   /** The port in use; undefined while not listening. */

@@ -1,6 +1,10 @@
 // A neighbor in the network, who reaches every port and has no key.
 import { type OutgoingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
 import { request } from 'node:https'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { SecretPaths } from '#defender/webhook/secret-paths.ts'
@@ -34,6 +38,15 @@ const send = ({ server }: AttackWorld, path: string, { method = 'GET', headers =
 
 const SECRETS = '/api/v1/secrets'
 
+const MASTER = { user: 'installer', groups: [...MASTERS, 'system:authenticated'] }
+/** By whoever may everything: nothing but a policy is in the way, as no webhook is registered here. */
+const deleteNamespace = ({ ask }: AttackWorld, name: string) =>
+  ask(MASTER, 'DELETE', `/api/v1/namespaces/${name}?dryRun=All`)
+const mark = ({ ask }: AttackWorld, name: string, value: 'true' | null) =>
+  ask(MASTER, 'PATCH', `/api/v1/namespaces/${name}`, {
+    body: { metadata: { annotations: { [ANNOTATIONS.uninstalling]: value } } },
+  })
+
 const ATTEMPTS: readonly Attempt[] = [
   {
     name: 'a request without an identity reads Secrets',
@@ -63,6 +76,22 @@ const ATTEMPTS: readonly Attempt[] = [
       send(world, SECRETS, { headers: { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' } }),
     refused: /^40[13] /,
   },
+  ...['kubenode-system', 'kube-node-lease'].map((name) => ({
+    name: `a Defender that nobody reaches lets namespace ${name} be deleted`,
+    attempt: async (world: AttackWorld) => {
+      const metadata = { name }
+      // Not every server made it yet.
+      await world.ask(MASTER, 'POST', '/api/v1/namespaces', { body: { apiVersion: 'v1', kind: 'Namespace', metadata } })
+      return deleteNamespace(world, name)
+    },
+    control: async (world: AttackWorld) => {
+      await mark(world, name, 'true')
+      const answer = await deleteNamespace(world, name)
+      await mark(world, name, null)
+      return answer
+    },
+    refused: /^4(03|22) [^]*does not live without/,
+  })),
 ]
 
 const forged = JSON.stringify({
@@ -78,8 +107,13 @@ const forged = JSON.stringify({
   },
 })
 
+interface Client {
+  readonly cert?: string
+  readonly key?: string
+}
+
 /** What three forged reviews get from the webhook of the Defender, and how often its guard was asked. */
-async function forge(path: string, client: { readonly cert?: string; readonly key?: string } = {}, clientCa?: string) {
+async function forge(path: string, client: Client = {}, clientCa?: string, silentConnections = 0) {
   let asked = 0
   const certificate = await newCertificate('127.0.0.1', systemClock.now())
   const paths = new SecretPaths(systemClock, () => 'known')
@@ -107,11 +141,15 @@ async function forge(path: string, client: { readonly cert?: string; readonly ke
       sent.on('error', (e) => resolve({ status: 0, text: `${e.message}; guard asked ${asked}` }))
       sent.end(forged)
     })
+  const silent = Array.from({ length: silentConnections }, () => connect({ host: '127.0.0.1', port }))
+  for (const socket of silent) socket.on('error', () => undefined)
   try {
+    await Promise.all(silent.map((socket) => once(socket, 'connect')))
     await post()
     await post()
     return await post()
   } finally {
+    for (const socket of silent) socket.destroy()
     await server.stop()
   }
 }
@@ -133,6 +171,11 @@ const FORGED: readonly Attempt<void>[] = [
     refused: /^0 [^]*guard asked 0$/,
   },
 ]
+
+test.each([1, 64, 200])('%d silent connections do not keep API servers from asking the guard', async (silent) => {
+  const { status, text } = await forge('/known/deletions', {}, undefined, silent)
+  expect([status, text]).toEqual([200, 'guard asked 3'])
+})
 
 tryHere('a neighbor in the network, at the webhook of the Defender', FORGED)
 tryOnServers('a neighbor in the network', ATTEMPTS)

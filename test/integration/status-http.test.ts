@@ -1,5 +1,8 @@
 // The status server over a real socket: what a scraper and a kubelet's probe see.
 import { request } from 'node:http'
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { silentLogger } from '#lib/log.ts'
 import { Health } from '#runtime/health.ts'
 import { StatusHttp } from '#runtime/http.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -12,7 +15,7 @@ afterEach(async () => {
 
 async function serve(port = 0) {
   const health = new Health()
-  const http = new StatusHttp({ health, metrics: createMetrics({ process: true }).registry, port })
+  const http = new StatusHttp({ health, metrics: createMetrics({ process: true }).registry, log: silentLogger, port })
   servers.push(http)
   await http.start()
   return { http, health }
@@ -72,3 +75,16 @@ test.each(['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])(
     expect(await get(http.port, '/metrics', method)).toMatchObject({ status: 405 })
   },
 )
+
+test('silent connections of a local user take no place from a probe', async () => {
+  const { http } = await serve()
+  const silent = Array.from({ length: 40 }, () => connect({ host: '127.0.0.1', port: http.port ?? 0 }))
+  for (const socket of silent) socket.on('error', () => undefined)
+  try {
+    await Promise.all(silent.map((socket) => once(socket, 'connect')))
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect(await get(http.port, path)).toMatchObject({ status: 200 })
+  } finally {
+    for (const socket of silent) socket.destroy()
+  }
+})

@@ -95,7 +95,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const lacks = (cause: ApiError): KubeNodeError => lacksRight(role.name, cause)
   const onRefused = (cause: ApiError): void => refused.reject(lacks(cause))
   const informers = createInformers({ client, clock, random, log, startSpreadMs: 0, onRefused })
-  const http = new StatusHttp({ health, metrics: metrics.registry, port: metricsPort })
+  const http = new StatusHttp({ health, metrics: metrics.registry, log, port: metricsPort })
 
   const manager = new Manager({
     clock,

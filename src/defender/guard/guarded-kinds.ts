@@ -1,4 +1,5 @@
 // Which deletions by others are held back, how many may come in which time, and what happens while nobody can ask the Defender: data.
+import { KEPT_NAMESPACES } from '#api/names.ts'
 import type { RateWindow } from '../rates.ts'
 
 export interface DeletionLimit {
@@ -43,7 +44,8 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
       { window: '10m', share: 0, least: 10 },
       { window: '24h', share: 0, least: 50 },
     ],
-    never: ['kube-system', 'kube-public', 'kube-node-lease', 'kubenode-system'],
+    // Also while the Defender is away: an admission policy holds these too.
+    never: KEPT_NAMESPACES,
   },
   {
     kind: 'CustomResourceDefinition',

@@ -2,6 +2,8 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '#lib/clock.ts'
+import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { reviewApproval } from '../guard/approved-request.ts'
@@ -16,6 +18,8 @@ import { defenderErrors } from '../defender-errors.ts'
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** The API server asks for an answer within ten seconds. */
 const REQUEST_TIMEOUT_MS = 10_000
+/** How often Node looks for late headers on a connection that asked before. */
+const CHECK_MS = 1_000
 /** API servers keep a few connections each. */
 const MOST_CONNECTIONS = 64
 
@@ -46,11 +50,21 @@ export class WebhookServer {
     const { cert, key } = options.certificate
     const { clientCa } = options
     const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }
-    const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 16_384 }
+    const times = {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: SILENT_MS,
+      connectionsCheckingInterval: CHECK_MS,
+    }
+    const limits = { ...times, handshakeTimeout: SILENT_MS, maxHeaderSize: 16_384 }
     this.#server = createServer({ cert, key, minVersion: 'TLSv1.2', ...clients, ...limits }, (request, response) => {
       void this.#handle(request, response)
     })
-    this.#server.maxConnections = MOST_CONNECTIONS
+    boundConnections(this.#server, {
+      most: MOST_CONNECTIONS,
+      longestRequestMs: REQUEST_TIMEOUT_MS,
+      clock: systemClock,
+      log: options.log,
+    })
   }
 
   async start(): Promise<number> {

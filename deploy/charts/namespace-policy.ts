@@ -1,0 +1,23 @@
+// The namespaces that a cluster does not live without stay, also while nobody can ask the Defender: its webhook lets namespaces pass then, and a policy needs
+// no network. Everything that the guard counts stays with the guard.
+import { ANNOTATIONS, KEPT_NAMESPACES } from '#api/names.ts'
+import { any, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+
+export const keptNamespaces: AdmissionPolicy = {
+  name: 'kubenode-namespaces',
+  rules: [{ apiGroups: [''], apiVersions: ['*'], operations: ['DELETE'], resources: ['namespaces'] }],
+  matchConditions: [],
+  // By the object: a deletion of a collection names none.
+  variables: [{ name: 'name', expression: 'oldObject == null ? request.name : oldObject.metadata.name' }],
+  validations: [
+    {
+      expression: any(
+        `!(variables.name in [${KEPT_NAMESPACES.map(quoted).join(', ')}])`,
+        // Asking again deletes nothing more.
+        'oldObject != null && has(oldObject.metadata.deletionTimestamp)',
+        `${valueOf('oldObject', 'annotations', ANNOTATIONS.uninstalling)} == 'true'`,
+      ),
+      message: `the cluster does not live without this namespace; to delete it nevertheless, first annotate it with ${ANNOTATIONS.uninstalling}=true`,
+    },
+  ],
+}

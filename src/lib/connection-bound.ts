@@ -1,0 +1,143 @@
+// How many connections a small server holds, so that silent ones cost only each other their place: beyond the bound the one that serves nobody is dropped,
+// not who comes next. Who is dropped is decided in connectionToDrop, which is pure.
+import type { Server } from 'node:http'
+import { type Socket, isIPv6 } from 'node:net'
+import type { Clock, Timer } from './clock.ts'
+import type { Logger } from './log.ts'
+
+/** From the connection to the end of the first request's headers, the TLS handshake included. */
+export const SILENT_MS = 2_000
+const LOG_EVERY_MS = 60_000
+
+export interface ConnectionBound {
+  readonly most: number
+  /** A request that takes longer keeps no place. */
+  readonly longestRequestMs: number
+  readonly silentMs?: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface Held {
+  /** Who shares a bound: an IPv4 address, or the 64 bits of an IPv6 network, which one host may use all of. */
+  readonly from: string
+  /** Its first request came. */
+  readonly hasAsked: boolean
+  /** Of the oldest request in progress. */
+  readonly busySince?: number
+  /** When it was opened, or when its last request ended. */
+  readonly quietSince: number
+}
+
+/**
+ * First those that never asked anything, of them who holds the most, of those the one that is quiet for longest. The last of `held` is the newcomer, which goes only
+ * if all others are at work.
+ */
+export function connectionToDrop<T extends Held>(
+  held: readonly T[],
+  now: number,
+  longestRequestMs: number,
+): T | undefined {
+  const isAtWork = ({ busySince }: Held) => busySince !== undefined && now - busySince <= longestRequestMs
+  const idle = held.slice(0, -1).filter((h) => !isAtWork(h))
+  const silent = idle.filter((h) => !h.hasAsked)
+  const candidates = silent.length > 0 ? silent : idle
+  const counts = new Map<string, number>()
+  for (const { from } of candidates) counts.set(from, (counts.get(from) ?? 0) + 1)
+  const most = Math.max(0, ...counts.values())
+  const ofGreatest = candidates.filter((h) => counts.get(h.from) === most)
+  return ofGreatest.toSorted((a, b) => a.quietSince - b.quietSince)[0] ?? held.at(-1)
+}
+
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address
+  const [head = '', tail] = address.split('%', 1)[0]?.split('::') ?? []
+  const parts = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - parts.length - after.length) }, () => '0')
+  return `${[...parts, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+}
+
+interface Open extends Held {
+  readonly peer: string
+  readonly socket: Socket
+  readonly silence: Timer
+  hasAsked: boolean
+  busySince?: number
+  quietSince: number
+  requests: number
+}
+
+/** Under TLS a request knows another socket than the connection; both have the same peer. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+
+/** For servers over HTTP and HTTPS, before they listen. */
+export function boundConnections(server: Pick<Server, 'prependListener'>, bound: ConnectionBound): void {
+  const { most, longestRequestMs, silentMs = SILENT_MS, clock } = bound
+  const open = new Map<string, Open>()
+  const dropped = dropLog(bound)
+
+  server.prependListener('connection', (socket: Socket) => {
+    const { remoteAddress } = socket
+    // Gone before we looked.
+    if (remoteAddress === undefined) {
+      socket.destroy()
+      return
+    }
+    const peer = peerOf(socket)
+    const silence = clock.after(silentMs, () => socket.destroy())
+    const quietSince = clock.monotonic()
+    const opened: Open = {
+      peer,
+      socket,
+      silence,
+      from: networkOf(remoteAddress),
+      hasAsked: false,
+      quietSince,
+      requests: 0,
+    }
+    open.set(peer, opened)
+    socket.once('close', () => {
+      silence.cancel()
+      if (open.get(peer) === opened) open.delete(peer)
+    })
+    if (open.size <= most) return
+    const victim = connectionToDrop([...open.values()], clock.monotonic(), longestRequestMs)
+    if (victim === undefined) return
+    // At once: its close comes later, and the place is needed now.
+    open.delete(victim.peer)
+    victim.socket.destroy()
+    dropped(victim.from)
+  })
+
+  server.prependListener('request', (request, response) => {
+    const asking = open.get(peerOf(request.socket))
+    if (asking === undefined) return
+    asking.silence.cancel()
+    asking.hasAsked = true
+    if (asking.requests++ === 0) asking.busySince = clock.monotonic()
+    response.once('close', () => {
+      asking.quietSince = clock.monotonic()
+      if (--asking.requests === 0) delete asking.busySince
+    })
+  })
+}
+
+/** The first at once, then how many more, once a minute. */
+function dropLog({ log, clock, most }: ConnectionBound): (from: string) => void {
+  let count = 0
+  let isWaiting = false
+  const say = (from: string): void => {
+    log.warn('connections dropped: all places were taken', { dropped: count, most, from })
+    count = 0
+    isWaiting = true
+    clock.after(LOG_EVERY_MS, () => {
+      isWaiting = false
+      if (count > 0) say(from)
+    })
+  }
+  return (from) => {
+    count++
+    if (!isWaiting) say(from)
+  }
+}
