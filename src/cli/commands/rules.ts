@@ -48,7 +48,7 @@ export function register(program: Command, io: Io): void {
       const results = caseResults(await load(options))
       const failed = results.filter((r) => !r.ok)
       print(options.output, results, failed.map(resultLine))
-      io.err(`${results.length - failed.length} of ${results.length} cases come out as they say\n`)
+      io.err(`${results.length - failed.length} of ${results.length} cases passed\n`)
       if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
     })
 

@@ -8,11 +8,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { sleep, until } from '../../support/processes.ts'
 import { PATIENCE_MS, TestFleet } from '../whole-way/fleet.ts'
 import { observe, type Observer } from '../whole-way/watching.ts'
 import { addLamp, edit, keyOf, setVersion } from './lamp.ts'
+import { addRule, report } from './own-rule.ts'
 
 const NODES = 3
 const isFull = process.env['KUBENODE_TEST_FULL'] === '1'
@@ -41,6 +43,13 @@ const uids = (): readonly string[] =>
     .machines()
     .map((m) => m.metadata.uid ?? '')
     .toSorted()
+const firstNode = (): { readonly name: string; readonly node: string } => {
+  const [one] = seen.machines().map((m) => ({ name: m.metadata.name ?? '', node: m.status?.nodeRef?.name ?? '' }))
+  if (one === undefined) throw new Error('no machine is observed')
+  return one
+}
+const jobsOf = async (rule: string) =>
+  (await seen.client.list(remedyOperationJob)).items.filter((j) => j.spec.remedierRef.name === rule)
 const setNow = () => seen.client.get(machineComponentSet, { name: 'base' })
 const limitRate = (max: number): void =>
   edit(join(fleet.repository, 'rules/defender/careful.ts'), (text) =>
@@ -187,6 +196,60 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
     fleet.setVersion('beacon', '1.1.0')
     await fleet.settled()
     expect(versionsOf('beacon')).toEqual(all('1.1.0'))
+  })
+
+  test('a rule of one’s own, with its cases, repairs a node whose detector reports the condition', async () => {
+    addRule(fleet.repository, { name: 'dark', condition: 'LampDark', component: 'lamp' })
+    const cases = await kubenode(`rules test --dir ${fleet.repository}/rules/own`)
+    expect(`${cases.code} ${cases.out}`).toMatch(/^0 .*2 of 2 cases/s)
+    commit('rules: restart a dark lamp')
+    await fleet.settled()
+    const { name, node } = firstNode()
+    const lamp = () => fleet.processes(`/test/nodes/${name}/`, 'lamp.mjs')[0]?.pid
+    const before = lamp()
+    expect(before).toBeGreaterThan(0)
+    await report(seen.client, node, 'LampDark', 'True')
+    await until(
+      'the repair restarted the lamp',
+      () => (lamp() !== undefined && lamp() !== before) || undefined,
+      PATIENCE_MS,
+    )
+    await report(seen.client, node, 'LampDark', 'False')
+    const job = await until(
+      'the repair is done',
+      async () => (await jobsOf('dark')).find((j) => j.status?.phase === 'Done'),
+      PATIENCE_MS,
+    )
+    expect([job.spec.node.name, job.status?.outcome]).toEqual([node, 'Succeeded'])
+    expect((await jobsOf('dark')).length).toBe(1)
+    await fleet.settled()
+  })
+
+  test('F46 a node whose ladder is exhausted stops no release of something else', async () => {
+    addRule(fleet.repository, { name: 'cracked', condition: 'LampCracked', component: 'beacon' })
+    commit('rules: restart the beacon of a cracked lamp')
+    await fleet.settled()
+    const { node } = firstNode()
+    await report(seen.client, node, 'LampCracked', 'True')
+    await until(
+      'the ladder is exhausted',
+      async () => {
+        const rule = await seen.client.get(nodeRemedier, { name: 'cracked' })
+        return rule?.status?.matching?.some((m) => m.reason === 'LadderExhausted') || undefined
+      },
+      PATIENCE_MS,
+    )
+    await addLamp(fleet, '0.5.0', 'good')
+    commit('lamp 0.5.0, with an exhausted node')
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.5.0'))
+    const { out } = await onTest('why noderemedier/cracked')
+    expect(out).toMatch(/LadderExhausted/)
+    setVersion(fleet.repository, 'lamp', '0.2.0')
+    commit('lamp 0.2.0, with an exhausted node')
+    await fleet.settled()
+    expect(versionsOf('lamp')).toEqual(all('0.2.0'))
+    await report(seen.client, node, 'LampCracked', 'False')
   })
 
   test('a commit that renames the MachineSet touches no machine', async () => {
