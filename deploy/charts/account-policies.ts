@@ -94,7 +94,7 @@ const accounts: AdmissionPolicy = {
   ],
 }
 
-const isOurProgram = any(
+export const isOurProgram = any(
   `request.userInfo.username.startsWith('kubenode:')`,
   `request.userInfo.username.startsWith(${quoted(`system:serviceaccount:${SYSTEM_NAMESPACE}:`)})`,
 )

@@ -22,6 +22,7 @@ import { leasePolicies } from './lease-policies.ts'
 import { keptNamespaces } from './namespace-policy.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
+import { ownerPolicies } from './owner-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
 
 const USER_PREFIX = agentUser('')
@@ -326,6 +327,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   keptNamespaces,
   ...accountPolicies,
   ...leasePolicies,
+  ...ownerPolicies,
 ]
 
 export class PoliciesChart extends Chart {

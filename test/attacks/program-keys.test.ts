@@ -134,6 +134,16 @@ const approved =
     return by('approver', 'PUT', `${REQUESTS}/${name}/approval`, { ...request, status: { conditions } })(world)
   }
 
+/** An owner that never was: the collector of garbage would delete what names it. */
+const ownedBy = (apiVersion: string, kind: string) => ({
+  metadata: { ownerReferences: [{ apiVersion, kind, name: 'never-was', uid: 'never-was' }] },
+})
+const ownedSecret = (apiVersion: string, kind: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'owned', ...ownedBy(apiVersion, kind).metadata },
+})
+
 const ATTEMPTS: readonly Attempt[] = [
   ...(['controllers', 'sync', 'approver'] as const).map((thief) => ({
     name: `S25 the key of ${thief} takes the Lease of the Defender before it is there, to stop it`,
@@ -212,6 +222,38 @@ const ATTEMPTS: readonly Attempt[] = [
       'Denied',
     ),
     refused: /valid for at most 604800 seconds/,
+  },
+  {
+    name: 'S26 the key of controllers has a Node deleted through an owner that never was',
+    attempt: by('controllers', 'PATCH', '/api/v1/nodes/n-a', ownedBy('kubenode.io/v1alpha1', 'Machine')),
+    control: by('controllers', 'PATCH', '/api/v1/nodes/n-a?dryRun=All', { metadata: { labels: { ours: 'yes' } } }),
+    refused: /sets no owner on a Node or a namespace/,
+  },
+  {
+    name: 'S26 the key of controllers has a Node deleted through the owner of its status',
+    attempt: by('controllers', 'PATCH', '/api/v1/nodes/n-a/status', ownedBy('kubenode.io/v1alpha1', 'Machine')),
+    refused: 403,
+  },
+  {
+    name: 'S26 the key of sync has a namespace deleted through an owner that never was',
+    attempt: by('sync', 'PATCH', '/api/v1/namespaces/default', ownedBy('v1', 'ConfigMap')),
+    refused: 403,
+  },
+  {
+    name: 'S26 the key of controllers has a Machine deleted through an owner of a kind that is not ours',
+    attempt: by('controllers', 'PATCH', `${OURS}/machines/m-a`, ownedBy('v1', 'Node')),
+    refused: /names owners only of kinds of kubenode.io/,
+  },
+  {
+    name: 'S26 the key of controllers makes an object with an owner of a kind that is not ours',
+    attempt: by('controllers', 'POST', `${inSystem('secrets')}?dryRun=All`, ownedSecret('v1', 'Node')),
+    control: by(
+      'controllers',
+      'POST',
+      `${inSystem('secrets')}?dryRun=All`,
+      ownedSecret('kubenode.io/v1alpha1', 'Machine'),
+    ),
+    refused: /names owners only of kinds of kubenode.io/,
   },
   {
     name: 'S25 the key of controllers writes the ledger',

@@ -56,6 +56,40 @@ describe('garbage collection', () => {
     expect((await call('GET', `${MAPS}/orphan`)).body.metadata?.['ownerReferences']).toBeUndefined()
   })
 
+  test('S26 what guards deletions is asked about the collector too, by its name, and again after a refusal', async () => {
+    const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+    const collector = 'system:serviceaccount:kube-system:generic-garbage-collector'
+    await call('POST', `${ADMISSION}/validatingadmissionpolicies`, {
+      metadata: { name: 'guard' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['nodes'] }],
+        },
+        validations: [
+          {
+            expression: `request.userInfo.username != '${collector}' || oldObject.metadata.name != 'guarded'`,
+            message: 'guarded',
+          },
+        ],
+      },
+    })
+    await call('POST', `${ADMISSION}/validatingadmissionpolicybindings`, {
+      metadata: { name: 'guard' },
+      spec: { policyName: 'guard', validationActions: ['Deny'] },
+    })
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'never-was', uid: 'never-was' }]
+    await call('POST', '/api/v1/nodes', { metadata: { name: 'guarded', ownerReferences } })
+    await call('POST', '/api/v1/nodes', { metadata: { name: 'plain', ownerReferences } })
+    await becomes('/api/v1/nodes/plain', 404)
+    // By now the guarded one was looked at in the same pass, and in another one.
+    await call('POST', '/api/v1/nodes', { metadata: { name: 'plain', ownerReferences } })
+    await becomes('/api/v1/nodes/plain', 404)
+    expect(await codeOf('/api/v1/nodes/guarded')).toBe(200)
+    expect((await call('GET', '/api/v1/nodes/guarded')).body.metadata?.['deletionTimestamp']).toBeUndefined()
+    await call('DELETE', `${ADMISSION}/validatingadmissionpolicybindings/guard`)
+    await expect.poll(() => codeOf('/api/v1/nodes/guarded'), { timeout: 15_000 }).toBe(404)
+  })
+
   test('an owner of a kind that is not served is not judged', async () => {
     const ownerReferences = [{ apiVersion: 'x.test/v1', kind: 'Thing', name: 'a', uid: '1' }]
     await call('POST', MAPS, { metadata: { name: 'foreign', ownerReferences } })

@@ -56,11 +56,14 @@ export interface Deleted {
 
 const ATTEMPTS = 100
 
+/** What a deletion needs to know of who asks: also the server's own loops ask, without a request. */
+export type Deleting = Pick<Call, 'parts' | 'served' | 'user' | 'path' | 'query' | 'warnings'>
+
 /** Undefined when there is no such object. */
-export const deleteObject = (call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> =>
+export const deleteObject = (call: Deleting, at: Place, options: DeleteOptions): Promise<Deleted | undefined> =>
   onceDurable(call.parts.store, at, () => deleteUntilDone(call, at, options))
 
-async function deleteUntilDone(call: Call, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
+async function deleteUntilDone(call: Deleting, at: Place, options: DeleteOptions): Promise<Deleted | undefined> {
   for (let i = 0; i < ATTEMPTS; i++) {
     const stored = call.parts.store.latest(at)
     if (stored === undefined) return undefined
@@ -75,7 +78,7 @@ interface DeleteStep {
   readonly stored: Stored
 }
 
-async function deleteOnce(call: Call, at: Place, { options, stored }: DeleteStep): Promise<Deleted | undefined> {
+async function deleteOnce(call: Deleting, at: Place, { options, stored }: DeleteStep): Promise<Deleted | undefined> {
   const { served, parts } = call
   const old = await convertedView(served, stored)
   checkPreconditions(served, at, options, stored)

@@ -38,7 +38,14 @@ export function warnAboutOwners(call: Call, meta: ObjectMeta): void {
     )
 }
 
-export function admissionRequest(call: Call, operation: Operation, options: WriteOptions, old: KubeObject | undefined) {
+type Asked = Pick<Call, 'served' | 'user' | 'path' | 'query' | 'warnings'>
+
+export function admissionRequest(
+  call: Asked,
+  operation: Operation,
+  options: WriteOptions,
+  old: KubeObject | undefined,
+) {
   return {
     operation,
     served: call.served,
@@ -56,7 +63,7 @@ export function admissionRequest(call: Call, operation: Operation, options: Writ
 }
 
 /** The options of the request as webhooks and policies see them: what the client said, no defaults. */
-function sentOptions({ query }: Call, operation: Operation, { dryRun, fieldManager }: WriteOptions) {
+function sentOptions({ query }: Pick<Call, 'query'>, operation: Operation, { dryRun, fieldManager }: WriteOptions) {
   const fieldValidation = query.get('fieldValidation') ?? ''
   return {
     kind: operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions',

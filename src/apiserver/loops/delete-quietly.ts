@@ -1,4 +1,4 @@
-// A deletion by the server itself: no admission, but finalizers hold as they do for everybody.
+// A deletion of what is in a namespace that ends, which was judged with the namespace: no admission, but finalizers hold as they do for everybody.
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'

@@ -1,16 +1,20 @@
 // Garbage collection by owner references: what nobody owns any more goes; foreground deletion waits for dependents, orphaning
 // lets them go. The graph is made anew from the store at each look; only what one version of an object says is remembered, and that never changes.
+import type { Logger } from '#lib/log.ts'
 import type { KubeObject, OwnerReference } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
+import type { Served } from '../registry/served.ts'
 import { storeObject } from '../storage/internal-write.ts'
 import type { Stored } from '../storage/stored.ts'
-import { deleteQuietly } from './delete-quietly.ts'
+import { Collections } from './collect.ts'
 
 const FOREGROUND = 'foregroundDeletion'
 const ORPHAN = 'orphan'
 
 interface Graph {
+  /** By the uid of their owner. */
   readonly dependents: ReadonlyMap<string, readonly Stored[]>
+  readonly owned: ReadonlyMap<Stored, Served>
   readonly dying: readonly Stored[]
 }
 
@@ -26,6 +30,8 @@ const OWNED = Buffer.from('"ownerReferences":')
 const ENDING = Buffer.from('"deletionTimestamp":')
 /** Objects looked at for the first time in one turn of the event loop. */
 const READ_AT_ONCE = 200
+/** Deletions under way at the same time: each may wait for a webhook. */
+const WORKERS = 50
 
 export class GarbageCollector {
   readonly #parts: ServerParts
@@ -33,14 +39,21 @@ export class GarbageCollector {
   /** Versions without owners that are not ending: most of all. */
   readonly #free = new WeakSet<Stored>()
 
-  constructor(parts: ServerParts) {
+  readonly #collections: Collections
+
+  constructor(parts: ServerParts, log: Logger) {
     this.#parts = parts
+    this.#collections = new Collections(parts, log)
   }
 
-  async look(): Promise<void> {
+  /** Says when a refused deletion is to be tried again. */
+  async look(): Promise<number | undefined> {
     const graph = await this.#graph()
-    for (const s of new Set([...graph.dependents.values()].flat())) await this.#considerDependent(s)
+    const owned = [...graph.owned]
+    for (let i = 0; i < owned.length; i += WORKERS)
+      await Promise.all(owned.slice(i, i + WORKERS).map(([s, served]) => this.#considerDependent(served, s)))
     for (const s of graph.dying) await considerDying(this.#parts, graph, s)
+    return this.#collections.retryInMs(new Set(owned.map(([s]) => this.#tiesOf(s).uid ?? '')))
   }
 
   #tiesOf(s: Stored): Ties {
@@ -69,6 +82,7 @@ export class GarbageCollector {
   async #graph(): Promise<Graph> {
     const { registry, store } = this.#parts
     const dependents = new Map<string, Stored[]>()
+    const owned = new Map<Stored, Served>()
     const dying: Stored[] = []
     let read = 0
     for (const served of registry.stored())
@@ -78,13 +92,14 @@ export class GarbageCollector {
         if (this.#isFree(s)) continue
         const { owners, isDying } = this.#tiesOf(s)
         if (isDying) dying.push(s)
+        if (owners.length > 0) owned.set(s, served)
         for (const o of owners) {
           const list = dependents.get(o.uid) ?? []
           list.push(s)
           dependents.set(o.uid, list)
         }
       }
-    return { dependents, dying }
+    return { dependents, owned, dying }
   }
 
   /** An owner lives when there is an object of that kind, name and uid. A kind that we do not serve is not judged. */
@@ -97,7 +112,7 @@ export class GarbageCollector {
     return ties?.uid === o.uid && ties !== undefined ? { state: 'lives', ties } : { state: 'gone' }
   }
 
-  async #considerDependent(seen: Stored): Promise<void> {
+  async #considerDependent(served: Served, seen: Stored): Promise<void> {
     const s = this.#parts.store.latest(seen)
     if (s === undefined) return
     const { owners: references, isDying } = this.#tiesOf(s)
@@ -108,7 +123,7 @@ export class GarbageCollector {
     const solid = owners.filter(({ owner }) => owner.state === 'lives' && !isWaiting(owner))
     if (solid.length === 0) {
       const how = owners.some(({ owner }) => isWaiting(owner)) ? 'Foreground' : 'Background'
-      await deleteQuietly(this.#parts, s, how)
+      await this.#collections.delete(served, s, how)
       return
     }
     const dangling = owners.filter((x) => !solid.includes(x)).map(({ uid }) => uid)

@@ -12,7 +12,8 @@ export interface LoopSpec {
   readonly settleMs: number
   /** Without a change. */
   readonly everyMs: number
-  readonly look: () => Promise<void>
+  /** May ask to look again earlier, in so many milliseconds. */
+  readonly look: () => Promise<number | void>
 }
 
 export interface Loop {
@@ -40,9 +41,9 @@ export function startLoop({ store, clock }: ServerParts, log: Logger, spec: Loop
     running = spec
       .look()
       .catch((e: unknown) => log.error('loop failed', { loop: spec.name, reason: messageOf(e) }))
-      .finally(() => {
+      .then((askedMs) => {
         running = undefined
-        scheduleIn(spec.everyMs)
+        scheduleIn(Math.min(spec.everyMs, Math.max(spec.settleMs, askedMs ?? Infinity)))
       })
   }
   const wake = () => scheduleIn(spec.settleMs)

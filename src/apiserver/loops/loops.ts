@@ -32,12 +32,12 @@ const SOON_MS = 50
 const MINUTE_MS = 60_000
 const SECOND_MS = 1_000
 
-function specOf(name: LoopName, parts: ServerParts): LoopSpec {
+function specOf(name: LoopName, parts: ServerParts, log: Logger): LoopSpec {
   const spec = (
     settleMs: number,
     everyMs: number,
     resources: readonly string[],
-    look: (parts: ServerParts) => Promise<void>,
+    look: (parts: ServerParts) => Promise<number | void>,
   ): LoopSpec => ({
     name,
     settleMs,
@@ -48,7 +48,7 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
   switch (name) {
     case 'garbage':
       // woken by deletions and owners of any kind: see startLoops
-      return spec(200, 5 * MINUTE_MS, [], lookWith(new GarbageCollector(parts)))
+      return spec(200, 5 * MINUTE_MS, [], lookWith(new GarbageCollector(parts, log)))
     case 'namespaces':
       return spec(SOON_MS, MINUTE_MS, ['/namespaces'], settleNamespaces)
     case 'pruning':
@@ -68,7 +68,7 @@ function specOf(name: LoopName, parts: ServerParts): LoopSpec {
   }
 }
 
-const lookWith = (loop: { look(): Promise<void> }) => () => loop.look()
+const lookWith = (loop: { look(): Promise<number | void> }) => () => loop.look()
 
 export interface Loops {
   stop(): Promise<void>
@@ -76,7 +76,7 @@ export interface Loops {
 
 export function startLoops(parts: ServerParts, choice: LoopChoice, log: Logger): Loops {
   const names = choice === 'all' ? LOOPS : choice === 'none' ? [] : choice
-  const loops = new Map(names.map((name): [LoopName, Loop] => [name, startLoop(parts, log, specOf(name, parts))]))
+  const loops = new Map(names.map((name): [LoopName, Loop] => [name, startLoop(parts, log, specOf(name, parts, log))]))
   const garbage = loops.get('garbage')
   const namespaces = loops.get('namespaces')
   const unwatch = parts.store.onChange(({ type, object }) => {

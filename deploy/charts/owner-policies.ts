@@ -1,0 +1,34 @@
+// The admission policy for owners: whoever may write an owner reference may have an object deleted, since a collector deletes what the owner, gone or made
+// up, leaves behind. Our programs name owners of our own kinds only, and none for what no object of ours owns.
+import { API_GROUP } from '#api/kind.ts'
+import { isOurProgram } from './account-policies.ts'
+import { all, quoted, type AdmissionPolicy } from './policy.ts'
+
+const OWNERS = 'object.metadata.?ownerReferences.orValue([])'
+
+const owners: AdmissionPolicy = {
+  name: 'kubenode-owners',
+  rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'] }],
+  matchConditions: [
+    { name: 'a-program', expression: isOurProgram },
+    { name: 'with-owners', expression: `object != null && has(object.metadata) && ${OWNERS}.size() > 0` },
+  ],
+  variables: [
+    {
+      name: 'added',
+      expression: `${OWNERS}.filter(o, oldObject == null || !(o in oldObject.metadata.?ownerReferences.orValue([])))`,
+    },
+  ],
+  validations: [
+    {
+      expression: `variables.added.all(o, o.apiVersion.startsWith(${quoted(`${API_GROUP}/`)}))`,
+      message: `a KubeNode program names owners only of kinds of ${API_GROUP}`,
+    },
+    {
+      expression: `variables.added.size() == 0 || !(${all(`request.resource.group == ''`, `request.resource.resource in ['nodes', 'namespaces']`)})`,
+      message: 'a KubeNode program sets no owner on a Node or a namespace',
+    },
+  ],
+}
+
+export const ownerPolicies: readonly AdmissionPolicy[] = [owners]
