@@ -100,6 +100,8 @@ export async function act(
       ).then(swapped)
     case 'DeleteStrangeLease':
       return deleteExactly(client, leaseType, action.lease, { signal }).then(goneIsDone)
+    case 'DeleteStrangeNode':
+      return deleteNode(client, action.node, signal)
     case 'ReplacePods':
       return replacePods(tools, machine, action, signal)
     case 'Uninstall':

@@ -6,7 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodeops/cordon.ts'
 import { drainPlan } from '#nodeops/drain.ts'
-import { type Pod, hasTaint } from '#nodeops/objects.ts'
+import { type Node, type Pod, hasTaint } from '#nodeops/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { ComponentReport } from './desired-components.ts'
@@ -32,6 +32,7 @@ export type MachineAction =
   /** Policies let its agent write the Node by the uid on it. */
   | { readonly kind: 'ClaimNode'; readonly reason: string }
   | { readonly kind: 'DeleteStrangeLease'; readonly lease: Lease; readonly reason: string }
+  | { readonly kind: 'DeleteStrangeNode'; readonly node: Node; readonly reason: string }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
   /** Pods of a DaemonSet that are of an older template; without a permit only on a node that takes no pods yet. */
   | {

@@ -41,6 +41,7 @@ import {
   nameOf,
   uidOf,
 } from './seen.ts'
+import { earlierMachineOf, isAbandoned } from './strange-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
 
@@ -118,16 +119,18 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   requireFresh([...Object.values(caches), ...contents.caches])
   const machine = caches.machines.get(name)
   if (machine === undefined) return undefined
-  const node = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
+  const found = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
   const strangeLease = strangeLeaseOf(tools, machine)
-  const beats = readBeats(tools, name, node?.metadata.name ?? name)
-  const about = {
+  const byName = {
     machine,
-    node,
+    node: found,
     isHostKept: providerOf(tools, machine)?.isHostKept === true,
-    ...beats,
+    ...readBeats(tools, name, found?.metadata.name ?? name),
     ...(strangeLease !== undefined && { strangeLease, agentBeat: { kind: 'None' } as const }),
   }
+  const strangeNode = await strangeNodeOf(tools, byName, signal)
+  const about = strangeNode === undefined ? byName : { ...byName, node: undefined, strangeNode }
+  const { node } = about
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
   const revisionNamed = (r: string) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })
   const claims = caches.sets.list().flatMap((set) => {
@@ -161,6 +164,19 @@ function strangeLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | und
   const lease = caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) })
   const uid = lease?.metadata.annotations?.[ANNOTATIONS.machineUid]
   return uid === undefined || uid === uidOf(machine) ? undefined : lease
+}
+
+/** A Node whose host comes back is not strange: a person said so. */
+async function strangeNodeOf(tools: ObserveTools, about: About, signal: AbortSignal): Promise<Node | undefined> {
+  const { machine, node } = about
+  const earlier = earlierMachineOf(about)
+  if (earlier === undefined || readmissionOf(machine, tools.now()) !== undefined) return undefined
+  const listed = await providerOf(tools, machine)
+    ?.list(signal)
+    .catch(() => undefined)
+  const hostsFor = listed && new Set(listed.map((h) => h.clientToken))
+  const pods = await podsOn(tools.client, node?.metadata.name ?? nameOf(machine), signal)
+  return isAbandoned({ earlier, hostsFor, pods }) ? node : undefined
 }
 
 /** Only while somebody is to be told it. */

@@ -54,12 +54,39 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const unserved = unservedWait(machine)
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
-  if (seen.strangeLease !== undefined)
-    return onlyThen({
-      kind: 'DeleteStrangeLease',
-      lease: seen.strangeLease,
-      reason: 'the heartbeat is of an earlier machine of this name',
-    })
+  const strange = strangeActions(seen)
+  if (strange.length === 0) return planManaged(seen, now)
+  if (seen.strangeLease !== undefined && (hasJoined(seen) || hadJoined(seen))) return { actions: strange, notices: [] }
+  const { quiet: _, ...rest } = planManaged(seen, now)
+  return { ...rest, actions: [...rest.actions, ...strange] }
+}
+
+/** What the agent of an earlier Machine left. It comes last, since its maker may make it again at once, and a machine must join all the same. */
+function strangeActions({ strangeLease, strangeNode }: Seen): MachineAction[] {
+  return [
+    ...(strangeLease === undefined
+      ? []
+      : [
+          {
+            kind: 'DeleteStrangeLease',
+            lease: strangeLease,
+            reason: 'the heartbeat is of an earlier machine of this name',
+          } as const,
+        ]),
+    ...(strangeNode === undefined
+      ? []
+      : [
+          {
+            kind: 'DeleteStrangeNode',
+            node: strangeNode,
+            reason: 'the node is of an earlier machine of this name, which has no host and no running pod',
+          } as const,
+        ]),
+  ]
+}
+
+function planManaged(seen: Seen, now: number): MachinePlan {
+  const { machine } = seen
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'the machine needs cleanup before it is deleted' })
   const provision = provisionReason(seen, now)

@@ -32,6 +32,8 @@ export interface Seen {
   readonly nodeBeat: Heartbeat
   /** Of the agent of an earlier Machine of this name. */
   readonly strangeLease?: Lease
+  /** Of this name, made by the agent of an earlier Machine, with nobody behind it; `node` is undefined then. */
+  readonly strangeNode?: Node
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean

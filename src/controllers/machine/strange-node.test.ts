@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { tokenExpiresAt } from '#nodeops/join-token.ts'
+import type { Node, Pod, Secret } from '#nodeops/objects.ts'
+import type { Lease } from '#runtime/lease.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+import { earlierMachineOf, isAbandoned } from './strange-node.ts'
+
+const NOW = Date.UTC(2026, 0, 5)
+const node = (uid?: string): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'm', uid: 'node', ...(uid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: uid } }) },
+})
+const machine = (more: Partial<Machine> = {}): Machine => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'Machine',
+  metadata: { name: 'm', uid: 'new', finalizers: [FINALIZERS.machine] },
+  spec: { channel: 'Agent', provider: { name: 'p' } },
+  ...more,
+})
+const token = {
+  data: { expiration: Buffer.from(timestamp(NOW + 600_000)).toString('base64') },
+} as unknown as Secret
+
+type Looked = Parameters<typeof earlierMachineOf>[0]
+const look = (more: Partial<Looked> = {}): Looked => ({
+  machine: machine(),
+  node: node('old'),
+  agentBeat: { kind: 'None' },
+  isHostKept: false,
+  ...more,
+})
+
+describe('S26 a Node of the name of a machine', () => {
+  test.each<[string, Looked, string | undefined]>([
+    ['that names an earlier machine is asked about', look(), 'old'],
+    ['that names this one is ours', look({ node: node('new') }), undefined],
+    ['without a mark is a kubelet’s', look({ node: node() }), undefined],
+    ['of a host that was there before is left to it', look({ isHostKept: true }), undefined],
+    ['whose agent is heard is ours', look({ agentBeat: { kind: 'Heard', agoMs: 1 } }), undefined],
+    [
+      'that was ours once stays ours',
+      look({ machine: machine({ status: { nodeRef: { name: 'm', uid: 'node' } } }) }),
+      undefined,
+    ],
+    [
+      'of a machine that is only observed is not touched',
+      look({ machine: machine({ spec: { channel: 'Observe' } }) }),
+      undefined,
+    ],
+    [
+      'of a machine that goes is left to how it goes',
+      look({ machine: machine({ metadata: { name: 'm', uid: 'new', deletionTimestamp: timestamp(NOW) } }) }),
+      undefined,
+    ],
+  ])('%s', (_, seen, earlier) => {
+    expect(earlierMachineOf(seen)).toBe(earlier)
+  })
+
+  const pod = (phase: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status: { phase } }) as Pod
+  test.each<[string, Parameters<typeof isAbandoned>[0], boolean]>([
+    ['nobody is behind it', { earlier: 'old', hostsFor: new Set(['new']), pods: [pod('Pending')] }, true],
+    ['the host of the earlier machine lives', { earlier: 'old', hostsFor: new Set(['old']), pods: [] }, false],
+    ['the provider cannot be asked', { earlier: 'old', hostsFor: undefined, pods: [] }, false],
+    ['a kubelet runs a pod on it', { earlier: 'old', hostsFor: new Set(), pods: [pod('Running')] }, false],
+  ])('is abandoned or not: %s', (_, evidence, expected) => {
+    expect(isAbandoned(evidence)).toBe(expected)
+  })
+})
+
+const seen = (more: Partial<Seen>): Seen => ({
+  machine: machine(),
+  node: undefined,
+  agentBeat: { kind: 'None' },
+  nodeBeat: { kind: 'None' },
+  host: { kind: 'Gone' },
+  isHostKept: false,
+  hold: undefined,
+  joinToken: token,
+  claims: [],
+  marks: [],
+  permits: [],
+  definitions: [],
+  pods: undefined,
+  workloads: [],
+  ...more,
+})
+const kinds = (s: Seen) => plan(s, NOW).actions.map((a) => a.kind)
+
+describe('S26 what the agent of an earlier machine left', () => {
+  const lease = { metadata: { name: 'agent-m' } } as Lease
+  test('the token of these tests is valid', () => {
+    expect(tokenExpiresAt(token)).toBeGreaterThan(NOW)
+  })
+  test.each<[string, Partial<Seen>, readonly string[]]>([
+    ['a Node goes, and keeps nobody from joining', { strangeNode: node('old') }, ['Provision', 'DeleteStrangeNode']],
+    ['nor does a heartbeat', { strangeLease: lease }, ['Provision', 'DeleteStrangeLease']],
+    [
+      'nor both',
+      { strangeLease: lease, strangeNode: node('old') },
+      ['Provision', 'DeleteStrangeLease', 'DeleteStrangeNode'],
+    ],
+    [
+      'a heartbeat goes before anything is concluded about a machine that joined before',
+      {
+        strangeLease: lease,
+        node: node('new'),
+        machine: machine({ status: { nodeRef: { name: 'm', uid: 'node' } } }),
+      },
+      ['DeleteStrangeLease'],
+    ],
+  ])('%s', (_, more, expected) => {
+    expect(kinds(seen(more))).toEqual(expected)
+  })
+})
