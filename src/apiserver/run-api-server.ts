@@ -12,7 +12,7 @@ import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
 /** What any start leaves in a data folder. */
-const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig)$/
+const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part)?)$/
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */

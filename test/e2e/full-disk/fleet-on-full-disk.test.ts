@@ -84,7 +84,7 @@ test('F43 a fleet on a full disk', { timeout: 2 * PATIENCE_MS }, async (context)
 
   // At the start.
   const killed = programs()
-  expect(killed.length).toBe(3 + 1 + 2 * 2 + 1 + 4)
+  expect(killed.length).toBe(3 + 1 + 2 * 3 + 1 + 4)
   const isKilled = (pid: number) => killed.some((k) => k.pid === pid)
   for (const { pid } of killed) process.kill(pid, 'SIGKILL')
   // what they held is free for a moment

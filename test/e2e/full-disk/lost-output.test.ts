@@ -131,7 +131,7 @@ test(
     if (!('failed' in failed)) throw new Error('it serves')
     expect(failed.failed).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^KN6010: cannot write .*admin.kubeconfig: /),
+      err: expect.stringMatching(/^KN6010: cannot write .*admin.kubeconfig: /m),
     })
     rmdirSync(join(data, 'admin.kubeconfig.part'))
     const server = await startedApiServer(data)
