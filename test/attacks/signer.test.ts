@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, machineUidGroup } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { noBootstrappers } from '#apiserver/auth/judge-subject.ts'
 import { joinersAreAgents } from '#nodeops/agent-request.ts'
 import { type RunningServer, startEmbedded } from '#test/support/api-servers.ts'
 import { eventually } from '#test/support/sync-bench.ts'
@@ -23,7 +24,7 @@ interface Signed {
 
 describe.each([
   ['that knows agents', { judgeSubject: joinersAreAgents }, 'Signed'],
-  ['that knows nobody', {}, 'Failed'],
+  ['that knows nobody', { judgeSubject: noBootstrappers }, 'Failed'],
 ])('S25 a signer %s', (_, options, ofToken) => {
   let server: RunningServer
   let made = 0

@@ -82,6 +82,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   import: [[ABSENT], [ABSENT, '--undo']],
   'machine join-command': [[ABSENT]],
   'machine readmit': [[ABSENT], [ABSENT, '--token']],
+  'machine revoke': [[ABSENT]],
 }
 
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [

