@@ -15,7 +15,7 @@ import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import type { ControllerContext } from '../module.ts'
 import { recordedKey } from '#nodeops/agent-key.ts'
-import { needsToken } from './needs-token.ts'
+import { mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
 
 const SECRET_BYTES = 16
@@ -36,8 +36,10 @@ export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): C
   const { client, informers, clock, random, log, metrics } = context
   const machines = informers.of(machineType)
   const tools: TokenTools = { client, clock, randomBytes }
-  /** Of this term: those that are left behind by an earlier one end by themselves within minutes. */
+  /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()
+  /** The uid for which nothing is left behind, by machine. */
+  const clean = new Map<string, string>()
   const controller = new Controller({
     name: 'join-token',
     clock,
@@ -56,8 +58,15 @@ export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): C
       ) {
         await withdraw(tools, before, signal)
         made.delete(name)
+        clean.set(name, before.metadata.uid ?? '')
       }
-      if (machine === undefined || !needsToken(machine, clock.now())) return done
+      if (machine === undefined) return done
+      if (!needsToken(machine, clock.now())) {
+        const { uid = '' } = machine.metadata
+        if (mayHaveToken(machine) && clean.get(name) !== uid) await withdraw(tools, machine, signal)
+        clean.set(name, uid)
+        return done
+      }
       made.set(name, machine)
       const kept = await keepToken(tools, machine, signal)
       if (kept.kind === 'NoName') return done
@@ -67,8 +76,10 @@ export function createTokenKeeper(context: Omit<ControllerContext, 'config'>): C
   })
   machines.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name
-    if (name !== undefined && (made.has(name) || (now !== undefined && needsToken(now, clock.now()))))
-      controller.enqueue(name)
+    if (name === undefined) return
+    const isUnknown = now !== undefined && clean.get(name) !== now.metadata.uid
+    if (made.has(name) || isUnknown || needsToken(now, clock.now())) controller.enqueue(name)
+    if (now === undefined) clean.delete(name)
   })
   return controller
 }
@@ -110,7 +121,7 @@ async function handOver(
 }
 
 /** Once its agent has joined, nobody else may join with what is left. */
-export async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
+async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
   const uid = machine.metadata.uid ?? ''
   await remove(tools, handOverKey(uid), signal)
   for (let attempt = 0; attempt < TOKEN_TRIES; attempt++) {

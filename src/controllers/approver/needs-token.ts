@@ -5,9 +5,11 @@ import { readmissionOf } from '#nodeops/readmitted.ts'
 /** Whoever makes a status say one of these gets a token that is good for nobody but the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])
 
-export function needsToken(machine: Machine | undefined, nowMs: number): machine is Machine {
-  if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return false
-  const { spec, status } = machine
-  if (spec.channel !== 'Agent' || spec.provider === undefined) return false
+/** Only what joins through us is ever given one. */
+export const mayHaveToken = ({ spec }: Machine): boolean => spec.channel === 'Agent' && spec.provider !== undefined
+
+export function needsToken(machine: Machine | undefined, nowMs: number): boolean {
+  if (machine === undefined || machine.metadata.deletionTimestamp !== undefined || !mayHaveToken(machine)) return false
+  const { status } = machine
   return BEFORE_JOINING.has(status?.phase ?? 'Pending') || readmissionOf(machine, nowMs)?.token === true
 }
