@@ -19,8 +19,8 @@ import { chainOf, previousOf } from '../release/chain.ts'
 import { pruneText, type SeenCluster } from '../release/cluster-phase.ts'
 import { historyOf } from '../release/history.ts'
 import { clustersToLookAt, isOver, planRelease, type ReleasePlan } from '../release/stages.ts'
-import { splitByTrack, targetDigest } from '../release/tracks.ts'
-import type { Targets } from '../render/rendered.ts'
+import { splitByTrack, targetDigest, targetFor } from '../release/tracks.ts'
+import type { RenderedTarget, Targets } from '../render/rendered.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import {
   actingUser,
@@ -156,17 +156,19 @@ async function rendering({ parts, release, source }: Work): Promise<Rendering | 
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
     const own = tracks.get(release.spec.track)
     if (own === undefined) return { problem: `the source no longer has track ${release.spec.track}` }
+    const wanted = new Map<string, RenderedTarget>()
     for (const [name, digest] of Object.entries(release.spec.digests)) {
-      const target = own.get(name)
-      if (target === undefined || targetDigest(target) !== digest)
+      const target = targetFor(own, name, digest)
+      if (target === undefined)
         return {
           problem: `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`,
         }
+      wanted.set(name, target)
     }
     const others = [...tracks].filter(([name]) => name !== release.spec.track)
     const elsewhere = (target: string) =>
       new Set(others.flatMap(([, t]) => (t.get(target)?.objects ?? []).map((o) => refText(o.ref))))
-    return { targets: own, elsewhere }
+    return { targets: wanted, elsewhere }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     return { problem: printableLine(messageOf(error)) }

@@ -20,9 +20,9 @@ import type { HeldPrune } from '../cluster/plan.ts'
 import { refText } from '../object-ref.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../release/chain.ts'
 import { pruneText } from '../release/cluster-phase.ts'
-import { splitByTrack, targetDigest } from '../release/tracks.ts'
+import { isInFleet, splitByTrack, targetDigest, withEmptied } from '../release/tracks.ts'
 import { refuseImpossible } from '../render/problems.ts'
-import type { Targets } from '../render/rendered.ts'
+import type { RenderedTarget, Targets } from '../render/rendered.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf, keyParts, pausedBy, type HubParts } from './parts.ts'
 import type { Fetched } from './renders.ts'
@@ -48,7 +48,12 @@ interface Pass {
   readonly source: FleetSource
   readonly conditions: Condition[]
   fetched?: Fetched
-  rendered?: { readonly tracks: ReadonlyMap<string, Targets>; readonly problems: readonly string[] }
+  rendered?: {
+    readonly tracks: ReadonlyMap<string, Targets>
+    readonly problems: readonly string[]
+    /** What all tracks together declare on the hub. */
+    readonly hub?: RenderedTarget
+  }
   stopped?: true
   /** By track, deletions on the hub that the guard holds back. */
   readonly prunes: Map<string, HeldPrune>
@@ -123,7 +128,8 @@ async function render(parts: HubParts, pass: Pass): Promise<void> {
       ...[...targets].flatMap(([target, t]) => t.rejected.map((r) => `${target}: ${refText(r.ref)}: ${r.problem}`)),
       ...unmatched.map((u) => `${u}: no track of the source matches it`),
     ]
-    pass.rendered = { tracks, problems }
+    const hub = targets.get(HUB)
+    pass.rendered = { tracks, problems, ...(hub !== undefined && { hub }) }
     const weak = cage.includes('namespaces') ? '' : '; in a weak cage: no namespaces on this machine'
     const count = [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
     const [first] = problems
@@ -153,7 +159,7 @@ async function declare(parts: HubParts, pass: Pass, signal: AbortSignal): Promis
     applied.push(...(await applyHub(parts, pass, name, signal)))
     const failure = await declareRelease(
       parts,
-      { source, fetched, track: name, pipeline: pipelineRef.name, targets },
+      { source, fetched, track: name, pipeline: pipelineRef.name, targets, hub: rendered.hub },
       signal,
     )
     if (failure !== undefined) applied.push(failure)
@@ -217,17 +223,21 @@ interface Declaration {
   readonly track: string
   readonly pipeline: string
   readonly targets: Targets
+  readonly hub: RenderedTarget | undefined
 }
 
 /** Makes the Release when the objects differ from those of the newest one; made twice it is the same one. */
 async function declareRelease(parts: HubParts, d: Declaration, signal: AbortSignal): Promise<Condition | undefined> {
-  const { source, fetched, track, pipeline, targets } = d
+  const { source, fetched, track, pipeline, hub } = d
   const { namespace = '', name: sourceName = '' } = source.metadata
-  const entries = [...targets].filter(([target]) => target !== HUB).map(([name, t]) => [name, targetDigest(t)] as const)
-  const digests = Object.fromEntries(entries)
   const all = parts.releases.list().filter((r) => r.metadata.namespace === namespace)
   const chain = chainOf(all, { source: sourceName, track })
   const newest = chain.at(-1)
+  const isStill = (name: string) =>
+    isInFleet(name, { declared: hub, live: parts.clusters.get({ namespace, name }), source: keyOf(source) })
+  const targets = withEmptied(d.targets, newest?.spec.digests ?? {}, isStill)
+  const entries = [...targets].filter(([target]) => target !== HUB).map(([name, t]) => [name, targetDigest(t)] as const)
+  const digests = Object.fromEntries(entries)
   if (newest === undefined ? entries.length === 0 : sameDigests(newest.spec.digests, digests)) {
     await forget(parts, chain, d, signal)
     return undefined

@@ -1,8 +1,11 @@
 // Which rendered objects belong to which track, and the digest of what each cluster gets from it. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { refText } from '../object-ref.ts'
+import { refText, type ObjectRef } from '../object-ref.ts'
 import { digestOf, type DesiredObject, type Rejected, type RenderedTarget, type Targets } from '../render/rendered.ts'
 
 type Track = FleetSourceSpec['tracks'][number]
@@ -61,4 +64,36 @@ export function targetDigest({ objects, rejected }: RenderedTarget): string {
   const lines = objects.map(({ ref, digest }) => `${refText(ref)} ${digest}`)
   const bad = rejected.map(({ ref }: Rejected) => `${refText(ref)} rejected`)
   return digestOf([...lines, ...bad].toSorted())
+}
+
+/** The commit declares nothing for the cluster: whatever the track applied there is to be deleted. */
+const NOTHING: RenderedTarget = { objects: [], rejected: [] }
+const DIGEST_OF_NOTHING = targetDigest(NOTHING)
+
+/** Clusters that had something from the track and get nothing now are targets, too: otherwise nobody would delete what is left there. */
+export function withEmptied(
+  targets: Targets,
+  before: Readonly<Record<string, string>>,
+  isInFleet: (cluster: string) => boolean,
+): Targets {
+  const emptied = Object.keys(before).filter((name) => !targets.has(name) && isInFleet(name))
+  return emptied.length === 0 ? targets : new Map([...targets, ...emptied.map((name) => [name, NOTHING] as const)])
+}
+
+/** What a Release has for the cluster; undefined when the rendering is not what it was made for. */
+export function targetFor(targets: Targets, cluster: string, digest: string): RenderedTarget | undefined {
+  const target = targets.get(cluster) ?? (digest === DIGEST_OF_NOTHING ? NOTHING : undefined)
+  return target !== undefined && targetDigest(target) === digest ? target : undefined
+}
+
+/** A cluster that git takes out of the fleet keeps what it has: nobody empties what is only handed over. One that others registered is in it as long as it exists. */
+export function isInFleet(
+  name: string,
+  { declared, live, source }: { declared: RenderedTarget | undefined; live: Cluster | undefined; source: string },
+): boolean {
+  const isIt = ({ ref }: { readonly ref: ObjectRef }) =>
+    ref.group === API_GROUP && ref.kind === 'Cluster' && ref.name === name
+  if (declared !== undefined && [...declared.objects, ...declared.rejected].some(isIt)) return true
+  const { annotations, deletionTimestamp } = live?.metadata ?? {}
+  return live !== undefined && deletionTimestamp === undefined && annotations?.[ANNOTATIONS.source] !== source
 }
