@@ -6,6 +6,7 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
+import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { JudgeSubject } from './auth/judge-subject.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
@@ -24,6 +25,8 @@ export interface RunOptions {
   /** As that of the server. */
   readonly judgeSubject?: JudgeSubject
   readonly log?: Logger
+  /** The running program: who can change it may also change folders above the data folder. */
+  readonly program?: string | undefined
   /** So many files and folders were open to other users, and are not any more. */
   readonly onClosed?: (count: number) => void
   /** Ends the server. */
@@ -45,12 +48,17 @@ export async function runApiServer({
   loops = true,
   judgeSubject,
   log,
+  program,
   onClosed = () => undefined,
   signal,
 }: RunOptions): Promise<Running> {
   useSmallPools()
+  const way = { program, isClosedByCaller: true }
+  requireTrustedWay(data, way)
   refuseStrangers(data)
   const open = makePrivateFolder(data)
+  // Made by somebody else meanwhile, where all may make folders.
+  requireTrustedWay(data, way)
   if (open > 0) onClosed(open)
   // some two hundred small files: compiled once, they load in a third of the time from then on
   enableCompileCache(join(data, 'cache'))

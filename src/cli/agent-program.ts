@@ -1,4 +1,5 @@
 // The program of the agent: reads its arguments, ends on a signal, says with which code. It loads nothing of the other commands.
+import { join } from 'node:path'
 import { execPath, exit } from 'node:process'
 import { runAgent } from '#agent/agent.ts'
 import { EXIT_SWITCH } from '#agent/self/switch-file.ts'
@@ -7,7 +8,9 @@ import { systemClock } from '#lib/clock.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { standardError } from './standard-error.ts'
+import { runningProgram } from './trusted-folder.ts'
 import { untilEnded } from './until-ended.ts'
 import { VERSION } from './version.ts'
 
@@ -69,6 +72,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   // Nothing else may keep the process awake while the agent waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
+    // What lies in there is run as who we are; the lock closes the folder itself.
+    const program = given.host ? {} : { program: runningProgram() }
+    requireTrustedWay(join(given.root, 'state'), { ...program, isClosedByCaller: true })
     if (given.stop) {
       await stopNode(common)
       return 0

@@ -10,6 +10,10 @@ export const libErrors = errorTable({
     text: 'cannot use {path}: it belongs to another user (uid {uid}, not {own})',
     next: 'remove it, give it to the user that runs kubenode (chown -R), or use another folder',
   },
+  KN1041: {
+    text: 'cannot use {path}: {seen}, so another user could replace what is in it',
+    next: 'run {command}, or choose another folder',
+  },
   KN1030: {
     text: 'cannot use the pattern {pattern}: {reason}',
     next: 'write it in RE2 syntax',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
+import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
 import { build, builtOf, entryIn, manifestsBy, type Entries } from './build.ts'
@@ -40,6 +41,8 @@ export interface UpOptions {
   /** The checkout whose program this is. */
   readonly root: string
   readonly data: string
+  /** The file that runs. */
+  readonly program: string | undefined
   readonly reset: boolean
   readonly nodes?: number
   /** Ends once the fleet is as git says, or could not become so in time. */
@@ -75,12 +78,15 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
   const beganAt = systemClock.now()
   const layout = layoutOf(options.data)
+  requireTrusted(options, (doubt) => options.screen.say(warningOf(doubt)))
   const entries = await builtEntries(options)
   // Whatever this process and its children make from here on is for the owner alone.
   keepFilesPrivate()
   // A folder that is something else is left as it is.
   if (!existsSync(layout.state)) readState(layout)
   const open = closeFolder(layout)
+  // Made by somebody else meanwhile, where all may make folders.
+  requireTrusted(options)
   if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
   const unlock = takeLock(layout.lock)
   const keeper = new Keeper({
@@ -112,6 +118,12 @@ export async function up(options: UpOptions): Promise<UpResult> {
     }
   }
 }
+
+const requireTrusted = ({ data, program }: UpOptions, onWarning: (doubt: Doubt) => void = () => undefined): void =>
+  requireTrustedWay(data, { program, onWarning, isClosedByCaller: true })
+
+const warningOf = ({ seen, command }: Doubt): string =>
+  `warning: ${seen}, so another user can change the programs that run here; to end that: ${command}`
 
 /** Connections that would keep a server waiting for us. */
 interface Closable {

@@ -11,6 +11,10 @@ import { makePrivateFolder } from '#lib/private-folder.ts'
 import { type Answer, type Attempt, tryHere } from '#test/support/attack-world.ts'
 
 const OTHERS = 0o077
+const root = join(import.meta.dirname, '../..')
+const main = join(root, 'src/cli/main.ts')
+const agentMain = join(root, 'src/cli/agent-main.ts')
+const supervisorMain = join(root, 'src/cli/agent/supervisor-main.ts')
 
 let folder: string
 let data: string
@@ -101,6 +105,61 @@ describe('S31 squatters of an agent', () => {
     writeFileSync(join(ours, 'ca.key'), 'a key of theirs')
     chownSync(join(ours, 'ca.key'), NOBODY, NOBODY)
     expect(() => makePrivateFolder(ours)).toThrow(/^KN1040: cannot use .*ca\.key: it belongs to another user/)
+  })
+})
+
+describe('S31 folders above those whose content is run or believed', () => {
+  const START = {
+    'kubenode apiserver': (folder: string) => [main, 'apiserver', '--port', '0', '--data', join(folder, 'data')],
+    'kubenode local up': (folder: string) => [main, 'local', 'up', '--check', '--data', join(folder, 'data')],
+    'kubenode agent run': (folder: string) => [main, 'agent', 'run', '--root', join(folder, 'node')],
+    'an agent on its host': (folder: string) => [agentMain, '--host', '--root', join(folder, 'node')],
+    'the supervisor of an agent': (folder: string) => [supervisorMain, agentMain, '--root', join(folder, 'node')],
+  } as const
+  const names = Object.keys(START) as readonly (keyof typeof START)[]
+
+  const start = (name: keyof typeof START, above: string, user: { uid?: number; gid?: number } = {}) =>
+    spawnSync(process.execPath, START[name](above), { encoding: 'utf8', timeout: 60_000, cwd: '/', ...user })
+
+  test.each(names)('%s refuses a folder that every user may write to, and says how to close it', (name) => {
+    const above = mkdtempSync(join(folder, 'open-'))
+    chmodSync(above, 0o777)
+    const { status, stderr } = start(name, above)
+    expect([status === 0, stderr]).toEqual([
+      false,
+      expect.stringMatching(/KN1041: .* is writable by every user \(mode 0777\)/),
+    ])
+    expect(stderr).toContain(`chmod go-w ${above}`)
+    expect(readdirSync(above)).toEqual([])
+  })
+
+  test.for(names)("%s refuses another user's folder", (name, context) => {
+    context.skip(process.geteuid?.() !== 0, 'needs root: a second user has to own the folder')
+    const above = mkdtempSync(join(folder, 'theirs-'))
+    chownSync(above, 65_534, 65_534)
+    const { status, stderr } = start(name, above)
+    expect([status === 0, stderr]).toEqual([
+      false,
+      expect.stringMatching(/KN1041: .* belongs to uid 65534 \(mode 0700\)/),
+    ])
+    expect(readdirSync(above)).toEqual([])
+  })
+
+  test("another user refuses root's folder only when others may write to it", (context) => {
+    context.skip(process.geteuid?.() !== 0, 'needs root: it starts a program as another user')
+    const nobody = { uid: 65_534, gid: 65_534 }
+    const above = mkdtempSync(join(folder, 'of-root-'))
+    chmodSync(folder, 0o755)
+    chmodSync(above, 0o755)
+    mkdirSync(join(above, 'data'))
+    chownSync(join(above, 'data'), 65_534, 65_534)
+    const code = `import { requireTrustedWay } from ${JSON.stringify(join(root, 'src/lib/trusted-way.ts'))}
+      requireTrustedWay(${JSON.stringify(join(above, 'data'))}, { isClosedByCaller: true })`
+    const check = () =>
+      spawnSync(process.execPath, ['--input-type=module', '-e', code], { ...nobody, encoding: 'utf8', cwd: '/' })
+    expect(check()).toMatchObject({ status: 0, stderr: '' })
+    chmodSync(above, 0o777)
+    expect(check().stderr).toContain(`sudo chmod go-w ${above}`)
   })
 })
 

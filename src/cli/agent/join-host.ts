@@ -21,6 +21,7 @@ import { refuseBelowFloor } from '#agent/preflight/floor.ts'
 import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { agentUnit } from './unit.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
 
@@ -55,6 +56,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
   const dir = nodeDir(root, '/')
   const text = bundleText(bundle)
   const { machine, cluster } = parseJoinBundle(jsonOf(text))
+  for (const folder of [root, prefix]) requireTrustedWay(folder)
   refuseAnother(dir, machine, cluster)
   mkdirSync(dir.path, { recursive: true, mode: 0o755 })
   if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { argv, execPath, exit } from 'node:process'
 import { superviseAgent } from '#agent/self/supervisor.ts'
 import { systemClock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
+import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { standardError } from '../standard-error.ts'
 import { untilEnded } from '../until-ended.ts'
 
@@ -12,6 +14,13 @@ const at = args.indexOf('--root')
 const root = at === -1 ? undefined : args[at + 1]
 if (program === undefined || root === undefined) {
   standardError.write('usage: supervisor-main.ts AGENT_PROGRAM --root NODE_FOLDER [argument of the agent …]\n')
+  exit(1)
+}
+try {
+  // Copies of the agent are run from there.
+  requireTrustedWay(root)
+} catch (e) {
+  standardError.write(`${messageOf(e)}\n`)
   exit(1)
 }
 const stop = untilEnded()

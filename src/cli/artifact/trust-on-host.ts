@@ -5,6 +5,7 @@ import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-documen
 import { nodeDir, trustFromHostFile } from '#agent/node-dir.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { requireTrustedFolder } from '../trusted-folder.ts'
 import { readJson } from './statement-file.ts'
 
 /** Answers with the sequence of the document. */
@@ -16,6 +17,7 @@ export function putTrustOnHost(trustPath: string, root: string, now: number): nu
     throw new KubeNodeError(cliErrors.KN1107({ trust: trustPath, why: reason }))
   }
   if (!existsSync(join(root, 'state'))) throw new KubeNodeError(cliErrors.KN1112({ root }))
+  requireTrustedFolder(root)
   const path = trustFromHostFile(nodeDir(root))
   writeFileSync(`${path}.partial`, JSON.stringify(signed), { mode: 0o600 })
   renameSync(`${path}.partial`, path)

@@ -5,6 +5,7 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { printable, shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import type { Io } from '../io.ts'
+import { requireTrustedFolder } from '../trusted-folder.ts'
 
 const dataOption = () =>
   new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver')
@@ -40,6 +41,7 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .action(async (_, command: Command) => {
       const { data, from = '' } = given(command)
       keepFilesPrivate()
+      requireTrustedFolder(data, { isClosedByCaller: true })
       const { restoreData } = await import('#apiserver/storage/restore.ts')
       const report = restoreData(from, data)
       io.out(`${data}\n`)

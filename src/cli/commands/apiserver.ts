@@ -4,6 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { registerDataCommands } from './apiserver-data.ts'
 import { reportError } from '../exit.ts'
+import { runningProgram } from '../trusted-folder.ts'
 import { announce, type Io } from '../io.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -40,6 +41,7 @@ export function register(program: Command, io: Io): void {
           host: options.host,
           loops: options.loops,
           judgeSubject: joinersAreAgents,
+          program: runningProgram(),
           signal: untilEnded().signal,
           onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),
         })

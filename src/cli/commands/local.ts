@@ -9,6 +9,7 @@ import { COMPILE_CACHE } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
+import { runningProgram } from '../trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
@@ -55,6 +56,7 @@ export function register(program: Command, io: Io): void {
       const result = await up({
         root: releaseRoot(),
         data,
+        program: runningProgram(),
         reset: options.reset ?? false,
         check: options.check ?? false,
         ...nodesOf(options.nodes),

@@ -9,6 +9,7 @@ import type { Io } from '../io.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { shownLine } from '#lib/printable.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { requireTrustedFolder } from '../trusted-folder.ts'
 
 interface Options {
   readonly roles: string
@@ -120,6 +121,7 @@ export function register(program: Command, io: Io): void {
       const metricsPort = metricsPortOf(options.metricsPort, names)
       // What cannot be meant is told before anything is asked for.
       const outbound = parsePlaces(listOf(options.callAllow))
+      for (const folder of foldersOf(options, names)) requireTrustedFolder(folder)
       const { kubeconfig: files, context, sharedIdentity: mayShare = false } = options
       const connections = await connectionsOf({ names, files, context, mayShare })
       for (const w of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(w))
@@ -161,6 +163,13 @@ export function register(program: Command, io: Io): void {
       if (failed !== undefined) throw failed.error
       if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
     })
+}
+
+/** Those whose content is run or believed. */
+function foldersOf({ nodes, hollowNodes, staticNotes, nspawnNodes, trees, cache }: Options, roles: readonly string[]) {
+  const machines = nspawnNodes === undefined ? [] : [nspawnNodes, trees]
+  const copies = roles.includes('sync') ? [cache] : []
+  return [nodes, hollowNodes, staticNotes, ...machines, ...copies].filter((folder) => folder !== undefined)
 }
 
 function hollowOf({ hollowNodes: dir, hollowKubeconfig: kubeconfig, hollowLease: lease }: Options, entry: string) {

@@ -1,0 +1,8 @@
+// Refuses folders that another user could replace. Whoever can change the running program itself is no other user.
+import { argv } from 'node:process'
+import { requireTrustedWay, type WayOptions } from '#lib/trusted-way.ts'
+
+export const runningProgram = (): string | undefined => argv[1]
+
+export const requireTrustedFolder = (path: string, options: Omit<WayOptions, 'program'> = {}): void =>
+  requireTrustedWay(path, { ...options, program: runningProgram() })

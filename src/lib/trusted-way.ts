@@ -1,0 +1,170 @@
+// Whether another user could put something else in the place of a folder, as sshd's StrictModes asks: each folder on the way from the root, and each
+// link, belongs to root or to us, and nobody else may write to it. Invariant: what cannot be read counts as another user's.
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { KubeNodeError } from './errors.ts'
+import { libErrors } from './lib-errors.ts'
+
+/** A folder or a link on the way. */
+export interface Step {
+  readonly path: string
+  readonly uid: number
+  readonly gid: number
+  readonly mode: number
+  readonly isLink: boolean
+}
+
+/** Who may write without being another user. */
+export interface Trusted {
+  readonly own: number
+  /** Only root or we are in this group. */
+  readonly isOurs: (gid: number) => boolean
+}
+
+export interface Doubt {
+  /** "/srv/x belongs to uid 1001 (mode 0755)" */
+  readonly seen: string
+  /** What ends it. */
+  readonly command: string
+  readonly path: string
+}
+
+const ROOT = 0
+const GROUP_WRITES = 0o020
+const ALL_WRITE = 0o002
+const STICKY = 0o1000
+/** As the kernel: more links than this are a circle. */
+const MOST_LINKS = 40
+
+/** The bit keeps the entries of a folder like /tmp to their owners; each entry on the way is judged by itself. */
+export function doubtOf(step: Step, { own, isOurs }: Trusted): Doubt | undefined {
+  const { path, uid, gid, mode, isLink } = step
+  const sudo = own === ROOT ? '' : 'sudo '
+  if (uid !== ROOT && uid !== own) {
+    return isLink
+      ? { path, seen: `${path} is a link that belongs to uid ${uid}`, command: `${sudo}rm ${quoted(path)}` }
+      : {
+          path,
+          seen: `${path} belongs to uid ${uid} (mode ${octal(mode)})`,
+          command: `${sudo}chown ${own} ${quoted(path)}`,
+        }
+  }
+  const writers = (mode & ALL_WRITE) !== 0 ? 'everyone' : (mode & GROUP_WRITES) !== 0 && !isOurs(gid) ? 'group' : ''
+  if (isLink || writers === '' || (mode & STICKY) !== 0) return undefined
+  const by = writers === 'group' ? `its group (gid ${gid})` : 'every user'
+  const seen = `${path} belongs to uid ${uid} and is writable by ${by} (mode ${octal(mode)})`
+  return { path, seen, command: `${uid === own ? '' : sudo}chmod go-w ${quoted(path)}` }
+}
+
+/** For a shell that the command is pasted into. */
+const quoted = (path: string): string => (/^[\w./+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+const octal = (mode: number): string => `0${(mode & 0o7777).toString(8)}`
+
+/** As far as it exists, with every link that is followed. */
+export function wayTo(path: string): readonly Step[] {
+  const steps = [stepAt('/')]
+  const left = resolve(path).split(sep)
+  let at = '/'
+  for (let links = 0; left.length > 0 && links <= MOST_LINKS;) {
+    const name = left.shift() ?? ''
+    if (name === '' || name === '.') continue
+    const next = join(at, name)
+    if (name !== '..') {
+      const step = stepAt(next)
+      if (step === undefined) break
+      steps.push(step)
+      if (step.isLink) {
+        const target = readlinkSync(next)
+        left.unshift(...target.split(sep))
+        if (isAbsolute(target)) at = '/'
+        links++
+        continue
+      }
+    }
+    at = next
+  }
+  return steps.filter((step) => step !== undefined)
+}
+
+function stepAt(path: string): Step | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  const { uid, gid, mode } = stat
+  return { path, uid, gid, mode, isLink: stat.isSymbolicLink() }
+}
+
+/**
+ * Groups that a distribution makes for one user each, so that a umask of 002 opens nothing. A group that several belong to, or that these files do not
+ * name, is not ours, unless it has the number of the user, as such groups have where users come from a directory.
+ */
+export function ownGroups(passwd: string, group: string, own: { readonly uid: number; readonly gid: number }) {
+  const fields = (text: string) => text.split('\n').map((line) => line.split(':'))
+  const trusted = new Set<number>([ROOT, own.uid])
+  const users = fields(passwd).map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+  const known = new Set(users.filter((u) => trusted.has(u.uid)).map((u) => u.name))
+  return (gid: number): boolean => {
+    const members = fields(group).flatMap(([, , number, names = '']) =>
+      Number(number) === gid ? names.split(',').filter((n) => n !== '') : [],
+    )
+    if (members.some((name) => !known.has(name))) return false
+    if (gid === ROOT) return true
+    const primary = users.filter((u) => u.gid === gid)
+    if (primary.length > 0) return primary.every((u) => trusted.has(u.uid))
+    return gid === own.gid && gid === own.uid
+  }
+}
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function trustedHere(own: number): Trusted {
+  let isOurs: ((gid: number) => boolean) | undefined
+  const groups = () => ownGroups(textOf('/etc/passwd'), textOf('/etc/group'), { uid: own, gid: gidOf() })
+  return { own, isOurs: (gid) => (isOurs ??= groups())(gid) }
+}
+
+/** A user whom nothing lists has no group of their own. */
+function gidOf(): number {
+  try {
+    return userInfo().gid
+  } catch {
+    return -1
+  }
+}
+
+export interface WayOptions {
+  /** The running program. Whoever can change the folders above it is trusted already: they are warned of, not refused. */
+  readonly program?: string | undefined
+  readonly onWarning?: (doubt: Doubt) => void
+  /** The caller closes the folder itself to others, and refuses one that is not its own. */
+  readonly isClosedByCaller?: boolean
+}
+
+/** Refuses a folder that another user could replace. */
+export function requireTrustedWay(path: string, options: WayOptions = {}): void {
+  const { program, onWarning = () => undefined, isClosedByCaller = false } = options
+  const own = process.geteuid?.()
+  if (own === undefined) return
+  const trusted = trustedHere(own)
+  const above = program === undefined ? new Set<string>() : foldersAbove(program)
+  const steps = wayTo(path)
+  const folder = isClosedByCaller && existsSync(path) ? steps.at(-1) : undefined
+  for (const step of steps) {
+    const doubt = doubtOf(step, trusted)
+    if (doubt === undefined || step === folder) continue
+    if (!above.has(step.path)) throw new KubeNodeError(libErrors.KN1041({ ...doubt, path }), { retry: 'later' })
+    onWarning(doubt)
+  }
+}
+
+function foldersAbove(path: string): ReadonlySet<string> {
+  const above = new Set<string>()
+  for (let at = dirname(realpathSync(path)); !above.has(at); at = dirname(at)) above.add(at)
+  return above
+}
