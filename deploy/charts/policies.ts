@@ -22,6 +22,7 @@ import { leasePolicies } from './lease-policies.ts'
 import { keptNamespaces } from './namespace-policy.ts'
 import { all, any, inGroup, isResource, operations, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { agentBounds } from './agent-bounds.ts'
+import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { ownerPolicies } from './owner-policies.ts'
 import { accountUserOf, userOf } from './system.ts'
 
@@ -160,10 +161,10 @@ const agentWrites: AdmissionPolicy = {
         ),
         'variables.isNode',
         all(isResource('certificates.k8s.io', 'certificatesigningrequests'), operations('CREATE')),
-        all(isResource('events.k8s.io', 'events'), operations('CREATE', 'UPDATE')),
+        writesEvent,
       ),
       message:
-        'an agent writes the status of its own Machine and jobs, its own Leases and its own Node, and nothing else',
+        'an agent writes the status of its own Machine and jobs, its own Leases, its own Node and its own events, and nothing else',
     },
     {
       expression: any(`request.resource.resource == 'certificatesigningrequests'`, `variables.uid != ''`),
@@ -238,6 +239,7 @@ const agentWrites: AdmissionPolicy = {
       message: `an agent registers its Node with no labels but its own and no taint but ${TAINTS.componentsPending}`,
     },
     agentBounds,
+    ...agentEventBounds,
   ],
 }
 

@@ -6,9 +6,9 @@ import type { Random } from '#lib/random.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
-import { createEventRecorder } from '#kube/events.ts'
+import { AGENT_REPORTER, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { agentEvents } from './agent-events.ts'
 import { AllComponents } from './components/all-components.ts'
 import { createFetcher } from './components/fetch.ts'
 import { look } from './components/probe.ts'
@@ -142,7 +142,8 @@ export function buildParts(o: PartsOptions): Parts {
   )
   const supervisor = new WithSelf(chosen, { files, dir, slot: o.slot, end: o.endForSwitch ?? cannotEnd })
   const fetcher = createFetcher({ base: identity.artifactBase, allowedOrigins: config.allowedOrigins })
-  const machineEvents = createEventRecorder({ client, clock, controller: 'kubenode.io/agent', instance: node })
+  const eventsOf = agentEvents({ client, clock, machine, machineUid: session.machineUid })
+  const machineEvents = eventsOf(AGENT_REPORTER)
   const trust: TrustStore = new TrustStore({
     ...base,
     path: trustFile(dir),
@@ -153,10 +154,8 @@ export function buildParts(o: PartsOptions): Parts {
       machineWriter.touch()
       if (refusal === undefined) return
       log.warn('trust document refused', { reason: refusal.message })
-      const regarding = {
-        ...MACHINE_OF_EVENTS,
-        metadata: { name: machine, ...(target.machineUid && { uid: target.machineUid }) },
-      }
+      const uid = session.machineUid()
+      const regarding = { ...MACHINE_OF_EVENTS, metadata: { name: machine, ...(uid !== undefined && { uid }) } }
       machineEvents.record(regarding, {
         type: 'Warning',
         reason: 'TrustRefused',
@@ -226,6 +225,7 @@ export function buildParts(o: PartsOptions): Parts {
     ...base,
     bootId: facts.bootId,
     client,
+    agentEvents: eventsOf,
     node,
     nodeUid: () => nodeObject.knownUid,
     config: config.detect,

@@ -139,6 +139,10 @@ const KEY_DIGITS = 40
 /** The key of the certificate itself, so that admission policies can compare it with the one on record. Shortened: a subject part has at most 64 letters. */
 export const agentKeyGroup = (fingerprint: string): string => `kubenode:agent-key:${fingerprint.slice(0, KEY_DIGITS)}`
 
+/** What an agent's events are reported by: the agent itself, and what it runs to watch the node. No other program reports under these names. */
+export const AGENT_REPORTER = 'kubenode.io/agent'
+export const AGENT_SOURCES_PREFIX = 'agent.kubenode.io/'
+
 /** What a join token authenticates as, beside `system:bootstrap:<token id>`. */
 export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'
 export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'

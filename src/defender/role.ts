@@ -76,7 +76,8 @@ export const createDefenderRole = ({
       identity,
     })
     const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
-    return [loop, new WebhookPart({ ...webhook, client, clock, log, events, findComponent, guard })]
+    const findMachine = (name: string) => caches.machines.get({ name })
+    return [loop, new WebhookPart({ ...webhook, client, clock, log, events, findComponent, findMachine, guard })]
   },
 })
 

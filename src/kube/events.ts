@@ -23,6 +23,8 @@ export interface EventRecorderOptions {
   readonly controller: string
   /** The process: a pod's name. */
   readonly instance: string
+  /** On each event: what admission policies know its writer by. Read when an event is made. */
+  readonly annotations?: () => Readonly<Record<string, string>>
   /** An event that could not be written, or was dropped by a bound. */
   readonly lost?: (why: 'throttled' | 'full' | 'failed', error?: unknown) => void
 }
@@ -112,10 +114,11 @@ class Recorder implements EventRecorder {
     const time = this.#o.clock.now()
     const namespace = regarding.metadata.namespace ?? 'default'
     const name = `${(regarding.metadata.name ?? 'unknown').slice(0, 220).replace(/[-.]+$/, '')}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
+    const annotations = this.#o.annotations?.()
     const body: KubeObject = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: { name, namespace },
+      metadata: { name, namespace, ...(annotations !== undefined && { annotations }) },
       eventTime: microTimestamp(time),
       reportingController: this.#o.controller,
       reportingInstance: this.#o.instance.slice(0, 128),

@@ -1,5 +1,13 @@
 // The attacker has the key of one agent: other machines, their Nodes, heartbeats, certificates and secrets stay out of reach.
-import { ANNOTATIONS, SYSTEM_NAMESPACE, agentKeyGroup, agentLeaseName, machineUidGroup } from '#api/names.ts'
+import {
+  AGENT_REPORTER,
+  AGENT_SOURCES_PREFIX,
+  ANNOTATIONS,
+  SYSTEM_NAMESPACE,
+  agentKeyGroup,
+  agentLeaseName,
+  machineUidGroup,
+} from '#api/names.ts'
 import { type Attempt, type AttackWorld, type Who, tryOnServers } from '#test/support/attack-world.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -57,6 +65,167 @@ const thief =
   (method: string, path: string, body?: unknown) =>
   ({ ask, who }: AttackWorld) =>
     ask(who.agentA, method, path, body === undefined ? {} : { body })
+
+const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events'
+const CORE_EVENTS = '/api/v1/namespaces/default/events'
+/** As an agent makes them: of Machine m-a on Node n-a, unless said otherwise. */
+const event = (who: Who, name: string, more: object = {}) => ({
+  apiVersion: 'events.k8s.io/v1',
+  kind: 'Event',
+  metadata: { name, namespace: 'default', annotations: { [ANNOTATIONS.machineUid]: uidOf(who) } },
+  eventTime: '2026-01-01T00:00:00.000000Z',
+  reportingController: AGENT_REPORTER,
+  reportingInstance: 'm-a',
+  action: 'CheckTrust',
+  reason: 'TrustRefused',
+  type: 'Warning',
+  note: 'the document is not signed',
+  regarding: machineRef('m-a', uidOf(who)),
+  ...more,
+})
+const machineRef = (name: string, uid: string) => ({ apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', name, uid })
+const nodeRef = (name: string) => ({ apiVersion: 'v1', kind: 'Node', name, uid: 'some' })
+type More = object | ((world: AttackWorld) => object)
+const reportsEvent =
+  (name: string, more: More, as: (who: Who) => Who = (w) => w) =>
+  (world: AttackWorld) => {
+    const who = as(world.who.agentA)
+    return world.ask(who, 'POST', EVENTS, { body: event(who, name, typeof more === 'function' ? more(world) : more) })
+  }
+/** Of the agent itself, made before the attempt. */
+const changesEvent =
+  (name: string, body: object, as: (who: Who) => Who = (w) => w) =>
+  async (world: AttackWorld) => {
+    const { ask, who } = world
+    const made = await ask(who.agentA, 'POST', EVENTS, { body: event(who.agentA, name) })
+    if (made.status !== 201 && made.status !== 409) throw new Error(`an agent cannot report: ${made.text}`)
+    return ask(as(who.agentA), 'PATCH', `${EVENTS}/${name}`, { body })
+  }
+const seriesOf = (count: number) => ({ series: { count, lastObservedTime: '2026-01-01T00:00:01.000000Z' } })
+/** Of the Defender, say: nobody else may change it. */
+const anothersEvent = async ({ admin, who: { agentA } }: AttackWorld, name: string): Promise<string> => {
+  const body = event(agentA, name, { reportingController: 'kubenode.io/defender', reportingInstance: 'defender-1' })
+  await admin.raw({ method: 'POST', path: EVENTS, body })
+  return `${EVENTS}/${name}`
+}
+
+const FORGED: readonly (readonly [what: string, more: More, says: RegExp])[] = [
+  ['an event of the Defender', { reportingController: 'kubenode.io/defender' }, /only its own events/],
+  ['an event of another agent', { reportingInstance: 'm-b' }, /only its own events/],
+  ['an event with a source of before', { deprecatedSource: { component: 'kubenode.io/defender' } }, /^4(03|22) /],
+  [
+    'an event about another Machine',
+    ({ who }) => ({ regarding: machineRef('m-b', uidOf(who.agentB)) }),
+    /its own Machine and its own Node only/,
+  ],
+  [
+    'an event about its Machine under the uid of another',
+    ({ who }) => ({ regarding: machineRef('m-a', uidOf(who.agentB)) }),
+    /its own Machine and its own Node only/,
+  ],
+  ['an event about another Node', { regarding: nodeRef('n-b') }, /its own Machine and its own Node only/],
+  [
+    'an event about a Pod',
+    { regarding: { apiVersion: 'v1', kind: 'Pod', name: 'n-a' } },
+    /its own Machine and its own Node only/,
+  ],
+  [
+    'an event that relates another Node to its own',
+    { related: nodeRef('n-b') },
+    /its own Machine and its own Node only/,
+  ],
+  ['a note that steers a terminal', { note: 'a\u001b[2Jb' }, /one line/],
+  ['a note with a line of its own', { note: 'a\nb' }, /one line/],
+  ['a note that turns the reading direction', { note: 'a\u202eb' }, /one line/],
+  ['a reason that steers a terminal', { reason: 'a\u001b[2Jb' }, /one line/],
+  ['a note of 2,000 characters', { note: 'x'.repeat(2_000) }, /^4(03|22) /],
+  [
+    'an event without the uid of its Machine',
+    { metadata: { name: 'unmarked', namespace: 'default' } },
+    /no annotation but|another Machine/,
+  ],
+]
+
+const OF_EVENTS: readonly Attempt[] = [
+  {
+    name: 'S33 writes an event in the form of before',
+    attempt: thief('POST', CORE_EVENTS, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'core', namespace: 'default' },
+      involvedObject: nodeRef('n-b'),
+      reason: 'Broken',
+      message: 'it is not',
+    }),
+    control: reportsEvent('control-machine', {}),
+    refused: 403,
+  },
+  ...FORGED.map(([what, more, refused], n): Attempt => ({
+    name: `S33 reports ${what}`,
+    attempt: reportsEvent(`forged-${n}`, more),
+    refused,
+  })),
+  {
+    name: 'S33 reports an event with a label',
+    attempt: ({ ask, who: { agentA } }) => {
+      const body = event(agentA, 'labelled')
+      return ask(agentA, 'POST', EVENTS, { body: { ...body, metadata: { ...body.metadata, labels: { a: 'b' } } } })
+    },
+    control: reportsEvent('control-node', {
+      regarding: nodeRef('n-a'),
+      reportingController: `${AGENT_SOURCES_PREFIX}kernel-monitor`,
+    }),
+    refused: /has no labels/,
+  },
+  {
+    name: 'S33 reports an event that goes with another object',
+    attempt: ({ ask, who: { agentA } }) => {
+      const body = event(agentA, 'owned')
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'n-b', uid: 'x' }]
+      return ask(agentA, 'POST', EVENTS, { body: { ...body, metadata: { ...body.metadata, ownerReferences } } })
+    },
+    refused: /sets no ownerReferences/,
+  },
+  {
+    name: 'S33 reports an event in our namespace',
+    attempt: ({ ask, who: { agentA } }) => {
+      const body = event(agentA, 'elsewhere')
+      const metadata = { ...body.metadata, namespace: SYSTEM_NAMESPACE }
+      const regarding = { ...body.regarding, namespace: SYSTEM_NAMESPACE }
+      return ask(agentA, 'POST', EVENTS.replace('default', SYSTEM_NAMESPACE), {
+        body: { ...body, metadata, regarding },
+      })
+    },
+    refused: /its own events, and nothing else/,
+  },
+  {
+    name: 'S33 changes an event of the Defender',
+    attempt: async (world) =>
+      world.ask(world.who.agentA, 'PATCH', await anothersEvent(world, 'of-the-defender'), { body: seriesOf(9) }),
+    control: changesEvent('repeated', seriesOf(2)),
+    refused: /only its own events/,
+  },
+  {
+    name: 'S33 changes an event of the Defender in the form of before',
+    attempt: async (world) => {
+      await anothersEvent(world, 'of-the-defender')
+      return world.ask(world.who.agentA, 'PATCH', `${CORE_EVENTS}/of-the-defender`, {
+        body: { message: 'all is well' },
+      })
+    },
+    refused: 403,
+  },
+  {
+    name: 'S26 with the key of a deleted Machine changes an event of the new one of its name',
+    attempt: changesEvent('repeated', seriesOf(7), deleted),
+    refused: /another Machine|its own Machine/,
+  },
+  {
+    name: 'S26 with the key of a deleted Machine reports an event about the new one of its name',
+    attempt: reportsEvent('late', ({ who }) => ({ regarding: machineRef('m-a', uidOf(who.agentA)) }), deleted),
+    refused: /its own Machine and its own Node only/,
+  },
+]
 
 const ATTEMPTS: readonly Attempt[] = [
   {
@@ -262,4 +431,4 @@ const ATTEMPTS: readonly Attempt[] = [
   },
 ]
 
-tryOnServers('the key of an agent', ATTEMPTS)
+tryOnServers('the key of an agent', [...ATTEMPTS, ...OF_EVENTS])

@@ -121,7 +121,7 @@ async function forge(path: string, client: Client = {}, clientCa?: string, silen
   const server = new WebhookServer({
     certificate,
     paths,
-    judge: { validator: createValidator(), findComponent: () => undefined },
+    judge: { validator: createValidator(), findComponent: () => undefined, findMachine: () => undefined },
     guard: async () => {
       asked++
       return { kind: 'Passes', ledger: undefined }

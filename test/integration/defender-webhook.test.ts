@@ -9,17 +9,22 @@ import { approval, type Approval } from '#api/kinds/approval.ts'
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machine, type Machine } from '#api/kinds/machine.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import {
   AGENT_SIGNER,
+  AGENT_REPORTER,
   AGENTS_GROUP,
+  agentKeyGroup,
   agentNodeGroup,
   agentUser,
+  ANNOTATIONS,
   BOOTSTRAP_GROUP,
   machineUidGroup,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
+import { agentEvents } from '#agent/agent-events.ts'
 import { createCaches } from '#defender/caches.ts'
 import { DefenderTime } from '#defender/defender-time.ts'
 import { createGuard } from '#defender/guard/guard.ts'
@@ -87,6 +92,7 @@ async function startWebhook(): Promise<void> {
     log: silentLogger,
     events: createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/defender', instance: 'test' }),
     findComponent: () => undefined,
+    findMachine: (name) => caches.machines.get({ name }),
     guard,
   })
   await part.start()
@@ -425,6 +431,56 @@ const AGENT = {
   commonName: agentUser('m-a'),
   organizations: [AGENTS_GROUP, agentNodeGroup('n-a'), machineUidGroup('u')],
 }
+
+test('S26 an agent reports while its Machine lives and its key is not revoked, and nothing afterwards', async () => {
+  const { metadata } = await admin.create(machine, {
+    apiVersion: API_GROUP_VERSION,
+    kind: machine.kind,
+    metadata: { name: 'reporting' },
+    spec: { ...machine.example.spec, components: [] } as Machine['spec'],
+  })
+  const { uid = '' } = metadata
+  const groups = [AGENTS_GROUP, agentNodeGroup('n-r'), machineUidGroup(uid), agentKeyGroup('1'.repeat(64))]
+  const agent = new HttpKubeClient({ ...connection(), impersonate: { user: agentUser('reporting'), groups } })
+  // A new recorder each time counts nothing together with what was reported before.
+  const reports = async (): Promise<string> => {
+    let refused = 'accepted'
+    const client = Object.assign(Object.create(agent) as HttpKubeClient, {
+      create: (...asked: Parameters<HttpKubeClient['create']>) =>
+        agent.create(...asked).catch((error: unknown) => {
+          refused = String(error)
+          throw error
+        }),
+    })
+    const options = { client, clock: systemClock, machine: 'reporting', machineUid: () => uid }
+    const recorder = agentEvents(options)(AGENT_REPORTER)
+    const regarding = { apiVersion: API_GROUP_VERSION, kind: machine.kind, metadata: { name: 'reporting', uid } }
+    recorder.record(regarding, { type: 'Warning', reason: 'A', action: 'Look', note: 'first line\nsecond \u001b[2J' })
+    await recorder.flush()
+    return refused
+  }
+  const revoke = (value: string | null) =>
+    admin.patch(
+      machine,
+      { name: 'reporting' },
+      {
+        type: 'merge',
+        value: { metadata: { annotations: { [ANNOTATIONS.revoked]: value } } },
+      },
+    )
+  await eventually(reports, (answer) => answer === 'accepted')
+  const { items } = await admin.list(EVENTS)
+  expect(items.find((e) => e['reportingInstance'] === 'reporting')?.['note']).toBe('first line second \ufffd[2J')
+  await revoke('{}')
+  await eventually(reports, (answer) => answer.includes('the key of this agent was revoked'))
+  await revoke(null)
+  await eventually(reports, (answer) => answer === 'accepted')
+  await admin.delete(machine, { name: 'reporting' })
+  await eventually(reports, (answer) =>
+    answer.includes('the Machine that this agent has a certificate of does not exist'),
+  )
+  agent.close()
+})
 
 /** What a join token asked for, for somebody to answer. */
 async function requestOf(subject: Parameters<typeof signingRequest>[1]): Promise<CertificateRequest> {

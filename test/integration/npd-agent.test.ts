@@ -82,7 +82,7 @@ test('a line becomes a condition of the Node, an event and a count', async () =>
   expect(events.map((e) => [e['type'], e['reportingController'], e['note']])).toEqual([
     [
       'Warning',
-      'kubenode.io/kernel-monitor',
+      'agent.kubenode.io/kernel-monitor',
       'Node condition KernelDeadlock is now: True, reason: DockerHung, message: "INFO: task docker:7 blocked for long"',
     ],
   ])

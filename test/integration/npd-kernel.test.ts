@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { getuid } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseDetect } from '#api/agent-config/detect-config.ts'
+import { agentEvents } from '#agent/agent-events.ts'
 import { Detection } from '#agent/detect/detection.ts'
 import { ProblemBoard } from '#agent/detect/problem-board.ts'
 import { realFiles } from '#agent/files/real.ts'
@@ -69,6 +70,7 @@ beforeAll(async () => {
   detection = new Detection({
     ...base,
     client,
+    agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',
     nodeUid: () => undefined,
     config: detect,

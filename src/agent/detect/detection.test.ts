@@ -12,6 +12,7 @@ import { newAuthority } from '#test/support/tls.ts'
 import { realFiles } from '../files/real.ts'
 import { nodeDir, type NodeDir } from '../node-dir.ts'
 import { parseDetect } from '#api/agent-config/detect-config.ts'
+import { agentEvents } from '../agent-events.ts'
 import { Detection } from './detection.ts'
 import { foreignConditions } from './foreign-conditions.ts'
 import { KmsgReader } from './npd/kmsg.ts'
@@ -96,6 +97,7 @@ async function agent(
   const detection: Detection = new Detection({
     ...base,
     client,
+    agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',
     nodeUid: () => undefined,
     config: detect,

@@ -13,6 +13,7 @@ import { Detectors } from './builtin/detectors.ts'
 import type { ComponentProblem } from './component-problems.ts'
 import type { DetectConfig } from '#api/agent-config/detect-config.ts'
 import { foreignConditions } from './foreign-conditions.ts'
+import type { AgentEvents } from '../agent-events.ts'
 import { NodeEvents } from './node-events.ts'
 import { changeEvent } from './npd/judge.ts'
 import { Monitors } from './npd/monitors.ts'
@@ -28,6 +29,7 @@ export interface DetectionDeps {
   readonly log: Logger
   readonly bootId: string
   readonly client: KubeClient
+  readonly agentEvents: AgentEvents
   readonly node: string
   readonly nodeUid: () => string | undefined
   readonly config: DetectConfig

@@ -1,12 +1,11 @@
 // Tells the API server of events of this node. Each source and reason has a budget of its own, so that a storm of one keeps nobody from hearing another.
-import type { Clock } from '#lib/clock.ts'
-import { createEventRecorder, type EventRecorder } from '#kube/events.ts'
-import type { KubeClient } from '#kube/client.ts'
+import { AGENT_SOURCES_PREFIX } from '#api/names.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { AgentEvents } from '../agent-events.ts'
 import type { MonitorEvent } from './npd/judge.ts'
 
 export interface NodeEventsDeps {
-  readonly client: KubeClient
-  readonly clock: Clock
+  readonly agentEvents: AgentEvents
   readonly node: string
   readonly nodeUid: () => string | undefined
 }
@@ -40,15 +39,8 @@ export class NodeEvents {
     const key = `${source}\n${reason}`
     const known = this.#recorders.get(key)
     if (known !== undefined || this.#recorders.size >= MAX_RECORDERS) return known
-    const { client, clock, node } = this.#deps
-    const recorder = createEventRecorder({
-      client,
-      clock,
-      controller: `kubenode.io/${source}`,
-      instance: node,
-      lost: () => {
-        this.lost++
-      },
+    const recorder = this.#deps.agentEvents(`${AGENT_SOURCES_PREFIX}${source}`, () => {
+      this.lost++
     })
     this.#recorders.set(key, recorder)
     return recorder

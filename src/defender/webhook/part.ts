@@ -11,7 +11,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { sharedCertificate, type WebhookCertificate } from './certificate.ts'
 import type { AskGuard } from '../guard/guard.ts'
-import type { FindComponent } from './review.ts'
+import type { FindComponent, FindMachine } from './review.ts'
 import { WEBHOOK_CONFIGURATION, webhookConfiguration, webhookConfigurationType } from './registration.ts'
 import { SecretPaths } from './secret-paths.ts'
 import { WebhookServer } from './server.ts'
@@ -33,6 +33,7 @@ export interface WebhookPartOptions extends WebhookOptions {
   readonly log: Logger
   readonly events: EventRecorder
   readonly findComponent: FindComponent
+  readonly findMachine: FindMachine
   readonly guard: AskGuard
 }
 
@@ -159,9 +160,9 @@ export class WebhookPart implements Part {
   }
 
   async #serve(certificate: WebhookCertificate): Promise<void> {
-    const { log, listen, port, findComponent, guard, clientCa } = this.#options
+    const { log, listen, port, findComponent, findMachine, guard, clientCa } = this.#options
     if (this.#serving === undefined) {
-      const judge = { validator: createValidator(), findComponent }
+      const judge = { validator: createValidator(), findComponent, findMachine }
       const server = new WebhookServer({
         certificate,
         paths: this.#paths,

@@ -1,7 +1,7 @@
-// The ValidatingWebhookConfiguration: our kinds, deletions that are guarded, and what the approver approves. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
+// The ValidatingWebhookConfiguration: our kinds, deletions that are guarded, what the approver approves, and agents' events. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
 // the schema still holds, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
-import { programAccount, programUser } from '#api/names.ts'
+import { AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
@@ -49,6 +49,7 @@ export const webhookConfiguration = (address: string, ca: string, token: string)
     },
     ...GUARDED_KINDS.map((guarded) => guardWebhook(guarded, clientConfig('deletions', address, ca, token))),
     approvalWebhook(clientConfig('certificates', address, ca, token)),
+    agentEventWebhook(clientConfig('events', address, ca, token)),
   ],
 })
 
@@ -89,6 +90,32 @@ const approvalWebhook = (config: ReturnType<typeof clientConfig>) => ({
       apiVersions: ['*'],
       operations: ['UPDATE'],
       resources: ['certificatesigningrequests/approval'],
+      scope: '*',
+    },
+  ],
+})
+
+/** Closed while the Defender is away: agents' events are lost then, and nothing waits for one. Their heartbeats and conditions are not asked about. */
+const agentEventWebhook = (config: ReturnType<typeof clientConfig>) => ({
+  name: 'events.kubenode.io',
+  admissionReviewVersions: ['v1'],
+  sideEffects: 'None',
+  failurePolicy: 'Fail',
+  timeoutSeconds: 5,
+  matchPolicy: 'Equivalent',
+  matchConditions: [
+    {
+      name: 'an-agent',
+      expression: `'${AGENTS_GROUP}' in request.userInfo.groups || request.userInfo.username.startsWith('${agentUser('')}')`,
+    },
+  ],
+  clientConfig: config,
+  rules: [
+    {
+      apiGroups: ['events.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE'],
+      resources: ['events'],
       scope: '*',
     },
   ],

@@ -3,6 +3,7 @@ import { isObject } from '#lib/json.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { formatProblem, PROBLEM_CODES } from '#api/problem.ts'
@@ -62,9 +63,12 @@ export function parseReview(value: unknown): AdmissionRequest | string {
 /** A component version that the cluster has already; undefined when it has none, or not yet. */
 export type FindComponent = (component: string, version: string) => MachineComponentInput['spec'] | undefined
 
+export type FindMachine = (name: string) => Pick<Machine, 'metadata'> | undefined
+
 export interface Judge {
   readonly validator: Validator
   readonly findComponent: FindComponent
+  readonly findMachine: FindMachine
 }
 
 export function review(request: AdmissionRequest, judge: Judge): AdmissionAnswer {

@@ -4,8 +4,13 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 
-export type Door = 'kinds' | 'deletions' | 'certificates'
-const DOORS: Readonly<Record<Door, string>> = { kinds: 'admit', deletions: 'deletions', certificates: 'certificates' }
+export type Door = 'kinds' | 'deletions' | 'certificates' | 'events'
+const DOORS: Readonly<Record<Door, string>> = {
+  kinds: 'admit',
+  deletions: 'deletions',
+  certificates: 'certificates',
+  events: 'events',
+}
 const DOOR_NAMES = Object.keys(DOORS) as readonly Door[]
 
 /** As a key: nobody finds it by trying. */

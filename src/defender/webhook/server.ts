@@ -9,6 +9,7 @@ import type { Logger } from '#lib/log.ts'
 import { reviewApproval } from '../guard/approved-request.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import { reviewDeletion } from '../guard/review.ts'
+import { reviewAgentEvent } from './agent-event.ts'
 import type { WebhookCertificate } from './certificate.ts'
 import { type AdmissionAnswer, type AdmissionRequest, type Judge, parseReview, review } from './review.ts'
 import type { Door, SecretPaths } from './secret-paths.ts'
@@ -127,6 +128,8 @@ function answerAt(
       return reviewDeletion(asked, guard)
     case 'certificates':
       return reviewApproval(asked)
+    case 'events':
+      return reviewAgentEvent(asked, judge.findMachine)
     default:
       return assertNever(door)
   }

@@ -39,7 +39,7 @@ beforeAll(async () => {
   server = new WebhookServer({
     certificate,
     paths,
-    judge: { validator: createValidator(), findComponent },
+    judge: { validator: createValidator(), findComponent, findMachine: () => undefined },
     guard: async ({ kind, name, isDryRun }) =>
       kind === 'Machine' && name === 'm-1' && !isDryRun
         ? { kind: 'Held', why: 'too many', retryAfterMs: 1_500 }

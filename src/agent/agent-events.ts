@@ -1,0 +1,33 @@
+// Events of this agent as admission policy `kubenode-agents` accepts them: reported under its own names, marked with the uid of its Machine, on one line.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createEventRecorder, type EventRecorder, type EventWish } from '#kube/events.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface AgentEventsOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly machine: string
+  /** Of the certificate, not of the Machine that is read: only events about this one are accepted. */
+  readonly machineUid: () => string | undefined
+}
+
+export type AgentEvents = (controller: string, lost?: () => void) => EventRecorder
+
+/** Lines of logs become notes: line breaks are replaced, and whatever would act where it is shown. */
+const onOneLine = (text: string): string => printableLine(text.replace(/\s*[\r\n]+\s*/g, ' '))
+
+export function agentEvents({ client, clock, machine, machineUid }: AgentEventsOptions): AgentEvents {
+  const annotations = (): Readonly<Record<string, string>> => ({ [ANNOTATIONS.machineUid]: machineUid() ?? '' })
+  return (controller, lost) => {
+    const options = { client, clock, controller, instance: machine, annotations }
+    const recorder = createEventRecorder(lost === undefined ? options : { ...options, lost })
+    return {
+      record: (regarding: KubeObject, wish: EventWish) =>
+        recorder.record(regarding, { ...wish, reason: onOneLine(wish.reason), note: onOneLine(wish.note) }),
+      flush: () => recorder.flush(),
+    }
+  }
+}

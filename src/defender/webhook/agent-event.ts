@@ -1,0 +1,32 @@
+// Answers the AdmissionReview of an event of an agent: allowed while the Machine of its certificate lives and its key is not revoked. A policy compares an
+// agent with what it writes, and cannot look whether its Machine is still there.
+import { agentUser, machineUidGroup } from '#api/names.ts'
+import { isObject } from '#lib/json.ts'
+import { acceptsKey } from '#nodeops/agent-key.ts'
+import type { AdmissionAnswer, AdmissionRequest, FindMachine } from './review.ts'
+
+export function reviewAgentEvent({ uid, userInfo }: AdmissionRequest, findMachine: FindMachine): AdmissionAnswer {
+  const problem = problemOf(userInfo, findMachine)
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response:
+      problem === undefined
+        ? { uid, allowed: true }
+        : { uid, allowed: false, status: { code: 403, reason: 'Forbidden', message: `event refused: ${problem}` } },
+  }
+}
+
+const USER = agentUser('')
+const UID = machineUidGroup('')
+
+function problemOf(userInfo: unknown, findMachine: FindMachine): string | undefined {
+  const { username, groups }: Readonly<Record<string, unknown>> = isObject(userInfo) ? userInfo : {}
+  if (typeof username !== 'string' || !username.startsWith(USER)) return 'the review names no agent'
+  const named = Array.isArray(groups) ? groups.filter((g): g is string => typeof g === 'string') : []
+  const machine = findMachine(username.slice(USER.length))
+  const uids = named.filter((g) => g.startsWith(UID))
+  const isOfIt = machine !== undefined && uids.length === 1 && uids[0] === machineUidGroup(machine.metadata.uid ?? '')
+  if (!isOfIt) return 'the Machine that this agent has a certificate of does not exist'
+  return acceptsKey(machine, named) ? undefined : 'the key of this agent was revoked'
+}
