@@ -3,13 +3,18 @@
 /** Longer words are not compared: the table below grows with the square. */
 const MAX_WORD_CHARS = 128
 
+/** Whoever has more names to choose from is not helped by one, and each takes some microseconds. */
+const MAX_CANDIDATES = 1_000
+
 /** The nearest of `known` within a third of the word's length, rounded up; undefined when none is near. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MAX_WORD_CHARS) return undefined
   const lower = word.toLowerCase()
   let best: string | undefined
   let bestDistance = Math.ceil(word.length / 3) + 1
+  let looked = 0
   for (const candidate of known) {
+    if (++looked > MAX_CANDIDATES) break
     if (candidate.length > MAX_WORD_CHARS || Math.abs(candidate.length - word.length) >= bestDistance) continue
     const distance = editDistance(lower, candidate.toLowerCase())
     if (distance < bestDistance) {

@@ -3,6 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { systemClock } from '#lib/clock.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { Renders } from '#sync/hub/renders.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
 import {
   bombOf,
@@ -138,6 +142,52 @@ test('S29 a commit and a folder that are bombs are refused like files', async ()
   expect(Math.max(tree.maxRssKb, commit.maxRssKb)).toBeLessThan(MAX_RSS_KB)
 })
 
+const treeOf = (entries: Readonly<Record<string, string>>): string =>
+  putObject(
+    gitDir(),
+    'tree',
+    Buffer.concat(
+      Object.entries(entries).flatMap(([name, id]) => [Buffer.from(`40000 ${name}\0`), Buffer.from(id, 'hex')]),
+    ),
+  )
+
+/** Ten levels, each with the next one ten times: ten thousand million paths in eleven objects. */
+function treeBomb(leaf: string, levels = 10): string {
+  let tree = leaf
+  for (let level = 0; level < levels; level++)
+    tree = treeOf(Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`d${i}`, tree])))
+  return tree
+}
+
+test('S29 folders that hold each other ten times over end with the distinct ones', async () => {
+  const read = (fleet: string, limits = {}) =>
+    openLocalRepository(repository.dir).readTree(commitNaming(gitDir(), '', fleet), ['fleet'], limits)
+  const empty = putObject(gitDir(), 'tree', Buffer.alloc(0))
+  expect((await read(treeBomb(empty))).size).toBe(0)
+  const blob = putObject(gitDir(), 'blob', Buffer.from('x'))
+  const file = putObject(gitDir(), 'tree', Buffer.concat([Buffer.from('100644 a.ts\0'), Buffer.from(blob, 'hex')]))
+  await expect(read(treeBomb(file))).rejects.toMatchObject({ code: 'KN7006' })
+  let distinct = empty
+  for (let i = 0; i < 20; i++) distinct = treeOf({ [`a${i}`]: distinct, [`b${i}`]: empty })
+  expect((await read(distinct, { maxEntries: 41 })).size).toBe(0)
+  await expect(read(distinct, { maxEntries: 40 })).rejects.toMatchObject({
+    code: 'KN7006',
+    message: expect.stringContaining('limit of 40 files and folders') as string,
+  })
+})
+
+test('S29 a commit whose files are refused is not read again with each poll', async () => {
+  const config = { cacheDir: join(repository.dir, '.git/cache'), weakCage: 'allow' as const }
+  const renders = new Renders(config, systemClock)
+  const source = { spec: { url: repository.dir, path: '.', ref: { branch: 'main' } } } as FleetSource
+  const commit = commitNaming(gitDir(), '', treeBomb(treeOf({}), 40))
+  repository.git('update-ref', 'refs/heads/main', commit)
+  const failure = () => renders.render(source, commit).then(undefined, (e: unknown) => e)
+  const first = await failure()
+  expect(first).toMatchObject({ code: 'KN7006' })
+  expect(await failure()).toBe(first)
+})
+
 test('S29 a bomb that the git program fetches is refused by the reader, or by the fetch', async () => {
   const inner = Buffer.alloc(64 * MB)
   const commit = commitNaming(gitDir(), putObject(gitDir(), 'blob', inner))
@@ -154,7 +204,6 @@ test('objects that git packs with deltas are read as they are', async () => {
   )
   repository.git('gc', '--quiet', '--aggressive', '--prune=now')
   expect(repository.git('count-objects')).toMatch(/^0 objects/)
-  const { openLocalRepository } = await import('#sync/git/local-repository.ts')
   for (const [i, commit] of commits.entries()) {
     const files = await openLocalRepository(repository.dir).readTree(commit, ['fleet'])
     expect(Buffer.from(files.get('fleet/main.ts') ?? []).toString()).toBe(text.with(i * 100, `changed ${i}`).join('\n'))

@@ -82,6 +82,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     io.out(shownJson({ commit, base: base ?? null, cage: after.cage, clusters: shown, problems }))
   else io.out(textOf(commit, base, shown, hasColors(io)))
   for (const p of problems) io.err(shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
+  if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and what is invalid for its kind is applied nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
   if (options.detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
@@ -119,12 +120,29 @@ export function textOf(
 function clusterText(difference: ClusterDifference, isColored: boolean): string {
   const { cluster, added, changed, removed, unchanged, changes, problems, machines } = difference
   const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
-  const lines = ['', `${cluster}: ${counts}`, ...changes.flatMap(objectText), ...problems.map((p) => `  ! ${p}`)]
+  const lines = ['', `${cluster}: ${counts}`, ...changesText(changes), ...problemsText(problems)]
   const loss = lossText(machines).map((line) =>
     isColored ? `${RED}${printableLine(line)}${PLAIN}` : printableLine(line),
   )
   return [...lines.map(printableLine), ...keptText(machines).map(printableLine), ...loss, ''].join('\n')
 }
+
+/** More of either in one cluster is read by nobody; the JSON has all. */
+const MAX_OBJECTS = 1_000
+const MAX_PROBLEMS = 100
+
+const changesText = (all: readonly ObjectChange[]): readonly string[] => [
+  ...all.slice(0, MAX_OBJECTS).flatMap(objectText),
+  ...andMore(all, MAX_OBJECTS),
+]
+
+const problemsText = (all: readonly string[]): readonly string[] => [
+  ...all.slice(0, MAX_PROBLEMS).map((p) => `  ! ${p}`),
+  ...andMore(all, MAX_PROBLEMS),
+]
+
+const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
+  all.length > shown ? [`  … and ${all.length - shown} more`] : []
 
 const RED = '\u001b[31m'
 const PLAIN = '\u001b[39m'

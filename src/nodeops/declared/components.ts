@@ -10,6 +10,9 @@ import type { KubeObject } from '#schema/object.ts'
 import { nodeopsErrors } from '../nodeops-errors.ts'
 import { type DeclaredProblem, certain, isComponent } from './problem.ts'
 
+/** Named in a message. */
+const MAX_VERSIONS = 10
+
 interface Reference {
   readonly object: KubeObject
   readonly pointer: string
@@ -64,7 +67,11 @@ function problemOf(
   }
   const found = declared.find((c) => c.spec.version === version)
   if (found === undefined) {
-    const versions = declared.map((c) => c.spec.version).join(', ')
+    const more = declared.length > MAX_VERSIONS ? ` and ${declared.length - MAX_VERSIONS} more` : ''
+    const versions = `${declared
+      .slice(0, MAX_VERSIONS)
+      .map((c) => c.spec.version)
+      .join(', ')}${more}`
     return certain(at, nodeopsErrors.KN3063({ component, version, versions }))
   }
   if (isScript === (found.spec.type === 'Script')) return undefined

@@ -5,7 +5,7 @@ import { signStatement } from '#api/trust/statement.ts'
 import { trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { declaredProblems } from './declared-problems.ts'
-import { placeInFiles } from './find-in-files.ts'
+import { placesIn } from './find-in-files.ts'
 
 const object = (kind: string, name: string, spec: Record<string, unknown>, annotations?: Record<string, string>) =>
   ({
@@ -247,7 +247,7 @@ test('a component that agents refuse is found where it is declared, not where it
   }
   const words = ['1.1.0', 'beacon', 'artifacts', 'MachineComponent']
   const both = 'fleet/components/beacon-1.1.0.json:3 or fleet/machines/components.ts:1'
-  expect(placeInFiles(files, words)).toBe(both)
+  expect(placesIn(files)(words)).toBe(both)
 })
 
 test('the place of a problem is the line with all its words, or the file with most of them, or several that have as many', () => {
@@ -255,7 +255,7 @@ test('the place of a problem is the line with all its words, or the file with mo
     'fleet/a.ts': `const x = '9.9.9'\n`,
     'fleet/b.ts': `import 'x'\n// beacon\nset({ beacon: '9.9.9' })\n`,
   }
-  expect(placeInFiles(files, ['9.9.9', 'beacon'])).toBe('fleet/b.ts:3')
-  expect(placeInFiles(files, ['9.9.9'])).toBe('fleet/a.ts:1 or fleet/b.ts:3')
-  expect(placeInFiles(files, ['nowhere', 'beacon'])).toBeUndefined()
+  expect(placesIn(files)(['9.9.9', 'beacon'])).toBe('fleet/b.ts:3')
+  expect(placesIn(files)(['9.9.9'])).toBe('fleet/a.ts:1 or fleet/b.ts:3')
+  expect(placesIn(files)(['nowhere', 'beacon'])).toBeUndefined()
 })

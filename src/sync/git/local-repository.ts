@@ -14,8 +14,16 @@ import { parseTree, type TreeEntry } from './tree-entries.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { counted } from '#lib/counted.ts'
 
-/** A fleet of a thousand clusters has some hundred files; sources of components lie beside them. */
-const DEFAULT_LIMITS = { maxFiles: 20_000, maxFileBytes: 8 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
+/**
+ * A fleet of a thousand clusters has some hundred files; sources of components lie beside them. Folders are counted on all paths, since one that holds
+ * another ten times, level by level, is small on disk and has no end.
+ */
+const DEFAULT_LIMITS = {
+  maxFiles: 20_000,
+  maxEntries: 100_000,
+  maxFileBytes: 8 * 1024 * 1024,
+  maxBytes: 64 * 1024 * 1024,
+}
 const MAX_DEPTH = 32
 /** Ten times the longest message that anybody writes; many parents fit, too. */
 const MAX_COMMIT_BYTES = 1024 * 1024
@@ -25,8 +33,11 @@ const MAX_TREE_BYTES = 4 * 1024 * 1024
 const MAX_TAGS = 8
 /** Git has it without writing it. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
-/** Reading blocks; others get a turn after so many files. */
-const FILES_IN_A_ROW = 64
+/** Reading blocks; others get a turn after so many files and folders, or so many bytes. */
+const ENTRIES_IN_A_ROW = 64
+const BYTES_IN_A_ROW = 1024 * 1024
+/** Parsing an entry of a folder takes as long as reading so much of a file. */
+const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
 const COMMIT_ID = /^[0-9a-f]{40}$/
 
@@ -132,7 +143,12 @@ export class LocalRepository implements GitRepository {
     const walk: Walk = {
       commit,
       files: new Map(),
+      withoutFiles: new Set(),
+      blobs: new Map(),
+      trees: new Map(),
+      entries: 0,
       bytes: 0,
+      inARow: { entries: 0, bytes: 0 },
       limits: { ...DEFAULT_LIMITS, ...limits },
       until: this.#clock.monotonic() + this.#deadlineMs,
     }
@@ -149,19 +165,30 @@ export class LocalRepository implements GitRepository {
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
         retry: 'later',
       })
+    if (++walk.entries > walk.limits.maxEntries)
+      throw tooLarge(where, `is beyond the limit of ${walk.limits.maxEntries} files and folders`)
+    if (++walk.inARow.entries >= ENTRIES_IN_A_ROW || walk.inARow.bytes >= BYTES_IN_A_ROW) {
+      await setImmediate()
+      walk.inARow = { entries: 0, bytes: 0 }
+    }
     if (entry.kind === 'symlink' || entry.kind === 'submodule')
       throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
     if (entry.kind === 'file') return this.#file(walk, entry.oid, path, where)
     if (depth >= MAX_DEPTH) throw tooLarge(where, `is nested deeper than ${MAX_DEPTH} folders`)
-    for (const child of this.#tree(entry.oid, where))
+    if (walk.withoutFiles.has(entry.oid)) return undefined
+    const before = walk.files.size
+    for (const child of this.#children(walk, entry.oid, where))
       await this.#walk(walk, child, path === '' ? child.name : `${path}/${child.name}`, depth + 1)
+    if (walk.files.size === before) walk.withoutFiles.add(entry.oid)
+    return undefined
   }
 
   async #file(walk: Walk, oid: string, path: string, where: string): Promise<void> {
     const { maxFiles, maxFileBytes, maxBytes } = walk.limits
     if (walk.files.size >= maxFiles) throw tooLarge(where, `is beyond the limit of ${maxFiles} files`)
-    const bytes = this.#content(oid, 'blob', where, maxFileBytes)
-    if (walk.files.size % FILES_IN_A_ROW === 0) await setImmediate()
+    const bytes = walk.blobs.get(oid) ?? this.#content(oid, 'blob', where, maxFileBytes)
+    walk.blobs.set(oid, bytes)
+    walk.inARow.bytes += bytes.length
     walk.bytes += bytes.length
     if (walk.bytes > maxBytes) throw tooLarge(where, `exceeds the total limit of ${maxBytes} bytes`)
     walk.files.set(path, bytes)
@@ -182,6 +209,13 @@ export class LocalRepository implements GitRepository {
 
   #tree(oid: string, where: string): readonly TreeEntry[] {
     return oid === EMPTY_TREE ? [] : parseTree(this.#content(oid, 'tree', where, MAX_TREE_BYTES), where)
+  }
+
+  #children(walk: Walk, oid: string, where: string): readonly TreeEntry[] {
+    const children = walk.trees.get(oid) ?? this.#tree(oid, where)
+    walk.trees.set(oid, children)
+    walk.inARow.bytes += children.length * BYTES_OF_ENTRY
+    return children
   }
 
   #content(oid: string, type: 'blob' | 'tree', where: string, limit: number): Uint8Array {
@@ -262,7 +296,15 @@ export class LocalRepository implements GitRepository {
 interface Walk {
   readonly commit: string
   readonly files: Map<string, Uint8Array>
+  /** Folders in which there was no file at any depth. */
+  readonly withoutFiles: Set<string>
+  /** Read once, on however many paths they are. */
+  readonly blobs: Map<string, Uint8Array>
+  readonly trees: Map<string, readonly TreeEntry[]>
+  entries: number
   bytes: number
+  /** Since others had a turn. */
+  inARow: { entries: number; bytes: number }
   readonly limits: Required<ReadLimits>
   readonly until: number
 }

@@ -11,6 +11,8 @@ export interface Commit {
 
 export interface ReadLimits {
   readonly maxFiles?: number
+  /** Files and folders on all paths. */
+  readonly maxEntries?: number
   readonly maxFileBytes?: number
   readonly maxBytes?: number
 }

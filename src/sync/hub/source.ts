@@ -120,8 +120,9 @@ async function fetch(parts: HubParts, pass: Pass): Promise<void> {
 async function render(parts: HubParts, pass: Pass): Promise<void> {
   if (pass.fetched === undefined) return
   try {
-    const { targets: all, cage, problems: found } = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
-    refuseImpossible(pass.fetched.commit, found)
+    const result = await parts.renders.renderNewest(pass.source, pass.fetched.commit)
+    refuseImpossible(pass.fetched.commit, result)
+    const { targets: all, cage } = result
     const targets = withinScope(all, pass.source)
     const { tracks, unmatched } = splitByTrack(targets, pass.source.spec.tracks)
     const problems = [

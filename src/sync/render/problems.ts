@@ -2,7 +2,7 @@
 import { parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { declaredProblems } from '#nodeops/declared/declared-problems.ts'
-import { placeInFiles } from '#nodeops/declared/find-in-files.ts'
+import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
 import { refOf, refText } from '../object-ref.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { Targets } from './rendered.ts'
@@ -22,24 +22,42 @@ export interface RenderedProblem {
 
 type Files = Readonly<Record<string, string>>
 
-export function problemsIn(targets: Targets, files: Files): readonly RenderedProblem[] {
+/** Whoever has more corrects these first. */
+const MAX_PROBLEMS = 200
+/** Of one problem, for a status and a plan. */
+const MAX_MESSAGE_CHARS = 2_000
+/** Of those that have the same problem. */
+const MAX_CLUSTERS = 10
+
+export interface RenderedProblems {
+  /** Certain ones come first where not all are told. */
+  readonly problems: readonly RenderedProblem[]
+  readonly moreProblems: number
+}
+
+export function problemsIn(targets: Targets, files: Files, placeOf: PlaceOf): RenderedProblems {
   const trust = newestTrust(files)
   const found = [...targets].flatMap(([cluster, { objects }]) =>
     declaredProblems(
       objects.map((o) => o.object),
       { trust },
-    ).map(({ object, words, ...p }) => {
-      const place = placeInFiles(files, words)
-      return { ...p, cluster, object: refText(refOf(object)), ...(place !== undefined && { place }) }
-    }),
+    ).map((p) => ({ ...p, cluster, object: refText(refOf(p.object)) })),
   )
-  const same = Map.groupBy(found, (p) => JSON.stringify([p.object, p.pointer, p.code, p.message]))
-  return [...same.values()].flatMap((group) => {
+  const groups = [...Map.groupBy(found, (p) => JSON.stringify([p.object, p.pointer, p.code, p.message])).values()]
+  const isCertain = ([first]: typeof found) => first?.isCertain === true
+  const ordered =
+    groups.length <= MAX_PROBLEMS
+      ? groups
+      : [...groups.filter(isCertain), ...groups.filter((group) => !isCertain(group))].slice(0, MAX_PROBLEMS)
+  const problems = ordered.flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
-    const { cluster: _, ...problem } = first
-    return [{ ...problem, clusters: group.map((p) => p.cluster) }]
+    const { cluster: _, words, ...problem } = first
+    const place = placeOf(words)
+    const message = problem.message.slice(0, MAX_MESSAGE_CHARS)
+    return [{ ...problem, message, clusters: group.map((p) => p.cluster), ...(place !== undefined && { place }) }]
   })
+  return { problems, moreProblems: groups.length - problems.length }
 }
 
 /** Of several the one that agents would take last. */
@@ -60,18 +78,25 @@ function trustIn(text: string): SignedTrust | undefined {
 }
 
 export const problemText = ({ clusters, object, pointer, code, message, place }: RenderedProblem): string =>
-  `${code}: ${object} in ${clusters.join(', ')}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
+  `${code}: ${object} in ${someOf(clusters)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
+
+const someOf = (clusters: readonly string[]): string =>
+  clusters.length <= MAX_CLUSTERS
+    ? clusters.join(', ')
+    : `${clusters.slice(0, MAX_CLUSTERS).join(', ')} and ${clusters.length - MAX_CLUSTERS} more`
 
 /** Refused before anything of the commit is applied anywhere. */
-export function refuseImpossible(commit: string, problems: readonly RenderedProblem[]): void {
+export function refuseImpossible(commit: string, { problems, moreProblems }: RenderedProblems): void {
   const certain = problems.filter((p) => p.isCertain)
   const [first] = certain
   if (first === undefined) return
+  // Certain ones come first, so that more than these are certain only when all of these are.
+  const more = certain.length - 1 + (certain.length === problems.length ? moreProblems : 0)
   throw new KubeNodeError(
     syncErrors.KN7117({
       commit: commit.slice(0, 12),
       first: problemText(first),
-      more: certain.length === 1 ? '' : ` (and ${certain.length - 1} more)`,
+      more: more === 0 ? '' : ` (and ${more} more)`,
     }),
   )
 }

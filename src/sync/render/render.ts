@@ -3,7 +3,7 @@ import { createValidator, type Validator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
-import { placeInFiles } from '#nodeops/declared/find-in-files.ts'
+import { placesIn } from '#nodeops/declared/find-in-files.ts'
 import type { GitRepository } from '../git/repository.ts'
 import type { Cage, CageLayer } from './cage.ts'
 import { answered } from './answered.ts'
@@ -20,8 +20,9 @@ export interface Rendered {
   readonly cage: readonly CageLayer[]
   /** The start of what the fleet printed. */
   readonly printed: string
-  /** What cannot hold in the objects of one cluster together, and what is probably a mistake. */
+  /** What cannot hold in the objects of one cluster together, and what is probably a mistake: the first ones. */
   readonly problems: readonly RenderedProblem[]
+  readonly moreProblems: number
 }
 
 export interface RenderOptions {
@@ -58,8 +59,10 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
     if (again.kind !== 'Answered' || end.kind !== 'Answered' || again.text !== end.text)
       throw new KubeNodeError(syncErrors.KN7112({ commit: short(commit) }))
   }
-  const targets = checkRendered(clusters, validator, (words) => placeInFiles(files, words))
-  return { commit, targets, cage: cage.level.layers, printed, problems: problemsIn(targets, files) }
+  const placeOf = placesIn(files)
+  const targets = checkRendered(clusters, validator, placeOf)
+  const problems = problemsIn(targets, files, placeOf)
+  return { commit, targets, cage: cage.level.layers, printed, ...problems }
 }
 
 const join = (path: string, folder: string): string => (path === '.' || path === '' ? folder : `${path}/${folder}`)
@@ -88,8 +91,11 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
+/** What only another commit mends: its code, and its files where they cannot be read as they are, or not in time. */
+const OF_THE_COMMIT = /^KN(71(0[1-7]|1[124567])|70(05|06|08|11|15|16|19))$/
+
 /** The same commit fails so again; anything else may have been the machine's doing. */
-export const isOfTheFleet = ({ code }: KubeNodeError): boolean => /^KN71(0[1-7]|1[124567])$/.test(code)
+export const isOfTheFleet = ({ code }: KubeNodeError): boolean => OF_THE_COMMIT.test(code)
 
 /** What says it is an error is made by code of the fleet, too. */
 function fleetErrorOf(error: unknown): FleetError {

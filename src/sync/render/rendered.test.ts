@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { createValidator } from '#api/validate.ts'
+import { MAX_SEARCHES, placesIn } from '#nodeops/declared/find-in-files.ts'
+import { problemsIn, problemText, refuseImpossible } from './problems.ts'
 import { checkRendered } from './rendered.ts'
 
 const validator = createValidator()
@@ -145,5 +147,90 @@ describe('S27 what programs own', () => {
     const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Inventory', metadata: { name: 'forged' }, spec: {} }
     const found = checkRendered({ test: [object] }, validator, (words) => `fleet/main.ts:${words.join('+')}`)
     expect(found.get('test')?.rejected[0]?.problem).toMatch(/\(fleet\/main\.ts:Inventory\+forged\)$/)
+  })
+})
+
+describe('a commit of more than anybody reads', () => {
+  const many = (count: number, make: (i: number) => object) => Array.from({ length: count }, (_, i) => make(i))
+  const notOurs = (i: number) => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Inventory',
+    metadata: { name: `forged-${i}` },
+  })
+  const set = (i: number, version: string) => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineComponentSet',
+    metadata: { name: `set-${i}` },
+    spec: { selector: { matchLabels: { a: 'b' } }, components: [{ name: 'beacon', version }] },
+  })
+  const component = (version: string) => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineComponent',
+    metadata: { name: `beacon.${version}` },
+    spec: {
+      component: 'beacon',
+      version,
+      type: 'DaemonSet',
+      daemonSet: { namespace: 'shop', name: 'beacon' },
+    },
+  })
+
+  test('finds the place of the first objects that are refused, and of no more', () => {
+    const files = {
+      'fleet/main.ts': many(100, (i) => ({ i }))
+        .map((_, i) => `'forged-${i}' Inventory`)
+        .join('\n'),
+    }
+    const all = checkRendered({ test: many(100, notOurs) }, validator, placesIn(files)).get('test')?.rejected ?? []
+    expect(all).toHaveLength(100)
+    expect(all.filter((r) => r.problem.includes('fleet/main.ts:'))).toHaveLength(MAX_SEARCHES)
+    expect(all[0]?.problem).toMatch(/ \(fleet\/main\.ts:1\)$/)
+  })
+
+  test('reports some problems, the certain ones first, and how many more there are', () => {
+    const doubtful = many(300, (i) => ({
+      ...set(i, '1.0.0'),
+      spec: { ...set(i, '1.0.0').spec, selector: { matchLabels: { none: `${i}` } } },
+    }))
+    const machine = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'MachineSet',
+      metadata: { name: 'workers' },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { a: 'b' } },
+        template: { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } },
+      },
+    }
+    const objects = [component('1.0.0'), machine, ...doubtful, set(1_000, '2.0.0')]
+    const targets = checkRendered({ test: objects }, validator)
+    expect(targets.get('test')?.rejected).toEqual([])
+    const found = problemsIn(targets, {}, () => undefined)
+    expect([found.problems.length, found.moreProblems]).toEqual([200, 101])
+    expect(found.problems[0]).toMatchObject({ object: 'MachineComponentSet.kubenode.io/set-1000', isCertain: true })
+    expect(() => refuseImpossible('c', found)).toThrow(/version 2\.0\.0/)
+    expect(() => refuseImpossible('c', found)).not.toThrow(/more\)/)
+    const wrong = many(300, (i) => set(i, '2.0.0'))
+    const certain = problemsIn(checkRendered({ test: [component('1.0.0'), ...wrong] }, validator), {}, () => undefined)
+    expect(() => refuseImpossible('c', certain)).toThrow(/\(and 299 more\)/)
+  })
+
+  test('names some of the clusters and some of the versions', () => {
+    const versions = many(30, (i) => component(`1.0.${i}`))
+    const clusters = Object.fromEntries(
+      many(30, (i) => ({ i })).map((_, i) => [`c-${i}`, [...versions, set(1, '9.9.9')]]),
+    )
+    const [problem] = problemsIn(checkRendered(clusters, validator), {}, () => undefined).problems
+    expect(problem?.message).toMatch(/1\.0\.9 and 20 more/)
+    expect(problem?.clusters).toHaveLength(30)
+    expect(problemText(problem!)).toMatch(/ and 20 more, \/spec/)
+  })
+
+  test('is refused where a cluster gets more objects than we hold, and an object where it is larger than servers take', () => {
+    const small = (i: number) => config({ metadata: { name: `c-${i}`, namespace: 'default' } })
+    expect(() => check(...many(20_001, small))).toThrow(/KN7107.*the target test has 20001 objects \(limit 20000\)/)
+    const large = check(config({ data: { a: 'x'.repeat(1_500_000) } }), small(1))
+    expect(large?.objects.map((o) => o.ref.name)).toEqual(['c-1'])
+    expect(large?.rejected[0]?.problem).toMatch(/limit 1400000/)
   })
 })

@@ -8,6 +8,7 @@ import { KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { identityProblem } from '#nodeops/declared/identity.ts'
+import type { PlaceOf } from '#nodeops/declared/find-in-files.ts'
 import { ownershipProblem } from '#nodeops/declared/ownership.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText, type ObjectRef } from '../object-ref.ts'
@@ -37,8 +38,12 @@ const MAX_DEPTH = 64
 const MAX_TARGETS = 1_001
 const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Where in the files of the commit something is declared. */
-export type PlaceOf = (words: readonly string[]) => string | undefined
+/** Machines, sets and workloads of the largest cluster, four times over; everything of one target is held at once, again and again. */
+const MAX_OBJECTS = 20_000
+/** What an API server takes is 1.5 MB; some of it is for what servers add. */
+const MAX_OBJECT_CHARS = 1_400_000
+/** Of one object, for a status and a plan. */
+const MAX_PROBLEM_CHARS = 2_000
 
 export function checkRendered(clusters: unknown, validator: Validator, placeOf: PlaceOf = () => undefined): Targets {
   if (!isObject(clusters) || Object.keys(clusters).length > MAX_TARGETS)
@@ -49,6 +54,8 @@ export function checkRendered(clusters: unknown, validator: Validator, placeOf: 
       throw unusable(`the target ${JSON.stringify(name.slice(0, 80))}`, 'is not a valid cluster name')
     const list = clusters[name]
     if (!Array.isArray(list)) throw unusable(`the target ${name}`, 'is not a list of objects')
+    if (list.length > MAX_OBJECTS)
+      throw unusable(`the target ${name}`, `has ${list.length} objects (limit ${MAX_OBJECTS})`)
     targets.set(name, checkTarget(name, list as readonly unknown[], { validator, placeOf }))
   }
   return targets
@@ -69,9 +76,13 @@ function checkTarget(target: string, list: readonly unknown[], checks: Checks): 
     const key = refText(ref)
     if (seen.has(key)) throw new KubeNodeError(syncErrors.KN7109({ key, target }))
     seen.add(key)
-    const problem = problemOf(object, ref, checks)
-    if (problem === undefined) objects.push({ ref, object, digest: digestOf(object) })
-    else rejected.push({ ref, problem })
+    const text = canonicalJson(object)
+    const problem =
+      text.length > MAX_OBJECT_CHARS
+        ? `has ${text.length} characters (limit ${MAX_OBJECT_CHARS}); no API server stores it`
+        : problemOf(object, ref, checks)
+    if (problem === undefined) objects.push({ ref, object, digest: sha256(text) })
+    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS) })
   }
   return { objects, rejected }
 }
@@ -108,7 +119,8 @@ function problemOf(object: KubeObject, ref: ObjectRef, { validator, placeOf }: C
   return problems.length === 0 ? undefined : printableLine(problems.slice(0, 5).map(formatProblem).join('; '))
 }
 
-export const digestOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const digestOf = (value: unknown): string => sha256(canonicalJson(value))
 
 const unusable = (what: string, seen: string): KubeNodeError =>
   new KubeNodeError(syncErrors.KN7107({ what, problem: seen }))

@@ -46,10 +46,10 @@ export function withinScope(targets: Targets, source: FleetSource): Targets {
 }
 
 function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: string): RenderedTarget {
-  const out = objects.filter(({ ref }) => !mayWrite(writes, ref))
+  const { allowed = [], out = [] } = Object.groupBy(objects, ({ ref }) => (mayWrite(writes, ref) ? 'allowed' : 'out'))
   const refused = out.map(({ ref }) => ({
     ref,
     problem: numbered(syncErrors.KN7403({ object: refText(ref), source })),
   }))
-  return { objects: objects.filter((o) => !out.includes(o)), rejected: [...rejected, ...refused] }
+  return { objects: allowed, rejected: [...rejected, ...refused] }
 }
