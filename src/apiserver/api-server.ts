@@ -14,14 +14,9 @@ import { nodeRestriction } from './admission/node-restriction.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
 import type { ResolveService } from './admission/webhook-call.ts'
 import { WebhookAdmission } from './admission/webhooks.ts'
-import {
-  authenticationChain,
-  bootstrapTokens,
-  byCertificate,
-  byToken,
-  serviceAccountTokens,
-} from './auth/authenticate.ts'
+import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } from './auth/authenticate.ts'
 import { Authorizer } from './auth/authorizer.ts'
+import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/certificate-users.ts'
 import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
 import { TokenSigner } from './auth/tokens.ts'
@@ -65,6 +60,8 @@ export interface ApiServerOptions {
   readonly podAccounts?: boolean
   /** Who may have a client certificate in which name; when absent, who has a bootstrap token gets none. */
   readonly judgeSubject?: JudgeSubject
+  /** Whose client certificates still count, such as not those of a revoked key; when absent, all that have not expired. */
+  readonly acceptsUser?: AcceptsUser
   readonly log?: Logger
   /** What clients may take of the server; the defaults where absent. */
   readonly limits?: Partial<Limits>
@@ -127,9 +124,14 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     credentials,
     judgeSubject: options.judgeSubject ?? noBootstrappers,
   }
+  const { acceptsUser = acceptsEverybody } = options
+  const certificateUsers = new CertificateUsers({
+    now,
+    accepts: (user) => acceptsUser(user, (resource, name) => store.get({ resource, namespace: '', name })?.value),
+  })
   const authenticate = authenticationChain([
     // who has shown a certificate is not asked for a token
-    byCertificate(),
+    certificateUsers.authenticate,
     byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
   ])
   const { authority, server: serving } = credentials
@@ -150,6 +152,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     http.closeAllConnections()
     return e
   })
+  const refusals = keepEnding(certificateUsers, clock, log)
   let url = ''
   return {
     failed,
@@ -167,6 +170,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       url = `https://${host.includes(':') ? `[${host}]` : host}:${(http.address() as AddressInfo).port}`
     },
     async close() {
+      refusals.cancel()
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
       http.closeAllConnections()
       await closed
@@ -184,4 +188,18 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     adminKubeconfig: () =>
       kubeconfigText({ url, authority: authority.certificate, client: credentials.admin, user: 'admin' }),
   }
+}
+
+/** A watch of a key that was revoked, or whose certificate ended, lives no longer than this. A look at each open connection. */
+const REFUSED_LIVE_MS = 5_000
+
+function keepEnding(users: CertificateUsers, clock: Clock, log: Logger): { cancel(): void } {
+  let timer = { cancel: (): void => undefined }
+  const look = (): void => {
+    const connections = users.endRefused()
+    if (connections > 0) log.info('connections ended: their certificates no longer count', { connections })
+    timer = clock.after(REFUSED_LIVE_MS, look)
+  }
+  timer = clock.after(REFUSED_LIVE_MS, look)
+  return { cancel: () => timer.cancel() }
 }

@@ -8,7 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
-import type { JudgeSubject } from './auth/judge-subject.ts'
+import type { ApiServerOptions } from './api-server.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
@@ -22,8 +22,8 @@ export interface RunOptions {
   readonly host?: string
   /** False: a controller manager does what our loops would. */
   readonly loops?: boolean
-  /** As that of the server. */
-  readonly judgeSubject?: JudgeSubject
+  /** What the server is to know of those whom it serves. */
+  readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser'>
   readonly log?: Logger
   /** The running program: who can change it may also change folders above the data folder. */
   readonly program?: string | undefined
@@ -46,7 +46,7 @@ export async function runApiServer({
   port,
   host = '127.0.0.1',
   loops = true,
-  judgeSubject,
+  rules = {},
   log,
   program,
   onClosed = () => undefined,
@@ -76,7 +76,7 @@ export async function runApiServer({
     port,
     loops: loops ? 'all' : 'none',
     podAccounts: true,
-    ...(judgeSubject !== undefined && { judgeSubject }),
+    ...rules,
     ...(log === undefined ? {} : { log }),
   })
   const kubeconfig = join(data, 'admin.kubeconfig')

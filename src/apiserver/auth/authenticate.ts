@@ -1,9 +1,7 @@
-// Who sent this request: a client certificate of ours, a bearer token of ours, or nobody in particular.
+// Who sent this request: the chain of those who may know (client certificates, bearer tokens of ours), or nobody in particular.
 import type { IncomingMessage } from 'node:http'
-import { TLSSocket } from 'node:tls'
 import type { Store } from '../storage/store.ts'
 import { unauthorized } from '../status/refusal.ts'
-import { withAuthenticated } from './authorizer.ts'
 import type { LegacyClaims, TokenClaims, TokenSigner } from './tokens.ts'
 import { anonymous, AUTHENTICATED, serviceAccountGroups, type RequestUser } from './user.ts'
 
@@ -21,49 +19,6 @@ export function authenticationChain(links: readonly Authenticator[]): (request: 
       if (user !== undefined) return user
     }
     return anonymous
-  }
-}
-
-/** Certificates whose users are remembered: clients open several connections, and come again. Beyond it the oldest goes. */
-const REMEMBERED = 4_096
-
-/** A certificate signed by our authority; looked at once a connection, and read once while it is remembered. */
-export function byCertificate(): Authenticator {
-  const seen = new WeakMap<object, { readonly user: RequestUser | undefined }>()
-  const byPrint = new Map<string, RequestUser | undefined>()
-  const userOf = (socket: TLSSocket): RequestUser | undefined => {
-    if (!socket.authorized) return undefined
-    const print = socket.getPeerX509Certificate()?.fingerprint256
-    if (print === undefined) return undefined
-    if (byPrint.has(print)) return byPrint.get(print)
-    const user = certificateUser(socket)
-    const [oldest] = byPrint.size >= REMEMBERED ? byPrint.keys() : []
-    if (oldest !== undefined) byPrint.delete(oldest)
-    byPrint.set(print, user)
-    return user
-  }
-  return ({ socket }) => {
-    if (!(socket instanceof TLSSocket)) return undefined
-    let known = seen.get(socket)
-    if (known === undefined) {
-      known = { user: userOf(socket) }
-      seen.set(socket, known)
-    }
-    return known.user
-  }
-}
-
-function certificateUser(socket: TLSSocket): RequestUser | undefined {
-  const certificate = socket.getPeerCertificate()
-  const subject = certificate.subject as { readonly CN?: unknown; readonly O?: unknown } | undefined
-  const name = [subject?.CN].flat()[0]
-  if (typeof name !== 'string' || name === '') return undefined
-  const groups = [subject?.O].flat().filter((o) => typeof o === 'string')
-  const print = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
-  return {
-    name,
-    groups: withAuthenticated(groups),
-    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${print}`] },
   }
 }
 

@@ -28,9 +28,10 @@ export function register(program: Command, io: Io): void {
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
     )
     .action(async (options: Options) => {
-      const [{ runApiServer }, { joinersAreAgents }, { untilEnded }] = await Promise.all([
+      const [{ runApiServer }, { joinersAreAgents }, { isAcceptedUser }, { untilEnded }] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
         import('#nodeops/agent-request.ts'),
+        import('#nodeops/accepted-agent.ts'),
         import('../until-ended.ts'),
       ])
       keepFilesPrivate()
@@ -40,7 +41,7 @@ export function register(program: Command, io: Io): void {
           port: portOf(options.port),
           host: options.host,
           loops: options.loops,
-          judgeSubject: joinersAreAgents,
+          rules: { judgeSubject: joinersAreAgents, acceptsUser: isAcceptedUser },
           program: runningProgram(),
           signal: untilEnded().signal,
           onClosed: (count) => io.err(`closed ${count} files and folders of ${options.data} to other users\n`),

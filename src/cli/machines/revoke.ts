@@ -44,8 +44,8 @@ export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Pro
 }
 
 const whatItDoes = ([first = '', ...others]: readonly string[]): readonly string[] => [
-  'ended now: renewals of the certificate and writes to the status of the Machine',
-  'until the certificate expires: reads, and writes to its own Lease, Node, jobs and events',
+  'ended now: renewals of the certificate and writes to the status of the Machine; on an embedded API server, everything',
+  'on other API servers, until the certificate expires: reads, and writes to its own Lease, Node, jobs and events',
   `next: kubenode machine readmit ${others.length === 0 ? first : 'NAME'} --token lets the host join with a new key; or delete the Machine`,
 ]
 

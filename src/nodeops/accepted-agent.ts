@@ -1,0 +1,20 @@
+// For the embedded server: whether the holder of a certificate still counts as the agent of its machine. Pure. A kube-apiserver cannot be told;
+// there policies refuse what the holder writes.
+import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { API_GROUP } from '#api/kind.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { acceptsKey } from './agent-key.ts'
+import { machineIn } from './agent-request.ts'
+
+const MACHINES = `${API_GROUP}/${machineType.plural}`
+
+/** An agent whose Machine was deleted keeps its certificate: a person may say that the host is the same one. */
+export function isAcceptedUser(
+  { name, groups }: { readonly name: string; readonly groups: readonly string[] },
+  stored: (resource: string, name: string) => KubeObject | undefined,
+): boolean {
+  const machine = machineIn(name)
+  if (machine === undefined) return true
+  const found = stored(MACHINES, machine)
+  return found === undefined || acceptsKey(found as Machine, groups)
+}
