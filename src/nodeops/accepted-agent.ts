@@ -1,6 +1,6 @@
 // For the embedded server: whether the holder of a certificate still counts as the agent of its machine. Pure. A kube-apiserver cannot be told;
 // there policies refuse what the holder writes.
-import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { acceptsKey } from './agent-key.ts'
@@ -16,5 +16,5 @@ export function isAcceptedUser(
   const machine = machineIn(name)
   if (machine === undefined) return true
   const found = stored(MACHINES, machine)
-  return found === undefined || acceptsKey(found as Machine, groups)
+  return found === undefined || acceptsKey(found, groups)
 }

@@ -44,10 +44,7 @@ async function cluster() {
   return { server, clock, admin }
 }
 
-function clientWith(
-  server: ApiServer,
-  pair: { readonly certificate: string; readonly key: string },
-): HttpKubeClient {
+function clientWith(server: ApiServer, pair: { readonly certificate: string; readonly key: string }): HttpKubeClient {
   const clientCertificate = { cert: { data: pair.certificate }, key: { data: pair.key } }
   const client = new HttpKubeClient({ server: server.url, ca: { data: server.ca }, clientCertificate })
   ending.push(() => client.close())
