@@ -2,7 +2,12 @@
 import { build, builtOf } from '#local/build.ts'
 import { programEnv } from '#local/environment.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import { COMPILE_CACHE } from './compile-cache.ts'
+import { keepOthersFromWriting } from '#lib/private-folder.ts'
+import { compileCache } from './compile-cache.ts'
 
-const where = { root: releaseRoot(), cache: COMPILE_CACHE }
-if (builtOf(where) === undefined) await build({ ...where, node: process.execPath, env: programEnv(COMPILE_CACHE) })
+keepOthersFromWriting()
+const cache = compileCache()
+if (cache !== undefined) {
+  const where = { root: releaseRoot(), cache }
+  if (builtOf(where) === undefined) await build({ ...where, node: process.execPath, env: programEnv(cache) })
+}

@@ -1,15 +1,25 @@
 // Compiled once, some hundred small files load in a third of the time: one cache for every program of this checkout.
 import { enableCompileCache, flushCompileCache } from 'node:module'
-import { join } from 'node:path'
+import { keepOthersFromWriting } from '#lib/private-folder.ts'
 import { releaseRoot } from '#lib/release-root.ts'
+import { trustedCache } from '#lib/trusted-cache.ts'
 
-export const COMPILE_CACHE = join(releaseRoot(), 'node_modules/.cache/kubenode')
+let known: { readonly folder: string | undefined } | undefined
+
+/** Undefined where another user could have put something into it. */
+export function compileCache(): string | undefined {
+  known ??= { folder: trustedCache(releaseRoot()) }
+  return known.folder
+}
 
 /** Once the parts that load late are there too. Node itself writes only at a clean end, and long-running programs are often killed. */
 const WRITE_AFTER_MS = [2_000, 20_000]
 
-/** A folder that cannot be written only means no cache. */
+/** The first that a program does: what it keeps from here on is run by later ones. */
 export function useCompileCache(): void {
-  enableCompileCache(COMPILE_CACHE)
+  keepOthersFromWriting()
+  const folder = compileCache()
+  if (folder === undefined) return
+  enableCompileCache(folder)
   for (const ms of WRITE_AFTER_MS) setTimeout(flushCompileCache, ms).unref()
 }

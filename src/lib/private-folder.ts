@@ -7,6 +7,7 @@ import { libErrors } from './lib-errors.ts'
 
 const FOLDER_MODE = 0o700
 const OTHERS = 0o077
+const OTHERS_WRITE = 0o022
 /** Root's, in a folder where a disk is mounted. */
 const OF_THE_FILE_SYSTEM = 'lost+found'
 
@@ -18,6 +19,11 @@ export interface PrivateFolderOptions {
 /** New files of this process and its children are its owner's alone. Worker threads follow; they cannot set it. */
 export function keepFilesPrivate(): void {
   process.umask(OTHERS)
+}
+
+/** New files of this process and its children are written by their owner alone. First in every program, before it keeps anything. */
+export function keepOthersFromWriting(): void {
+  process.umask(process.umask(OTHERS_WRITE) | OTHERS_WRITE)
 }
 
 /** One level after the other: the recursive mkdir of Node never returns below /proc. */

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isTrustedBuild } from '#lib/trusted-cache.ts'
 import { manifestsOf, type Manifests } from './install.ts'
 
 export interface BuildOptions {
@@ -55,12 +56,13 @@ export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifest
 /** The build of these very sources, when there is one. */
 export function builtOf({ root, cache }: Pick<BuildOptions, 'root' | 'cache'>): Entries | undefined {
   const folder = join(cache, BUILDS, fingerprintOf(root))
-  return isWhole(folder) ? { folder, ending: '.mjs' } : undefined
+  return isWhole(root, folder) ? { folder, ending: '.mjs' } : undefined
 }
 
 /** A host that lost its power soon after a build may have kept the names of its files and nothing in them. */
-function isWhole(folder: string): boolean {
-  const names = existsSync(folder) ? readdirSync(folder) : []
+function isWhole(root: string, folder: string): boolean {
+  // What another user could have written is built again.
+  const names = existsSync(folder) && isTrustedBuild(root, folder) ? readdirSync(folder) : []
   const isThere = [...ENTRIES.map((name) => `${name}.mjs`), MANIFESTS].every((name) => names.includes(name))
   return isThere && names.every((name) => statSync(join(folder, name)).size > 0)
 }
@@ -91,7 +93,7 @@ export async function build(options: BuildOptions): Promise<Entries> {
     const folder = join(builds, fingerprint)
     const built: Entries = { folder, ending: '.mjs' }
     // Whole or not there; one that another start made meanwhile may run already, and loads parts of it late.
-    if (isWhole(folder)) return built
+    if (isWhole(root, folder)) return built
     rmSync(folder, { recursive: true, force: true })
     renameSync(made, folder)
     forgetOld(builds)

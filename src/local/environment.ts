@@ -1,6 +1,6 @@
 // All that a program of the local fleet gets of an environment; nothing of ours.
-export const programEnv = (compileCache: string): Readonly<Record<string, string>> => ({
+export const programEnv = (compileCache: string | undefined): Readonly<Record<string, string>> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
-  NODE_COMPILE_CACHE: compileCache,
+  ...(compileCache !== undefined && { NODE_COMPILE_CACHE: compileCache }),
 })

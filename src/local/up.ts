@@ -7,7 +7,7 @@ import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Pack } from './artifacts.ts'
-import { build, builtOf, entryIn, manifestsBy, type Entries } from './build.ts'
+import { build, builtOf, entryIn, manifestsBy, sourcesOf, type Entries } from './build.ts'
 import { programEnv } from './environment.ts'
 import { DeclaredFiles } from './declared.ts'
 import { declareHub } from './hub.ts'
@@ -48,8 +48,8 @@ export interface UpOptions {
   /** Ends once the fleet is as git says, or could not become so in time. */
   readonly check: boolean
   readonly node: string
-  /** Folder where all programs keep what Node compiled. */
-  readonly compileCache: string
+  /** Folder where all programs keep what Node compiled; undefined where none can be trusted. */
+  readonly compileCache: string | undefined
   readonly screen: Screen
   readonly pack: Pack
   /** A client of the cluster that this kubeconfig file names. */
@@ -212,6 +212,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
 
 /** Built on the first start of a checkout and after each edit. */
 async function builtEntries({ root, node, compileCache, screen }: UpOptions): Promise<Entries> {
+  if (compileCache === undefined) return sourcesOf(root)
   const where = { root, cache: compileCache }
   const built = builtOf(where)
   if (built !== undefined) return built

@@ -163,6 +163,32 @@ describe('S31 folders above those whose content is run or believed', () => {
   })
 })
 
+describe('S31 with umask 000', () => {
+  const report = "data:text/javascript,process.on('exit', () => console.error('umask ' + process.umask().toString(8)))"
+  const entries = readdirSync(join(root, 'src/cli'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(main|build|warm|agent-entry)\.ts$/.test(file))
+    .sort()
+
+  test('the entries are known', () => {
+    expect(entries).toEqual([
+      'agent-main.ts',
+      'agent/agent-entry.ts',
+      'agent/supervisor-main.ts',
+      'build.ts',
+      'hollow-main.ts',
+      'main.ts',
+      'warm.ts',
+    ])
+  })
+
+  test.each(entries)('%s makes no file that others may write to', (file) => {
+    const command = 'umask 000; exec "$@"'
+    const args = ['sh', process.execPath, '--import', report, join(root, 'src/cli', file)]
+    const { stderr } = spawnSync('/bin/sh', ['-c', command, ...args], { encoding: 'utf8', timeout: 100_000 })
+    expect(stderr).toContain('umask 22\n')
+  })
+})
+
 test('a folder that holds something else is neither used nor closed', async () => {
   const home = join(folder, 'home')
   mkdirSync(home)

@@ -5,10 +5,12 @@ import { superviseAgent } from '#agent/self/supervisor.ts'
 import { systemClock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
+import { keepOthersFromWriting } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { standardError } from '../standard-error.ts'
 import { untilEnded } from '../until-ended.ts'
 
+keepOthersFromWriting()
 const [program, ...args] = argv.slice(2)
 const at = args.indexOf('--root')
 const root = at === -1 ? undefined : args[at + 1]

@@ -5,7 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
-import { COMPILE_CACHE } from '../compile-cache.ts'
+import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -61,7 +61,7 @@ export function register(program: Command, io: Io): void {
         check: options.check ?? false,
         ...nodesOf(options.nodes),
         node: process.execPath,
-        compileCache: COMPILE_CACHE,
+        compileCache: compileCache(),
         screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
         pack: packFolder,
         connect: connector,

@@ -8,7 +8,7 @@ import type { AgentConfigText } from '#providers/config-file.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
-import { COMPILE_CACHE } from '../compile-cache.ts'
+import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import { NEEDS } from './needs.ts'
 import type { Role, RoleContext } from './role.ts'
@@ -102,12 +102,13 @@ async function processHosts(
   if (config.nodes === undefined) return []
   const { createProcessProvider } = await import('#providers/process/provider.ts')
   const [node, entry] = config.agent
+  const cache = compileCache()
   const provider = await createProcessProvider({
     dir: config.nodes,
     agent: ({ dir }) => [node, ...AGENT_MEMORY, entry, '--root', dir],
     clock,
     log,
-    compileCache: COMPILE_CACHE,
+    ...(cache !== undefined && { compileCache: cache }),
     agentConfig,
   })
   return [hosts(provider)]

@@ -1,0 +1,53 @@
+// The folder in which the programs of a checkout keep what they compiled and built. What lies there is run as it is, so a folder that another user
+// owns or may write to is made again, empty. Trusted are root, we, and the owner of the checkout, who can change the programs anyway.
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const OTHERS_WRITE = 0o022
+const PLACE = 'node_modules/.cache/kubenode'
+/** Folders below it: those of Node's versions, the builds, and each build. Files in them are made for their owner alone. */
+const DEPTH = 2
+
+/** Undefined where no folder can be trusted: programs run without one. */
+export function trustedCache(root: string): string | undefined {
+  const folder = join(root, PLACE)
+  try {
+    const isTrusted = trustedOwners(root)
+    closeParent(dirname(folder), isTrusted)
+    if (!isClosed(folder, isTrusted, DEPTH)) rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    return isClosed(folder, isTrusted, 0) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A build that only trusted users could have written. */
+export function isTrustedBuild(root: string, folder: string): boolean {
+  const isTrusted = trustedOwners(root)
+  return [folder, ...readdirSync(folder).map((name) => join(folder, name))].every((path) => isTrusted(lstatSync(path)))
+}
+
+type IsTrusted = (stat: Stats) => boolean
+
+function trustedOwners(root: string): IsTrusted {
+  const owners = new Set([0, process.geteuid?.() ?? 0, lstatSync(root).uid])
+  return (stat) => !stat.isSymbolicLink() && owners.has(stat.uid) && (stat.mode & OTHERS_WRITE) === 0
+}
+
+/** Packages of others keep their caches there too. */
+function closeParent(parent: string, isTrusted: IsTrusted): void {
+  mkdirSync(parent, { recursive: true })
+  const stat = lstatSync(parent)
+  if (stat.isDirectory() && !isTrusted(stat)) chmodSync(parent, stat.mode & 0o7777 & ~OTHERS_WRITE)
+  if (!isTrusted(lstatSync(parent))) throw new Error(`${parent} belongs to another user`)
+}
+
+function isClosed(folder: string, isTrusted: IsTrusted, depth: number): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false })
+  if (stat === undefined) return true
+  if (!isTrusted(stat)) return false
+  if (depth === 0) return true
+  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isFile())
+  return below.every((entry) => isClosed(join(folder, entry.name), isTrusted, depth - 1))
+}
