@@ -148,4 +148,12 @@ describe('S14 kubeconfigs from a Secret', () => {
       'apiVersion: v1\nkind: Config\ncurrent-context: x\nusers:\n- name: u\n  user:\n    exec: {command: id}\n'
     expect(safeKubeconfigProblems(text)[0]).toMatchObject({ code: 'KN2101', line: 7, column: 5 })
   })
+
+  it('aliases are refused before they are followed, and so is what is larger than any kubeconfig', () => {
+    const bomb = `a: &a x\nb: [${'1,'.repeat(9_000)}]\nc: [${'*a,'.repeat(1_000)}]\n`
+    const [problem] = safeKubeconfigProblems(bomb)
+    expect(problem).toMatchObject({ code: 'KN2100', message: 'it has YAML aliases (*name); write the values out' })
+    expect(safeKubeconfigProblems('a: &a x\nb: *a\n')[0]?.message).toMatch(/aliases/)
+    expect(safeKubeconfigProblems(`# ${'x'.repeat(64 * 1024)}`)[0]?.message).toMatch(/larger than 65536 bytes/)
+  })
 })

@@ -21,9 +21,10 @@ export interface SafeKubeconfig {
   readonly context: string
 }
 
-/** A kubeconfig with its certificates has some kilobytes. */
-const MAX_BYTES = 256 * 1024
-const MAX_TOKEN = 64 * 1024
+/** A kubeconfig with its certificates has some kilobytes; the YAML parser takes a few milliseconds for each. */
+const MAX_BYTES = 64 * 1024
+/** No API server takes longer headers. */
+const MAX_TOKEN = 16 * 1024
 
 type Report = (code: KubeconfigCode, pointer: string, message: string) => void
 type Fields = Readonly<Record<string, unknown>>
@@ -45,6 +46,10 @@ export function safeKubeconfigProblems(text: string): readonly KubeconfigProblem
   return readSafeKubeconfig(text, undefined).problems
 }
 
+const MALFORMED = 'not well-formed YAML'
+const ALIASES = /^\d+ aliases /
+const NO_ALIASES = 'it has YAML aliases (*name); write the values out'
+
 function readSafeKubeconfig(
   text: string,
   wanted: string | undefined,
@@ -55,10 +60,16 @@ function readSafeKubeconfig(
     problems.push({ code: 'KN2100', pointer: '', message: `it is larger than ${MAX_BYTES} bytes`, ...start })
     return { problems, result: undefined }
   }
-  const parsed = parseDocuments(text)
+  const parsed = parseDocuments(text, { refuseAliases: true })
   // The words of the parser are left out: they may quote the text, and the text holds credentials.
-  for (const { line, column } of parsed.problems)
-    problems.push({ code: 'KN2100', pointer: '', message: 'not well-formed YAML', line, column })
+  for (const { line, column, message } of parsed.problems)
+    problems.push({
+      code: 'KN2100',
+      pointer: '',
+      message: ALIASES.test(message) ? NO_ALIASES : MALFORMED,
+      line,
+      column,
+    })
   const [document, ...more] = parsed.documents
   if (problems.length === 0 && (document === undefined || more.length > 0))
     problems.push({ code: 'KN2100', pointer: '', message: 'it must contain exactly one document', ...start })

@@ -1,10 +1,10 @@
 // Loads a person's own kubeconfig, or the service account of the pod we run in, through client-node: the only file that loads it, and only when called.
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { RequestOptions } from 'node:https'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { parseDocuments } from '#lib/documents.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { ConnectionConfig, Identity, Source } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
@@ -34,12 +34,17 @@ export async function loadKubeconfig({ files, context }: KubeconfigChoice): Prom
   const tokenFiles = new Map<string, string>()
   for (const file of files) {
     const one = new KubeConfig()
+    let tokens: ReadonlyMap<string, string>
     try {
+      const { size } = await stat(file)
+      if (size > MAX_FILE_BYTES) throw unreadable(file, `larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+      // Before the library parses it: it follows aliases without end.
+      tokens = tokenFilesIn(file, await readFile(file, 'utf8'))
       one.loadFromFile(file)
     } catch (e) {
-      throw unreadable(file, e)
+      throw isKubeNodeError(e) ? e : unreadable(file, reasonOf(e))
     }
-    for (const [user, path] of await tokenFilesOf(file)) if (!tokenFiles.has(user)) tokenFiles.set(user, path)
+    for (const [user, path] of tokens) if (!tokenFiles.has(user)) tokenFiles.set(user, path)
     merge(all, one)
   }
   const name = context ?? all.currentContext
@@ -67,11 +72,14 @@ export async function loadInCluster(): Promise<LoadedKubeconfig> {
   return loaded
 }
 
+/** A thousand clusters with their certificates. */
+const MAX_FILE_BYTES = 8 * 1024 * 1024
+
 /** The parser's words may quote the file, and the file holds credentials. */
-function unreadable(file: string, e: unknown): KubeNodeError {
-  const code = e instanceof Error && 'code' in e ? String(e.code) : 'not a well-formed kubeconfig'
-  return new KubeNodeError(kubeErrors.KN2016({ file, code }))
-}
+const reasonOf = (e: unknown): string =>
+  e instanceof Error && 'code' in e ? String(e.code) : 'not a well-formed kubeconfig'
+
+const unreadable = (file: string, code: string): KubeNodeError => new KubeNodeError(kubeErrors.KN2016({ file, code }))
 
 /** The first definition of a name wins, as kubectl has it. */
 function merge(into: KubeConfig, from: KubeConfig): void {
@@ -86,9 +94,12 @@ function merge(into: KubeConfig, from: KubeConfig): void {
 }
 
 /** client-node reads token files once or not at all; ours are read again when they rotate. */
-async function tokenFilesOf(file: string): Promise<ReadonlyMap<string, string>> {
+function tokenFilesIn(file: string, text: string): ReadonlyMap<string, string> {
   const out = new Map<string, string>()
-  const value = parseDocuments(await readFile(file, 'utf8')).documents[0]?.value
+  const { documents, problems } = parseDocuments(text)
+  if (problems.some((p) => p.message.includes('aliases')))
+    throw unreadable(file, 'it has more YAML aliases than can be followed; write the values out')
+  const value = documents[0]?.value
   const users: unknown = isObject(value) ? value['users'] : undefined
   for (const entry of Array.isArray(users) ? (users as unknown[]) : []) {
     if (!isObject(entry) || !isObject(entry['user']) || typeof entry['name'] !== 'string') continue

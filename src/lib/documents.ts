@@ -30,14 +30,19 @@ export const MAX_DOCUMENTS = 20_000
 /** Deep enough for any CRD; parsers recurse. */
 export const MAX_DEPTH = 64
 const MAX_ALIASES = 100
-/** Each alias is looked up among all values of its document; this many steps are a second. */
-const MAX_ALIAS_STEPS = 10_000_000
+/** Each alias is looked up among all values of its document; this many steps take half a second, whatever number of documents they are in. */
+const MAX_ALIAS_STEPS = 1_000_000
 const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`
 
 const START: Place = { line: 1, column: 1 }
 const onlyProblem = (message: string): ParsedText => ({ documents: [], problems: [{ ...START, message }] })
 
-export function parseDocuments(text: string): ParsedText {
+export interface ParseOptions {
+  /** For texts that have no use for them. */
+  readonly refuseAliases?: boolean
+}
+
+export function parseDocuments(text: string, { refuseAliases = false }: ParseOptions = {}): ParsedText {
   if (text.length > MAX_TEXT_BYTES) return onlyProblem(`larger than ${MAX_TEXT_BYTES / 1024 / 1024} MiB; split it`)
   if (text.includes('\0')) return onlyProblem('contains a NUL byte, so it is not a text file')
   const lines = new LineCounter()
@@ -58,8 +63,9 @@ export function parseDocuments(text: string): ParsedText {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
+  const left = { aliasSteps: refuseAliases ? 0 : MAX_ALIAS_STEPS }
   for (const doc of parsed) {
-    const { value, problems: found } = readDocument(doc)
+    const { value, problems: found } = readDocument(doc, left)
     problems.push(...found.map(({ at, message }) => ({ ...placeAt(at), message })))
     if (found.length > 0 || value === null) continue
     const finder = new Finder(doc)
@@ -73,13 +79,14 @@ interface Found {
   readonly message: string
 }
 
-function readDocument(doc: Document): { value: unknown; problems: readonly Found[] } {
+function readDocument(doc: Document, left: { aliasSteps: number }): { value: unknown; problems: readonly Found[] } {
   const refused = (at: number, message: string) => ({ value: undefined, problems: [{ at, message }] })
   const first = doc.errors[0] ?? doc.warnings[0]
   // Errors after the first are mostly its echoes, and a hostile text has thousands.
   if (first) return refused(first.pos[0], STACK_ENDED.test(first.message) ? TOO_DEEP : first.message)
   const { nodes, aliases, problems } = nodeProblems(doc.contents)
-  if (aliases * nodes > MAX_ALIAS_STEPS)
+  left.aliasSteps -= aliases * nodes
+  if (left.aliasSteps < 0 && aliases > 0)
     return refused(0, `${aliases} aliases among ${nodes} values are more than can be followed; write them out`)
   if (problems.length > 0) return { value: undefined, problems }
   let value: unknown

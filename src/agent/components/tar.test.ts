@@ -79,6 +79,8 @@ const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegEx
   ['the same name twice', [file('a'), file('a')], /appears twice/],
   ['names that differ in case only', [file('Readme'), file('README')], /appears twice/],
   ['names that differ in their normal form only', [file('\u00e9'), file('e\u0301')], /appears twice/],
+  ['names that differ in a sharp s only', [file('STRASSE'), file('straße')], /appears twice/],
+  ['names that differ in what is not shown only', [file('a'), file('a\u034f')], /appears twice/],
   ['a folder in the place of a file', [file('a'), { name: 'a/', type: '5' }], /appears twice/],
   ['a file in the place of a folder', [{ name: 'a/', type: '5' }, file('a')], /appears twice/],
   ['a file in the place of an implied folder', [file('a/b'), file('a')], /appears twice/],
@@ -108,6 +110,11 @@ describe('S9 an archive that is not whole is refused', () => {
 
   test('something after its end', async () => {
     expect(await refusal(Buffer.concat([whole, Buffer.from('evil')]))).toMatch(/data follows/)
+  })
+
+  test('zeros without end after its end', async () => {
+    expect(await refusal(Buffer.concat([whole, Buffer.alloc(900_000)]))).toBe('accepted a b')
+    expect(await refusal(Buffer.concat([whole, Buffer.alloc(1_100_000)]))).toMatch(/more than 1048576 bytes follow/)
   })
 
   test('compressed', async () => {

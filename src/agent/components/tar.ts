@@ -1,6 +1,7 @@
 // Reads a tar by an allow-list: regular files and folders with plain names, nothing else. Whatever is not understood refuses the whole archive,
 // before anything of that entry was written; nothing is skipped, sanitised or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
+import { foldName } from '#lib/fold-name.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface TarLimits {
@@ -26,6 +27,8 @@ export const ARCHIVE_LIMITS: TarLimits = { entries: 100_000, bytes: 16 * 2 ** 30
 const BLOCK = 512
 const MAX_PATH = 1_024
 const MAX_DEPTH = 32
+/** Tar fills its last record with zeros; the largest that it writes has 1 MiB. */
+const MAX_AFTER_END = 1024 * 1024
 
 export const tarRefused = (why: string) => new KubeNodeError(agentErrors.KN8020({ why }), { data: { why } })
 
@@ -51,8 +54,12 @@ export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, 
     if (header.kind === 'Folder') await sink.folder(header.path)
     else await copyFile(input, header, sink)
   }
-  for (let rest = await input.some(); rest !== undefined; rest = await input.some())
+  let after = 0
+  for (let rest = await input.some(); rest !== undefined; rest = await input.some()) {
+    after += rest.length
     if (!isZero(rest)) throw tarRefused('data follows the end-of-archive marker')
+    if (after > MAX_AFTER_END) throw tarRefused(`more than ${MAX_AFTER_END} bytes follow the end-of-archive marker`)
+  }
 }
 
 async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSink): Promise<void> {
@@ -69,7 +76,16 @@ async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSi
   await out.end()
 }
 
-const isZero = (b: Buffer): boolean => b.every((x) => x === 0)
+const ZEROS = Buffer.alloc(64 * 1024)
+
+/** Compared by the system: a callback for each byte of a large chunk stops everything else. */
+function isZero(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at += ZEROS.length) {
+    const part = bytes.subarray(at, at + ZEROS.length)
+    if (!part.equals(ZEROS.subarray(0, part.length))) return false
+  }
+  return true
+}
 
 export function parseHeader(block: Buffer): Header {
   if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
@@ -122,7 +138,7 @@ export function checkedPath(path: string, kind: Header['kind']): string {
 
 const shown = (path: string): string => JSON.stringify(path.slice(0, 120))
 
-/** Every name once, also where case does not count, and no file in the place of a folder. */
+/** Every name once, also where case and the form of accents do not count, and no file in the place of a folder. */
 export class TarNames {
   readonly #kinds = new Map<string, Header['kind']>()
   readonly #limit: number
@@ -134,7 +150,7 @@ export class TarNames {
 
   add({ path, kind }: Pick<Header, 'path' | 'kind'>): void {
     if (++this.#count > this.#limit) throw tarRefused(`it has more than ${this.#limit} entries`)
-    const key = path.normalize('NFC').toLowerCase()
+    const key = foldName(path)
     const parts = key.split('/')
     for (let n = 1; n < parts.length; n++) {
       const parent = parts.slice(0, n).join('/')

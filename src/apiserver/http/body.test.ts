@@ -20,4 +20,11 @@ describe('the body of an apply', () => {
     expect(value).toBeNull()
     expect(error).toMatch(/did not find expected node content|nested too deeply/)
   })
+
+  test('YAML with an error at each word costs one look at the text, and names its line', async () => {
+    expect(await parseYaml(`a: 1\n\nb: ${'!a '.repeat(80_000)}`)).toMatchObject({
+      value: null,
+      error: expect.stringContaining('line 3:') as string,
+    })
+  }, 15_000)
 })

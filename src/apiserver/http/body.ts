@@ -260,12 +260,15 @@ export async function parseYaml(text: string, most = MAX_YAML): Promise<ParsedYa
   if (json !== undefined) return { value: json, duplicates: [], error: undefined }
   if (text.length > most)
     throw tooLarge(`Request entity too large: limit of YAML is ${most}, of JSON ${MAX_BODY_BYTES}`)
-  const { parseDocument } = await import('yaml')
-  const document = parseDocument(text, { uniqueKeys: false, strict: false, version: '1.1', merge: true })
+  const { LineCounter, parseDocument } = await import('yaml')
+  const lineCounter = new LineCounter()
+  // Pretty errors quote the text: for each of a hundred thousand errors the parser would look through all of it.
+  const options = { uniqueKeys: false, strict: false, version: '1.1', merge: true, prettyErrors: false } as const
+  const document = parseDocument(text, { ...options, lineCounter })
   // of several documents the first is taken
   const problem = document.errors.find((e) => e.code !== 'MULTIPLE_DOCS')
   if (problem !== undefined) {
-    const line = problem.linePos?.[0].line ?? 1
+    const { line } = lineCounter.linePos(problem.pos[0])
     return {
       value: null,
       duplicates: [],

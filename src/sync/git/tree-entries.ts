@@ -1,5 +1,6 @@
 // Reads the bytes of a git tree. A tree with a name that could make any reader write or look outside of it is refused, whatever we do with it.
 import { KubeNodeError } from '#lib/errors.ts'
+import { foldName } from '#lib/fold-name.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
@@ -62,8 +63,6 @@ function nameOf(bytes: Uint8Array, where: string): string {
   return name
 }
 
-/** Code points that some file systems drop from names, so that `.g<U+200C>it` is `.git` there. */
-const IGNORED_BY_SOME = /[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g
 const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
 
 /** Why no reader should meet this name; undefined when it is harmless. */
@@ -73,9 +72,7 @@ export function nameProblem(name: string): string | undefined {
   if (CONTROL.test(name)) return 'has control characters'
   if (/[/\\]/.test(name)) return 'has a path separator'
   // What case-folding, trimming or short-name file systems take for the folder with our hooks and settings.
-  const folded = name
-    .replaceAll(IGNORED_BY_SOME, '')
-    .toLowerCase()
+  const folded = foldName(name)
     .replace(/[. ]+$/, '')
     .replace(/::?\$.*$/, '')
   if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'means .git on some file systems'
