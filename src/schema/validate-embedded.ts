@@ -1,6 +1,7 @@
 // Objects inside objects (x-kubernetes-embedded-resource): they must say what they are, and their metadata must be that of an object.
 import { isObject } from '#lib/json.ts'
 import { childPath, invalid, keyPath, required, type FieldError } from './field-error.ts'
+import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './name-problems.ts'
 import { ownValue } from './ratchet.ts'
 import type { SchemaNode } from './validate-node.ts'
 
@@ -60,13 +61,54 @@ function kindProblems(value: unknown, path: string): readonly FieldError[] {
     : [invalid(path, value, `may have mixed case, but should otherwise match: ${wrong.join(',')}`)]
 }
 
-/** Names that would break a URL path. */
+/** Names that would break a URL path, and what no object could be labelled, annotated or held with. */
 function metadataProblems(metadata: unknown, path: string): readonly FieldError[] {
   if (!isObject(metadata)) return [invalid(path, metadata, 'must be an object')]
-  const name = ownValue(metadata, 'name')
-  if (name === undefined || name === '') return []
-  const field = childPath(path, 'name')
-  if (typeof name !== 'string') return [invalid(field, name, 'must be a string')]
-  if (name === '.' || name === '..') return [invalid(field, name, `may not be '${name}'`)]
-  return ['/', '%'].filter((c) => name.includes(c)).map((c) => invalid(field, name, `may not contain '${c}'`))
+  const text = (field: string, problems: (value: string) => readonly string[]): readonly FieldError[] => {
+    const value = ownValue(metadata, field)
+    if (value === undefined || value === '') return []
+    const at = childPath(path, field)
+    if (typeof value !== 'string') return [invalid(at, value, 'must be a string')]
+    return problems(value).map((p) => invalid(at, value, p))
+  }
+  // a prefix need not be a name yet
+  const prefix = (value: string) => pathSegmentProblems(value).filter((p) => !p.startsWith('may not be'))
+  return [
+    ...text('generateName', prefix),
+    ...text('name', pathSegmentProblems),
+    ...text('namespace', labelNameProblems),
+    ...mapProblems(ownValue(metadata, 'labels'), childPath(path, 'labels'), (key, value) => [
+      ...qualifiedNameProblems(key, 'a valid label key').map((p) => [key, p] as const),
+      ...labelValueProblems(value).map((p) => [value, p] as const),
+    ]),
+    ...mapProblems(ownValue(metadata, 'annotations'), childPath(path, 'annotations'), (key) =>
+      qualifiedNameProblems(key.toLowerCase()).map((p) => [key, p] as const),
+    ),
+    ...finalizerProblems(ownValue(metadata, 'finalizers'), childPath(path, 'finalizers')),
+  ]
 }
+
+type Wrong = readonly (readonly [value: string, problem: string])[]
+
+function mapProblems(
+  map: unknown,
+  path: string,
+  problems: (key: string, value: string) => Wrong,
+): readonly FieldError[] {
+  if (!isObject(map)) return []
+  return Object.entries(map).flatMap(([key, value]) =>
+    typeof value === 'string' ? problems(key, value).map(([v, p]) => invalid(path, v, p)) : [],
+  )
+}
+
+const finalizerProblems = (finalizers: unknown, path: string): readonly FieldError[] =>
+  !Array.isArray(finalizers)
+    ? []
+    : finalizers
+        .filter((f) => typeof f === 'string')
+        .flatMap((f) => qualifiedNameProblems(f).map((p) => invalid(path, f, p)))
+
+const pathSegmentProblems = (name: string): readonly string[] =>
+  name === '.' || name === '..'
+    ? [`may not be '${name}'`]
+    : ['/', '%'].filter((c) => name.includes(c)).map((c) => `may not contain '${c}'`)

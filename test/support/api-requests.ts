@@ -12,6 +12,8 @@ export interface SendOptions {
   /** Content type of the body. */
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** A body that is sent as it is, in place of JSON. */
+  readonly text?: string
 }
 
 /** Loosely typed on purpose: a test names what it looks at. */
@@ -26,6 +28,12 @@ export interface Reply {
   readonly code: number
   readonly body: Body
   readonly warnings: readonly string[]
+}
+
+export interface RawReply {
+  readonly code: number
+  readonly headers: IncomingMessage['headers']
+  readonly bytes: Buffer
 }
 
 export interface WatchLine {
@@ -69,7 +77,7 @@ export class Requests {
       path,
       agent: token === undefined ? this.#admin : this.#bare,
       headers: {
-        ...(type === undefined ? {} : { 'content-type': type }),
+        ...(type === undefined || type === '' ? {} : { 'content-type': type }),
         ...(as === undefined ? {} : { 'impersonate-user': as }),
         ...(groups.length === 0 ? {} : { 'impersonate-group': [...groups] }),
         ...(token === undefined || token === '' ? {} : { authorization: `Bearer ${token}` }),
@@ -80,7 +88,8 @@ export class Requests {
 
   async send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Reply> {
     const type = body === undefined ? {} : { type: 'application/json' }
-    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    const text = options.text ?? (body === undefined ? undefined : JSON.stringify(body))
+    const bytes = text === undefined ? undefined : Buffer.from(text)
     // Node gives the body of a DELETE no length by itself
     const length: Record<string, string> = bytes === undefined ? {} : { 'content-length': String(bytes.length) }
     const headers = { ...length, ...options.headers }
@@ -91,13 +100,13 @@ export class Requests {
     })
     const parts: Buffer[] = []
     for await (const part of response) parts.push(part as Buffer)
-    const text = Buffer.concat(parts).toString('utf8')
+    const answer = Buffer.concat(parts).toString('utf8')
     const warning = response.headers['warning'] ?? ''
     return {
       code: response.statusCode ?? 0,
-      body: (text.startsWith('{')
-        ? JSON.parse(text)
-        : { kind: '', apiVersion: '', metadata: {}, message: text }) as Body,
+      body: (answer.startsWith('{')
+        ? JSON.parse(answer)
+        : { kind: '', apiVersion: '', metadata: {}, message: answer }) as Body,
       warnings: [...warning.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map((m) => (m[1] ?? '').replaceAll('\\"', '"')),
     }
   }
@@ -110,8 +119,8 @@ export class Requests {
   patch = (kind: keyof typeof PATCH_TYPES, path: string, body: unknown, options: SendOptions = {}): Promise<Reply> =>
     this.send('PATCH', path, body, { type: PATCH_TYPES[kind], ...options })
 
-  /** The answer as it came. */
-  async text(path: string, options: SendOptions = {}): Promise<string> {
+  /** The answer with its headers, its bytes as they came over the wire. */
+  async raw(path: string, options: SendOptions = {}): Promise<RawReply> {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request(this.#options('GET', path, options), resolve)
         .on('error', reject)
@@ -119,8 +128,12 @@ export class Requests {
     })
     const parts: Buffer[] = []
     for await (const part of response) parts.push(part as Buffer)
-    return Buffer.concat(parts).toString('utf8')
+    return { code: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(parts) }
   }
+
+  /** The answer as it came. */
+  text = async (path: string, options?: SendOptions): Promise<string> =>
+    (await this.raw(path, options)).bytes.toString('utf8')
 
   /** Of a write that must go well. */
   /** A namespace of its own, by name. */

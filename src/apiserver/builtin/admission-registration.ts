@@ -169,9 +169,15 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
   listAt(spec, 'validations').forEach((v, i) => {
     if (text(v['expression']).trim() === '')
       out.push(required(`spec.validations[${i}].expression`, 'expression is not specified'))
+    const { reason } = v
+    if (reason !== undefined && !REASONS.includes(text(reason)))
+      out.push(notSupported(`spec.validations[${i}].reason`, reason, REASONS))
   })
   return out
 }
+
+/** What a refusal may be called: clients act on these words. */
+const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']
 
 /** What a policy must be meant for. */
 export function constraintProblems(spec: Fields): FieldProblem[] {

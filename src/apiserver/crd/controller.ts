@@ -1,12 +1,14 @@
 // Makes definitions come true: serves their versions as soon as they are stored, writes their names and conditions, and on
-// deletion removes their objects first.
+// deletion deletes their objects first and waits until the last of them is gone.
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
-import { storeObject, removeObject } from '../storage/internal-write.ts'
+import { deleteQuietly } from '../loops/delete-quietly.ts'
+import { storeObject } from '../storage/internal-write.ts'
+import type { Collection } from '../storage/collection.ts'
 import type { StoreEvent } from '../storage/stored.ts'
 import type { Convert } from './webhook-converter.ts'
 import { customServed } from './custom-served.ts'
@@ -27,6 +29,8 @@ export class DefinitionController {
   readonly #log: Logger
   readonly #convert: Convert
   #stop: (() => void) | undefined
+  /** Definitions whose objects are still going, by name. */
+  readonly #waiting = new Map<string, () => void>()
   #work: Promise<void> = Promise.resolve()
 
   constructor(parts: ServerParts, log: Logger, convert: Convert) {
@@ -45,12 +49,14 @@ export class DefinitionController {
   /** Resolves when what is under way has been written. */
   async stop(): Promise<void> {
     this.#stop?.()
+    for (const name of this.#waiting.keys()) this.#stopWaiting(name)
     await this.#work
   }
 
   #change({ type, object }: StoreEvent): void {
     const definition = object.value
     if (type === 'DELETED') {
+      this.#stopWaiting(object.name)
       this.#parts.registry.replace(word(specOf(definition)['group']), word(namesOf(definition)['plural']), [])
       return
     }
@@ -85,19 +91,57 @@ export class DefinitionController {
     )
   }
 
-  /** Objects go first, then the finalizer. */
+  /** Objects are deleted first; when the last of them is gone, the finalizer goes. */
   async #cleanUp(definition: KubeObject): Promise<void> {
-    const { store } = this.#parts
-    if (!(definition.metadata.finalizers ?? []).includes(CLEANUP_FINALIZER)) return
-    const resource = `${word(specOf(definition)['group'])}/${word(namesOf(definition)['plural'])}`
-    for (const s of store.collection(resource).snapshot()) await removeObject(store, s)
-    const at = { resource: DEFINITIONS, namespace: '', name: definition.metadata.name ?? '' }
-    await storeObject(store, at, (d) => ({
-      ...d,
-      metadata: { ...d.metadata, finalizers: (d.metadata.finalizers ?? []).filter((f) => f !== CLEANUP_FINALIZER) },
-    }))
+    const { store, clock } = this.#parts
+    const { finalizers = [], name = '' } = definition.metadata
+    if (!finalizers.includes(CLEANUP_FINALIZER)) return
+    const at = { resource: DEFINITIONS, namespace: '', name }
+    const objects = store.collection(`${word(specOf(definition)['group'])}/${word(namesOf(definition)['plural'])}`)
+    await storeObject(store, at, (d) => withConditions(d, [IN_PROGRESS], clock.now()))
+    this.#wait(name, objects)
+    const found = objects.snapshot()
+    for (let i = 0; i < found.length; i += DELETE_WORKERS)
+      await Promise.all(found.slice(i, i + DELETE_WORKERS).map((s) => deleteQuietly(this.#parts, s, 'Background')))
+    if (objects.size > 0) return
+    await storeObject(store, at, (d) => withoutCleanup(withConditions(d, [COMPLETED], clock.now())))
+  }
+
+  /** Looks again when the last object is gone, and when one arrives whose creation was under way before the deletion began. */
+  #wait(name: string, objects: Collection): void {
+    if (this.#waiting.has(name)) return
+    const stop = objects.watch({ namespace: undefined, name: undefined }, ({ type }) => {
+      if (type === 'ADDED' || objects.size === 0) this.#later(() => this.#settle(name))
+    })
+    this.#waiting.set(name, stop)
+  }
+
+  #stopWaiting(name: string): void {
+    this.#waiting.get(name)?.()
+    this.#waiting.delete(name)
   }
 }
+
+/** Deletions under way at the same time. */
+const DELETE_WORKERS = 50
+
+const IN_PROGRESS = {
+  type: 'Terminating',
+  status: 'True',
+  reason: 'InstanceDeletionInProgress',
+  message: 'CustomResource deletion is in progress',
+}
+const COMPLETED = {
+  type: 'Terminating',
+  status: 'False',
+  reason: 'InstanceDeletionCompleted',
+  message: 'removed all instances',
+}
+
+const withoutCleanup = (d: KubeObject): KubeObject => ({
+  ...d,
+  metadata: { ...d.metadata, finalizers: (d.metadata.finalizers ?? []).filter((f) => f !== CLEANUP_FINALIZER) },
+})
 
 /** The name that another kind of the group has already. */
 function conflictingName({ registry }: ServerParts, definition: KubeObject): string | undefined {
@@ -120,7 +164,6 @@ const HELD = (conflict: string): Fields => ({
 /** The definition with accepted names, conditions and its finalizer; the same one when all is said already. */
 function settled(definition: KubeObject, conflict: string | undefined, now: number): KubeObject {
   const status = statusOf(definition)
-  const before = listOfFields(status['conditions'])
   const conditions =
     conflict === undefined
       ? [
@@ -136,12 +179,6 @@ function settled(definition: KubeObject, conflict: string | undefined, now: numb
           { type: 'NamesAccepted', ...HELD(conflict) },
           { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
         ]
-  const merged = conditions.map((c) => {
-    const old = before.find((b) => b['type'] === c.type)
-    const kept = old !== undefined && old['status'] === c['status'] ? old['lastTransitionTime'] : timestamp(now)
-    return { ...c, lastTransitionTime: kept }
-  })
-  const others = before.filter((b) => !conditions.some((c) => c.type === b['type']))
   const accepted = conflict === undefined ? namesOf(definition) : status['acceptedNames']
   const finalizers = definition.metadata.finalizers ?? []
   const next: KubeObject = {
@@ -150,7 +187,22 @@ function settled(definition: KubeObject, conflict: string | undefined, now: numb
       ...definition.metadata,
       finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
     },
-    status: { ...status, conditions: [...others, ...merged], acceptedNames: accepted },
+    status: { ...status, acceptedNames: accepted },
   }
+  const whole = withConditions(next, conditions, now)
+  return jsonEqual(whole, definition) ? definition : whole
+}
+
+/** The same definition when it has these conditions already; their times are those of their last change. */
+function withConditions(definition: KubeObject, conditions: readonly Fields[], now: number): KubeObject {
+  const status = statusOf(definition)
+  const before = listOfFields(status['conditions'])
+  const merged = conditions.map((c) => {
+    const old = before.find((b) => b['type'] === c['type'])
+    const kept = old !== undefined && old['status'] === c['status'] ? old['lastTransitionTime'] : timestamp(now)
+    return { ...c, lastTransitionTime: kept }
+  })
+  const others = before.filter((b) => !conditions.some((c) => c['type'] === b['type']))
+  const next = { ...definition, status: { ...status, conditions: [...others, ...merged] } }
   return jsonEqual(next, definition) ? definition : next
 }

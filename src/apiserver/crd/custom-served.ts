@@ -62,6 +62,7 @@ function servedVersion(definition: KubeObject, version: Fields, convert: Convert
     createOnUpdate: false,
     unconditionalUpdate: false,
     custom: true,
+    terminating: definition.metadata.deletionTimestamp !== undefined,
     schema: wholeSchema(schema),
     columns: columnsOf(version),
     selectableFields: selectableOf(version),

@@ -1,4 +1,4 @@
-// What clients ask first: which groups, versions and resources there are, in the old form and in the aggregated one.
+// What clients ask first: which groups, versions and resources there are, a document for each.
 import { apiVersionOf } from '#schema/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
@@ -33,16 +33,18 @@ const SUB_DEFAULT: readonly string[] = ['get', 'patch', 'update']
 
 /** A real server lists them in this order, and the subresources of custom resources as they are declared: status, then scale. */
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
+/** While their definition is being deleted. */
+const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch']
 const byName = (a: string, b: string): number => (a < b ? -1 : 1)
 
-function resourceEntries(s: Served): readonly ResourceEntry[] {
+export function resourceEntries(s: Served): readonly ResourceEntry[] {
   const { plural, kind, namespaced } = s.type
   const main: ResourceEntry = {
     name: plural,
     singularName: s.singular,
     namespaced,
     kind,
-    verbs: s.custom ? CUSTOM_VERBS : [...s.verbs].sort(),
+    verbs: s.terminating ? TERMINATING_VERBS : s.custom ? CUSTOM_VERBS : [...s.verbs].sort(),
     ...(s.shortNames.length === 0 ? {} : { shortNames: s.shortNames }),
     ...(s.categories.length === 0 ? {} : { categories: s.categories }),
   }
@@ -60,7 +62,7 @@ function resourceEntries(s: Served): readonly ResourceEntry[] {
   return [main, ...subs]
 }
 
-const of = (registry: Registry, group: string, version: string): readonly Served[] =>
+export const servedIn = (registry: Registry, group: string, version: string): readonly Served[] =>
   registry
     .all()
     .filter((s) => s.type.group === group && s.type.version === version)
@@ -68,7 +70,7 @@ const of = (registry: Registry, group: string, version: string): readonly Served
 
 /** /api/v1, /apis/apps/v1; undefined when there is no such version. */
 export function resourceList(registry: Registry, group: string, version: string): unknown {
-  const served = of(registry, group, version)
+  const served = servedIn(registry, group, version)
   const [first] = served
   if (first === undefined) return undefined
   return {
@@ -110,7 +112,7 @@ const KNOWN = [
   'discovery.k8s.io',
 ]
 
-function sortedGroups(registry: Registry): readonly string[] {
+export function sortedGroups(registry: Registry): readonly string[] {
   const rank = (g: string) => {
     const i = KNOWN.indexOf(g)
     return i < 0 ? KNOWN.length : i
@@ -132,47 +134,6 @@ export const coreVersions = (host: string): unknown => ({
   versions: ['v1'],
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: host }],
 })
-
-/** /api or /apis in one document. */
-export function aggregated(registry: Registry, core: boolean): unknown {
-  const groups = core ? [''] : sortedGroups(registry)
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: 'apidiscovery.k8s.io/v2',
-    metadata: {},
-    items: groups.map((g) => ({
-      metadata: { ...(g === '' ? {} : { name: g }), creationTimestamp: null },
-      versions: registry.versions(g).map((version) => ({
-        version,
-        resources: of(registry, g, version).map(aggregatedResource),
-        freshness: 'Current',
-      })),
-    })),
-  }
-}
-
-function aggregatedResource(s: Served): unknown {
-  const { group, version, kind, plural, namespaced } = s.type
-  const [main, ...subs] = resourceEntries(s)
-  return {
-    resource: plural,
-    responseKind: { group, version, kind },
-    scope: namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: s.singular,
-    verbs: main?.verbs,
-    ...(s.shortNames.length === 0 ? {} : { shortNames: s.shortNames }),
-    ...(s.categories.length === 0 ? {} : { categories: s.categories }),
-    ...(subs.length === 0
-      ? {}
-      : {
-          subresources: subs.map((e) => ({
-            subresource: e.name.slice(plural.length + 1),
-            responseKind: { group: e['group'] ?? group, version: e['version'] ?? version, kind: e.kind },
-            verbs: e.verbs,
-          })),
-        }),
-  }
-}
 
 export const versionDocument = {
   major: '1',

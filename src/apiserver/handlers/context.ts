@@ -52,6 +52,8 @@ export interface Answer {
   readonly body: Buffer | readonly Buffer[] | undefined
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Never compressed, however large. */
+  readonly verbatim?: boolean
 }
 
 export function strategyContext(parts: ServerParts, user: RequestUser, dryRun: boolean): StrategyContext {

@@ -1,11 +1,13 @@
 // Making an object: from the decoded body to the acknowledged write.
 import type { ObjectMeta } from '#schema/object.ts'
+import { authorize } from '../auth/authorize.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { bornMetadata, generatedName, withMetadata, withoutKeys } from '../meta/identity.ts'
 import { metadataProblems } from '../meta/validate.ts'
 import { namespaceMissing, namespaceTerminating } from '../status/namespace-refusal.ts'
-import { alreadyExists, internal } from '../status/refusal.ts'
+import type { Served } from '../registry/served.ts'
+import { alreadyExists, forbidden, internal } from '../status/refusal.ts'
 import type { Place } from '../storage/store.ts'
 import { strategyContext, type Call } from './context.ts'
 import {
@@ -26,6 +28,8 @@ export interface Creation {
   readonly object: Draft
   readonly options: WriteOptions
   readonly tracking: Tracking
+  /** The request was no creation, so nobody has asked yet whether its user may create. */
+  readonly isUpsert?: boolean
 }
 
 const GENERATE_ATTEMPTS = 8
@@ -34,6 +38,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
   const { served, path, parts, user } = call
   const { options } = creation
   const ctx = strategyContext(parts, user, options.dryRun)
+  refuseTerminating(served, creation.object)
   checkNamespace(call, creation.object)
   warnAboutOwners(call, creation.object.metadata)
   refuseOtherKind(served, creation.object.metadata.name ?? '', creation.object)
@@ -65,6 +70,7 @@ export async function createObject(call: Call, creation: Creation): Promise<Writ
       ...served.behaviour.validate(prepared, undefined, ctx),
     ])
     refuseForbidden(served, prepared, served.behaviour.admit(prepared, undefined, ctx))
+    if (creation.isUpsert === true) refuseWithoutRight(call)
     await parts.admission.validate({ ...admission, name, object: prepared })
     for (const w of served.behaviour.warnings(prepared, undefined)) call.warnings.add(w)
     if (sent !== '' && sent !== '0' && 'plain' in creation.tracking)
@@ -102,6 +108,23 @@ const stripped = (object: Draft): Draft =>
       'creationTimestamp',
     ]),
   )
+
+/** A PUT or an apply of what is not there needs the right to create too. As a kube-apiserver has it, what is wrong with the object is told first. */
+function refuseWithoutRight({ parts, user, path, served }: Call): void {
+  const { group, plural } = served.type
+  const { namespace, name } = path
+  authorize(parts.authorizer, user, { verb: 'create', group, resource: plural, subresource: '', namespace, name })
+}
+
+/** Nothing is added to a kind that is going. */
+function refuseTerminating(served: Served, { metadata }: Draft): void {
+  if (served.terminating)
+    throw forbidden(
+      groupResource(served),
+      metadata.name ?? '',
+      'create not allowed while custom resource definition is terminating',
+    )
+}
 
 /** Nothing is made in a namespace that is not there or on its way out. */
 function checkNamespace({ served, path, parts }: Call, object: Draft): void {

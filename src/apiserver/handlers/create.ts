@@ -42,6 +42,6 @@ export async function handleUpdate(call: Call): Promise<Answer> {
   if (!served.createOnUpdate || path.subresource !== '') throw notFound(groupResource(served), path.name)
   // of what is not there the version that the client believed in says nothing
   const fresh = withMetadata(object, withoutKeys(object.metadata, ['resourceVersion']))
-  const { stored } = await createObject(call, { object: fresh, options, tracking: { plain: who } })
+  const { stored } = await createObject(call, { object: fresh, options, tracking: { plain: who }, isUpsert: true })
   return objectAnswer(call, 201, stored)
 }

@@ -25,12 +25,7 @@ export async function deleteOptions(call: Pick<Call, 'request' | 'query' | 'leve
   const body = await readBody(call.request)
   if (body.length === 0) return checkedOptions(fromQuery(call.query))
   const media = mediaType(call.request)
-  const { value } = await readValue(
-    body,
-    media === '' ? 'application/json' : media,
-    'DeleteOptions',
-    call.level.yamlBytes,
-  )
+  const { value } = await readValue(body, media === '' ? 'application/json' : media, undefined, call.level.yamlBytes)
   return checkedOptions(fromBody(value ?? {}))
 }
 

@@ -96,20 +96,23 @@ export function selected(call: Call, options: ListOptions): Page {
   const labels = parseLabelSelector(options.labelSelector)
   const fields = parseFieldSelector(options.fieldSelector, served)
   const collection = parts.store.collection(served.resource)
-  const namespace = served.type.namespaced ? path.namespace || fields.namespace : undefined
+  const isPaged = options.limit > 0 && !isFromCache(options)
+  // pages go through what the path names: whether there is a next one does not depend on the selector
+  const inPath = served.type.namespaced ? path.namespace || undefined : ''
+  const namespace = isPaged ? inPath : (inPath ?? fields.namespace)
   const from = options.continueToken === '' ? undefined : readContinue(options.continueToken)
   if (from !== undefined && options.resourceVersion !== '' && options.resourceVersion !== '0')
     throw badRequest('specifying resource version is not allowed when using continue')
   const exact = options.resourceVersionMatch === 'Exact' ? Number(options.resourceVersion) : undefined
   const revision = from?.revision ?? exact ?? parts.store.revision
-  const limit = options.limit > 0 && !isFromCache(options) ? options.limit : Infinity
+  const limit = isPaged ? options.limit : Infinity
   // the name index is only right for the present state
   const one = fields.name !== undefined && from === undefined && exact === undefined && namespace !== undefined
   const all = one
     ? [collection.get(namespace, fields.name ?? '')].filter((s) => s !== undefined)
     : from === undefined && exact === undefined
-      ? collection.list(namespace)
-      : collection.listAt(revision, namespace, from?.after)
+      ? collection.list(namespace || undefined)
+      : collection.listAt(revision, namespace || undefined, from?.after)
   if (all === undefined) throw expired(from === undefined ? tooOld(revision, collection.floor) : CONTINUE_EXPIRED)
   const matches = (s: Stored): boolean => {
     if (fields.name !== undefined && s.name !== fields.name) return false
@@ -117,26 +120,26 @@ export function selected(call: Call, options: ListOptions): Page {
     if (labels !== undefined && !labels(s.value.metadata.labels)) return false
     return fields.matches === undefined || fields.matches(viewOf(served, s))
   }
+  const isSelection = options.labelSelector !== '' || options.fieldSelector !== ''
   const items: Stored[] = []
-  let more = false
   let left = 0
   for (const s of all) {
-    if (!matches(s)) continue
-    if (items.length < limit) items.push(s)
-    else {
-      more = true
-      if (labels !== undefined || options.fieldSelector !== '') break
+    if (items.length < limit) {
+      if (matches(s)) items.push(s)
+    } else {
+      // of a selection nobody knows how many are left, nor whether any of them is selected
       left++
+      if (isSelection) break
     }
   }
   const last = items.at(-1)
-  const next = more && last !== undefined ? writeContinue({ revision, after: keyOf(last) }) : undefined
+  const next = left > 0 && last !== undefined ? writeContinue({ revision, after: keyOf(last) }) : undefined
   return {
     items,
     metadata: {
       resourceVersion: String(revision),
       ...(next === undefined ? {} : { continue: next }),
-      ...(left > 0 ? { remainingItemCount: left } : {}),
+      ...(left > 0 && !isSelection ? { remainingItemCount: left } : {}),
     },
   }
 }

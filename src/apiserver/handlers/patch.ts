@@ -5,7 +5,6 @@ import { invalid as invalidField } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { apiVersionOf } from '#schema/resource.ts'
 import { goText } from '#lib/go-text.ts'
-import { refusalText } from '../auth/authorizer.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { goSyntaxError, hasDuplicateKeys, scanDuplicates } from '../codec/json-scan.ts'
 import { formatJson, parseJson } from '../codec/json.ts'
@@ -25,7 +24,6 @@ import type { Served } from '../registry/served.ts'
 import {
   badRequest,
   conflict,
-  forbidden,
   internal,
   invalid,
   nothingServed,
@@ -227,20 +225,9 @@ function named(applied: Record<string, unknown>, { name }: Call['path']): Record
   return (metadata['name'] ?? '') === '' ? { ...applied, metadata: { ...metadata, name } } : applied
 }
 
-/** An apply that makes an object needs the right to create it too. */
 async function createApplied(call: Call, options: WriteOptions, applied: Record<string, unknown>): Promise<Written> {
-  const { served, path, user } = call
-  const attributes = {
-    verb: 'create',
-    group: served.type.group,
-    resource: served.type.plural,
-    subresource: '',
-    namespace: path.namespace,
-    name: path.name,
-  }
+  const { served, path } = call
   const object = appliedObject(call, options, { applied, live: undefined })
-  if (!call.parts.authorizer.allows(user, attributes))
-    throw forbidden(groupResource(served), path.name, refusalText(user, attributes))
   const uid = object.metadata.uid ?? ''
   if (uid !== '')
     throw conflict(
@@ -248,7 +235,7 @@ async function createApplied(call: Call, options: WriteOptions, applied: Record<
       path.name,
       `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
     )
-  return createObject(call, { object, options, tracking: { applied: true } })
+  return createObject(call, { object, options, tracking: { applied: true }, isUpsert: true })
 }
 
 interface ApplyStep {

@@ -1,9 +1,10 @@
 // Which handler answers a verb on a resource or one of its subresources.
-import { methodNotAllowed, nothingServed } from '../status/refusal.ts'
+import { methodNotAllowed, notFound, nothingServed } from '../status/refusal.ts'
 import { handleCreate, handleUpdate } from './create.ts'
 import { handleDelete, handleDeleteCollection } from './delete.ts'
 import { handleGet, handleList } from './list.ts'
 import { handlePatch } from './patch.ts'
+import { groupResource } from './stored-place.ts'
 import { handleWatch } from './watch.ts'
 import { reviewHandlers } from '../reviews/handlers.ts'
 import { subresourceHandler } from '../subresources/handlers.ts'
@@ -24,7 +25,8 @@ const MAIN: Readonly<Record<Verb, Handler>> = {
 export function handlerFor(call: Call, verb: string): Handler {
   const { path, served, request } = call
   if (path.subresource !== '') {
-    if (!served.subresources.has(path.subresource)) throw nothingServed()
+    if (!served.subresources.has(path.subresource))
+      throw served.custom ? notFound(groupResource(served), path.name) : nothingServed()
     return subresourceHandler(call, verb)
   }
   if (!isVerb(verb) || request.method === 'HEAD' || !served.verbs.has(verb)) throw methodNotAllowed()

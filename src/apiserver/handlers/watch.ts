@@ -10,7 +10,7 @@ import { parseFieldSelector } from '../selectors/field-selector.ts'
 import { parseLabelSelector } from '../selectors/label-selector.ts'
 import { messageOf } from '#lib/errors.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
-import { expired, internal, internalError, notAcceptable, Refusal } from '../status/refusal.ts'
+import { badRequest, expired, internal, internalError, notAcceptable, Refusal } from '../status/refusal.ts'
 import type { Collection } from '../storage/collection.ts'
 import type { ChangeType, Stored, StoreEvent } from '../storage/stored.ts'
 import type { Call } from './context.ts'
@@ -88,6 +88,8 @@ class Watcher {
     this.#collection = parts.store.collection(served.resource)
     const labels = parseLabelSelector(options.labelSelector)
     const fields = parseFieldSelector(options.fieldSelector, served)
+    if (path.name !== '' && options.fieldSelector !== '' && fields.name !== path.name)
+      throw badRequest("fieldSelector metadata.name doesn't match requested name")
     const namespaced = served.type.namespaced
     const name = path.name === '' ? fields.name : path.name
     this.#scope = {

@@ -132,11 +132,11 @@ export function mediaType(request: IncomingMessage): string {
   return PARAMETERS.test(header.slice(end)) ? header.slice(0, end).trim().toLowerCase() : header
 }
 
-/** A value from a body of JSON or YAML. `typeName` is for the message. */
+/** A value from a body of JSON or YAML. `typeName` is for the message; of what is no object it is left out. */
 export async function readObject(
   body: Buffer,
   media: string,
-  typeName: string,
+  typeName: string | undefined,
 ): Promise<Record<string, unknown> | null> {
   const { value } = await readValue(body, media, typeName)
   return value
@@ -156,7 +156,7 @@ export const readSent = async (
 export async function readValue(
   body: Buffer,
   media: string,
-  typeName: string,
+  typeName: string | undefined,
   yamlBytes = MAX_YAML,
 ): Promise<ReadObject> {
   switch (media) {
@@ -172,7 +172,7 @@ export async function readValue(
   }
 }
 
-function fromJson(text: string, typeName: string): ReadObject {
+function fromJson(text: string, typeName: string | undefined): ReadObject {
   let value: unknown
   try {
     value = parseJson(text)
@@ -199,13 +199,16 @@ function fromJson(text: string, typeName: string): ReadObject {
 }
 
 /** Text is shown when it looks like an object, bytes otherwise. */
-function unrecognized(typeName: string, error: string, text: string): Error {
+function unrecognized(typeName: string | undefined, error: string, text: string): Error {
+  const problem = `couldn't get version/kind; json parse error: ${error}`
+  if (typeName === undefined) return badRequest(problem)
   const shown =
     text === '' ? '<empty>' : text.trimStart().startsWith('{') ? shortened(text) : Buffer.from(text).toString('hex')
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${typeName}): couldn't get version/kind; json parse error: ${error} (${shown})`,
-  )
+  return badRequest(`${unlike(typeName)}${problem} (${shown})`)
 }
+
+const unlike = (typeName: string | undefined): string =>
+  typeName === undefined ? '' : `the object provided is unrecognized (must be of type ${typeName}): `
 
 const SHOWN_CHARACTERS = 30
 const shortened = (text: string): string =>
@@ -224,10 +227,9 @@ async function fromProtobuf(body: Buffer): Promise<ReadObject> {
   }
 }
 
-async function fromYaml(text: string, typeName: string, yamlBytes: number): Promise<ReadObject> {
+async function fromYaml(text: string, typeName: string | undefined, yamlBytes: number): Promise<ReadObject> {
   const { value, duplicates, error } = await parseYaml(text, yamlBytes)
-  if (error !== undefined)
-    throw badRequest(`the object provided is unrecognized (must be of type ${typeName}): ${error}`)
+  if (error !== undefined) throw badRequest(`${unlike(typeName)}${error}`)
   if (value !== null && !isObject(value)) throw unrecognized(typeName, 'not an object', text)
   return { value, duplicates }
 }

@@ -4,7 +4,8 @@ import { authorize } from '../auth/authorize.ts'
 import { ISSUER } from '../auth/tokens.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import { encodeJson } from '../codec/json.ts'
-import { aggregated, apiGroup, coreVersions, groupList, resourceList, versionDocument } from '../discovery/documents.ts'
+import { aggregatedDiscovery } from '../discovery/aggregated.ts'
+import { apiGroup, coreVersions, groupList, resourceList, versionDocument } from '../discovery/documents.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { methodNotAllowed, nothingServed } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
@@ -24,12 +25,12 @@ export const PAGE_NOT_FOUND: Answer = {
   type: 'text/plain; charset=utf-8',
 }
 
-const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-
 const json = (value: unknown, type = 'application/json'): Answer => ({ code: 200, body: encodeJson(value), type })
 const text = (body: string): Answer => ({ code: 200, body: Buffer.from(body), type: 'text/plain; charset=utf-8' })
 
 const HEALTH: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
+/** The single checks that clients of a kube-apiserver know; all of them are whether this server answers. */
+const CHECKS: ReadonlySet<string> = new Set(['', 'ping', 'log', 'etcd'])
 /** Answered however busy the server is. */
 export const isHealth = (path: string): boolean => HEALTH.has(path.split('/', 2)[1] ?? '')
 
@@ -51,14 +52,16 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
       return documentOr(
         o,
         resourceList(registry, second ?? '', third ?? ''),
-        registry.hasGroup(second ?? '') ? nothingServed : undefined,
+        registry.isBuiltinGroup(second ?? '') ? nothingServed : undefined,
       )
     case 'version':
+      if (segments.length > 1) throw nothingServed()
       // always for people
       return pretty(json(versionDocument))
     case 'healthz':
     case 'livez':
     case 'readyz':
+      if (segments.length > 2 || !CHECKS.has(second ?? '')) return PAGE_NOT_FOUND
       return text(o.query.has('verbose') ? `[+]ping ok\n[+]storage ok\n${first} check passed\n` : 'ok')
     case '.well-known':
       return trimmed === '/.well-known/openid-configuration' ? cached(issuerDocument(request)) : PAGE_NOT_FOUND
@@ -116,7 +119,8 @@ const cached = (value: unknown, type?: string): Answer => ({
 function versions(o: OtherRequest, core: boolean): Answer {
   onlyGet(o)
   const { parts, request } = o
-  if (acceptedForm(request.headers.accept).discovery) return json(aggregated(parts.registry, core), AGGREGATED_TYPE)
+  const { accept, 'if-none-match': known } = request.headers
+  if (acceptedForm(accept).discovery) return aggregatedDiscovery(parts.registry, core, known)
   return json(core ? coreVersions(request.headers.host ?? '') : groupList(parts.registry))
 }
 

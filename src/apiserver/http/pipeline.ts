@@ -8,12 +8,12 @@ import type { Client, Gate } from '../flow/gate.ts'
 import { levelOf, type FlowLevel } from '../flow/levels.ts'
 import type { RefusalLog } from '../flow/refusal-log.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
-import { badRequest, nothingServed, Refusal, RefusedBody, tooManyConnections } from '../status/refusal.ts'
+import { badRequest, Refusal, RefusedBody, tooManyConnections } from '../status/refusal.ts'
 import { discardRest } from './body.ts'
 import { checkTimeout, parseQuery } from './query.ts'
 import { isHealth, otherPath } from './other-paths.ts'
 import { parsePath } from './request-path.ts'
-import { resourceAnswer, verbOf } from './resource-request.ts'
+import { noSuchPath, resourceAnswer, verbOf } from './resource-request.ts'
 
 export interface Pipeline {
   readonly parts: ServerParts
@@ -105,7 +105,7 @@ async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): 
     const user = actingUser(parts, caller, request)
     if (parsed === undefined) throw badRequest('the path is not well escaped')
     checkTimeout(query)
-    if (parsed.kind === 'malformed') throw nothingServed()
+    if (parsed.kind === 'malformed') return noSuchPath(parts.registry.isBuiltinGroup(parsed.group))
     if (parsed.kind === 'resource') {
       const resource = {
         parts,

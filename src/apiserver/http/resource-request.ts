@@ -7,6 +7,7 @@ import { laneOf } from '../flow/lane.ts'
 import { levelOf, type FlowLevel } from '../flow/levels.ts'
 import type { Answer, Call, ServerParts } from '../handlers/context.ts'
 import { handlerFor } from '../handlers/route.ts'
+import type { Served } from '../registry/served.ts'
 import { nameAskedFor } from '../selectors/field-selector.ts'
 import { badRequest, nothingServed } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
@@ -47,12 +48,8 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
     fieldSelector,
   })
   const served = parts.registry.find(path.group, path.version, path.plural)
-  if (served === undefined) {
-    if (path.group !== '' && !parts.registry.hasGroup(path.group)) return PAGE_NOT_FOUND
-    throw nothingServed()
-  }
-  const scopeFits = served.type.namespaced || path.namespace === '' || path.plural === 'namespaces'
-  if (!scopeFits) throw nothingServed()
+  if (served === undefined) return noSuchPath(parts.registry.isBuiltinGroup(path.group))
+  if (!scopeFits(served, path, verb)) return noSuchPath(!served.custom)
   checkSegments(path)
   if (served.deprecation !== undefined) warnings.add(served.deprecation)
   const accept = acceptedForm(request.headers.accept)
@@ -71,6 +68,20 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
   } finally {
     leave()
   }
+}
+
+/** Whoever serves a built-in group knows all of its paths; one of a custom group that no definition serves is a path of nobody. */
+export function noSuchPath(isBuiltin: boolean): Answer {
+  if (isBuiltin) throw nothingServed()
+  return PAGE_NOT_FOUND
+}
+
+/** Objects with a namespace are only seen together across namespaces. */
+function scopeFits({ type, custom }: Served, { namespace, plural, name }: ResourcePath, verb: string): boolean {
+  if (!type.namespaced) return namespace === '' || plural === 'namespaces'
+  if (namespace !== '') return true
+  // a built-in collection is there without a namespace, and says which methods it takes
+  return name === '' && (!custom || verb === 'list' || verb === 'watch')
 }
 
 /** What an agent may write is no more when somebody writes it in its name. */

@@ -1,5 +1,8 @@
-// Writes an answer. A long one goes out piece by piece as its reader takes it, so that a slow reader holds references, not copies.
+// Writes an answer. A long one goes out piece by piece as its reader takes it, so that a slow reader holds references, not copies;
+// and compressed, for a reader that takes it so.
 import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
+import { constants, createGzip } from 'node:zlib'
 import type { Clock } from '#lib/clock.ts'
 import { encodeJson } from '../codec/json.ts'
 import type { Answer } from '../handlers/context.ts'
@@ -11,6 +14,8 @@ import { warningHeaders } from './warning-header.ts'
 const PIECE_BYTES = 256 * 1024
 /** A reader that takes nothing for so long is gone. */
 const STALLED_MS = 60_000
+/** Beyond it an answer is compressed, as quickly as can be; both as in a kube-apiserver. */
+const GZIP_BYTES = 128 * 1024
 
 export const refusalAnswer = (e: Refusal): Answer => ({
   code: e.status.code,
@@ -36,33 +41,59 @@ export function sendAnswer(response: ServerResponse, answer: Answer, { clock, wa
     response.writeHead(code, headers).end()
     return
   }
-  if (Buffer.isBuffer(body)) {
-    headers['content-length'] = body.length
-    response.writeHead(code, headers).end(body)
+  const pieces = Buffer.isBuffer(body) ? [body] : body
+  const length = pieces.reduce((n, p) => n + p.length, 0)
+  if (length > GZIP_BYTES && answer.verbatim !== true && takesGzip(response)) {
+    headers['content-encoding'] = 'gzip'
+    headers['vary'] =
+      headers['vary'] === undefined ? 'Accept-Encoding' : [headers['vary'], 'Accept-Encoding'].join(', ')
+    response.writeHead(code, headers)
+    sendPieces({ response, sink: compressed(response), clock }, pieces)
     return
   }
-  headers['content-length'] = body.reduce((n, p) => n + p.length, 0)
+  headers['content-length'] = length
   response.writeHead(code, headers)
-  sendPieces(response, body, clock)
+  if (Buffer.isBuffer(body)) response.end(body)
+  else sendPieces({ response, sink: response, clock }, body)
 }
 
-function sendPieces(response: ServerResponse, parts: readonly Buffer[], clock: Clock): void {
+/** Named as it is, without a weight: so a kube-apiserver reads it. */
+const takesGzip = ({ req }: ServerResponse): boolean =>
+  (req.headers['accept-encoding'] ?? '').split(',').some((encoding) => encoding.trim() === 'gzip')
+
+/** Compressed off the main thread; what the reader does not take waits before the compressor, as it would before the connection. */
+function compressed(response: ServerResponse): Writable {
+  const zip = createGzip({ level: constants.Z_BEST_SPEED })
+  zip.on('error', () => response.destroy())
+  response.once('close', () => zip.destroy())
+  zip.pipe(response)
+  return zip
+}
+
+interface PieceWriter {
+  readonly response: ServerResponse
+  /** The response, or what writes to it. */
+  readonly sink: Writable
+  readonly clock: Clock
+}
+
+function sendPieces({ response, sink, clock }: PieceWriter, parts: readonly Buffer[]): void {
   let next = 0
   const more = (): void => {
     while (next < parts.length) {
       const from = next
       for (let bytes = 0; next < parts.length && bytes < PIECE_BYTES; next++) bytes += parts[next]?.length ?? 0
       const piece = Buffer.concat(parts.slice(from, next))
-      if (next >= parts.length) return void response.end(piece)
-      if (!response.write(piece)) return waitForReader()
+      if (next >= parts.length) return void sink.end(piece)
+      if (!sink.write(piece)) return waitForReader()
     }
-    response.end()
+    sink.end()
   }
   const waitForReader = (): void => {
     const stalled = clock.after(STALLED_MS, () => response.destroy())
     const gone = () => stalled.cancel()
     response.once('close', gone)
-    response.once('drain', () => {
+    sink.once('drain', () => {
       response.off('close', gone)
       stalled.cancel()
       more()

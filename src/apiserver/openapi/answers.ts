@@ -40,11 +40,11 @@ export function openApi(
 ): Answer | undefined {
   const [version, first, second, third] = segments
   const answer = (body: Buffer | undefined): Answer | undefined =>
-    body === undefined ? undefined : { code: 200, body, type: 'application/json' }
+    body === undefined ? undefined : { code: 200, body, type: 'application/json', verbatim: true }
   if (version === 'v2' && segments.length === 1) {
     if (accept?.includes('proto-openapi.spec.v2') === true) {
       const body = bytesFor(registry, 'v2 gnostic', () => documentV2(registry), gnosticDocument)
-      return { code: 200, body, type: GNOSTIC_TYPE }
+      return { code: 200, body, type: GNOSTIC_TYPE, verbatim: true }
     }
     if (accept !== undefined && !/json|\*\/\*/.test(accept)) throw notAcceptable()
     return answer(bytesFor(registry, 'v2', () => documentV2(registry)))

@@ -30,6 +30,7 @@ export function builtinServed(kind: BuiltinKind): Served {
     createOnUpdate: kind.createOnUpdate ?? false,
     unconditionalUpdate: true,
     custom: false,
+    terminating: false,
     schema,
     columns: columnsOf(kind.columns),
     selectableFields: new Map(Object.entries(kind.selectableFields ?? {})),

@@ -80,6 +80,12 @@ export class Registry {
     return false
   }
 
+  /** Of a group that comes with the server; others come and go with their definitions. */
+  isBuiltinGroup(group: string): boolean {
+    for (const s of this.#served.values()) if (s.type.group === group && !s.custom) return true
+    return false
+  }
+
   /** Versions of a group, the preferred one first. */
   versions(group: string): readonly string[] {
     const versions = new Set<string>()

@@ -76,6 +76,8 @@ export interface Served {
   /** PUT without a resourceVersion overwrites; custom resources want one. */
   readonly unconditionalUpdate: boolean
   readonly custom: boolean
+  /** Its definition is being deleted: objects may change and go, none is added. */
+  readonly terminating: boolean
   /** The whole object, metadata included. */
   readonly schema: BuiltinSchema
   readonly columns: readonly TableColumn[]
