@@ -303,7 +303,7 @@ export function buildParts(o: PartsOptions): Parts {
   const metrics =
     metricsPort === undefined
       ? undefined
-      : new MetricsServer({ address, port: metricsPort, log, text: () => agentMetrics.text() })
+      : new MetricsServer({ address, port: metricsPort, log, clock, text: () => agentMetrics.text() })
   return {
     files,
     dir,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { systemClock, type Clock } from '#lib/clock.ts'
+import { connectionsWithin, descriptorLimit } from '#lib/descriptors.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
@@ -139,7 +140,11 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     parts,
     authenticate,
     tls: { key: serving.key, cert: serving.certificate, ca: authority.certificate },
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits: {
+      ...DEFAULT_LIMITS,
+      connections: connectionsWithin(DEFAULT_LIMITS.connections, descriptorLimit()),
+      ...options.limits,
+    },
     log,
   })
   const definitions = new DefinitionController(parts, log, converter.convert)

@@ -1,5 +1,5 @@
 // The server as a process: its data folder, its kubeconfig file, its end on a signal.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
@@ -7,13 +7,14 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
 import type { ApiServerOptions } from './api-server.ts'
 import { collectAtRest, thisEngine } from './collect-at-rest.ts'
 import { letHeapGrow, useSmallPools } from './heap-growth.ts'
 
 /** What any start leaves in a data folder. */
-const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part)?)$/
+const OURS = /^(objects\.db.*|pki|pki\.new|cache|admin\.kubeconfig(\.part|\.partial)?)$/
 
 export interface RunOptions {
   /** Folder for objects, keys and certificates; made when missing. */
@@ -112,10 +113,8 @@ function refuseStrangers(data: string): void {
 /** Never half a file: the disk may be full, and somebody may be reading. On a full disk the file of an earlier start does. */
 function writeKubeconfig(path: string, text: string): void {
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return
-  const part = `${path}.part`
   try {
-    writeFileSync(part, text, { mode: 0o600 })
-    renameSync(part, path)
+    writeWholeFile(path, text)
   } catch (cause) {
     throw new KubeNodeError(apiserverErrors.KN6010({ file: path, why: messageOf(cause) }), { cause })
   }

@@ -10,8 +10,6 @@ export const EXIT_DIFFERENT = 1
 /** Bad input or an error; nothing was written. */
 export const EXIT_ERROR = 2
 
-export const EXIT_INTERRUPTED = 130
-
 /** Ends a command with a code after it printed its own findings. */
 export class Exit extends Error {
   readonly code: number

@@ -10,22 +10,42 @@ export interface FileLock {
 const OWN = 0o600
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** SQLite's own file lock, on an empty database that is never written. Undefined: another holder has it. */
-export function takeFileLock(file: string): FileLock | undefined {
+/**
+ * SQLite's own file lock, on an empty database that is never written. Undefined: another holder has it, after `patienceMs` still.
+ */
+export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined {
   ownFile(file)
   // loaded when it is needed: the agent's library has few users of it
   const sqlite = process.getBuiltinModule('node:sqlite')
   let db: DatabaseSync | undefined
   try {
     db = new sqlite.DatabaseSync(file)
-    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+    db.exec(`PRAGMA busy_timeout = ${patienceMs}; BEGIN EXCLUSIVE`)
   } catch (e) {
     db?.close()
-    if (e instanceof Error && /locked|busy/.test(e.message)) return undefined
+    if (isHeldByAnother(e)) return undefined
     throw e
   }
   const held = db
   return { release: () => void (held.isOpen && held.close()) }
+}
+
+const isHeldByAnother = (e: unknown): boolean => e instanceof Error && /locked|busy/.test(e.message)
+
+/** Looks without keeping anybody out for longer than the look takes. */
+export function isFileLocked(file: string): boolean {
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false
+  const sqlite = process.getBuiltinModule('node:sqlite')
+  let db: DatabaseSync | undefined
+  try {
+    db = new sqlite.DatabaseSync(file, { readOnly: true })
+    db.exec('PRAGMA busy_timeout = 0; SELECT * FROM sqlite_master')
+    return false
+  } catch (e) {
+    return isHeldByAnother(e)
+  } finally {
+    db?.close()
+  }
 }
 
 /**

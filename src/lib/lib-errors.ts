@@ -14,6 +14,10 @@ export const libErrors = errorTable({
     text: 'cannot use {path}: {seen}, so another user could replace what is in it',
     next: 'run {command}, or choose another folder',
   },
+  KN1042: {
+    text: 'cannot use {path}: it is a second name of a file elsewhere, and other users could write to its folder',
+    next: 'remove it if it is not yours, or use another folder',
+  },
   KN1030: {
     text: 'cannot use the pattern {pattern}: {reason}',
     next: 'write it in RE2 syntax',

@@ -58,6 +58,15 @@ test('a file that has another name elsewhere keeps its mode', () => {
   expect(modeOf('checkout')).toBe('644')
 })
 
+test('S31 a second name in a folder that others could write to is refused: they may have put it there for us to write to', () => {
+  make('elsewhere', 0o600, 'mine')
+  make('data', 0o700)
+  make('data/open', 0o777)
+  linkSync(join(folder, 'elsewhere'), join(folder, 'data/open/objects.db'))
+  expect(() => makePrivateFolder(join(folder, 'data'))).toThrow(/^KN1042: cannot use .*open\/objects\.db: /)
+  expect(modeOf('elsewhere')).toBe('600')
+})
+
 test('a sealed folder is closed and not looked into', () => {
   make('node', 0o755)
   make('node/hostname', 0o644, 'n')

@@ -37,16 +37,19 @@ export function makeFolders(path: string): void {
 export function makePrivateFolder(path: string, { isSealed = () => false }: PrivateFolderOptions = {}): number {
   makeFolders(path)
   // a link that the owner made leads to the folder
-  let closed = close(path, statSync(path))
-  const folders = [path]
+  const top = statSync(path)
+  let closed = close(path, top)
+  const folders = [{ path, wasWritable: isWritable(top) }]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
-    for (const name of namesIn(folder)) {
-      const entry = join(folder, name)
+    for (const name of namesIn(folder.path)) {
+      const entry = join(folder.path, name)
       const stat = lstatSync(entry, { throwIfNoEntry: false })
       // gone since it was listed
       if (stat === undefined) continue
+      // Another user may have put it there for us to write to.
+      if (folder.wasWritable && isShared(stat)) throw new KubeNodeError(libErrors.KN1042({ path: entry }))
       closed += close(entry, stat)
-      if (stat.isDirectory() && !isSealed(entry)) folders.push(entry)
+      if (stat.isDirectory() && !isSealed(entry)) folders.push({ path: entry, wasWritable: isWritable(stat) })
     }
   return closed
 }
@@ -63,6 +66,8 @@ export const namesIn = (path: string): readonly string[] =>
 
 /** The same file under another name, outside for all we know: its mode is not ours to change, and the folder above is closed. */
 const isShared = (stat: Stats): boolean => stat.isFile() && stat.nlink > 1
+
+const isWritable = ({ mode }: Stats): boolean => (mode & OTHERS_WRITE) !== 0
 
 function close(path: string, stat: Stats): 0 | 1 {
   requireOwn(path, stat)

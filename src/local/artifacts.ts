@@ -1,9 +1,10 @@
 // Packs the components of one commit into the artifact folder of the local fleet, and holds them to their signed statements.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { copyWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
@@ -41,12 +42,7 @@ export async function provideArtifacts(root: string, artifacts: string, pack: Pa
       }
     }
   }
-  replaceFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  // Agents and controllers read it at any moment.
+  copyWholeFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
   return statements.length
-}
-
-/** Agents and controllers read these files at any moment: they see the old one or the new one, whole. */
-function replaceFile(from: string, to: string): void {
-  copyFileSync(from, `${to}.partial`)
-  renameSync(`${to}.partial`, to)
 }

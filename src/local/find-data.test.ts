@@ -45,7 +45,7 @@ test('nobody waits for a fleet where there is none, and no start is under way', 
 
 test('waiting for a fleet that is being started says so, once, and ends with an error', async () => {
   const waits: string[] = []
-  const unlock = takeLock(join(dir, 'lock'))
+  const unlock = takeLock({ lock: join(dir, 'lock.db'), holder: join(dir, 'lock') })
   await expect(wait(dir, 700, waits)).rejects.toThrow(/^KN1215: /)
   expect(waits).toEqual([`the local fleet in ${dir} to start its servers`])
   unlock()

@@ -1,12 +1,13 @@
 // An identity of its own for each program: a client certificate that the cluster itself signs, kept in a kubeconfig file. None of them is the admin.
 import { X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { programUser } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { newPrivateKey, signingRequest } from '#lib/signing-request.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -99,6 +100,5 @@ export async function provideIdentity(
   const key = await newPrivateKey()
   const request = await signingRequest(key, { commonName: programUser(identity) })
   const cert = await signed(admin, `kubenode-${identity}`, request, clock)
-  writeFileSync(`${path}.partial`, kubeconfig(cluster, programUser(identity), cert, key), { mode: 0o600 })
-  renameSync(`${path}.partial`, path)
+  writeWholeFile(path, kubeconfig(cluster, programUser(identity), cert, key))
 }

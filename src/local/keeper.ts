@@ -1,9 +1,10 @@
 // Keeps the processes of the local fleet alive: starts them, writes what they say to files, starts them again when they end, and ends them all.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { openLog } from '#lib/whole-file.ts'
 
 export interface Program {
   /** `test-controllers`: in messages, and the name of its log file. */
@@ -42,7 +43,7 @@ const memoryFlags = (heapMb: number): readonly string[] => [
 /** Undefined where there is no room for it, or its folder is gone: the program runs without a log then. */
 function openedLog(path: string): number | undefined {
   try {
-    return openSync(path, 'a')
+    return openLog(path)
   } catch {
     return undefined
   }
@@ -64,7 +65,9 @@ export class Keeper {
     this.#o = options
   }
 
+  /** Nothing while all are being ended: a start that was interrupted may still be at it. */
   start(program: Program): void {
+    if (this.#isStopping) return
     const kept: Kept = { program, child: undefined, failures: 0, startedAt: 0 }
     this.#kept.set(program.name, kept)
     this.#spawn(kept)

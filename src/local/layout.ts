@@ -1,9 +1,10 @@
 // Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
-import { existsSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { makeFolders, makePrivateFolder } from '#lib/private-folder.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
@@ -25,6 +26,8 @@ export interface FleetState {
 export interface Layout {
   readonly root: string
   readonly lock: string
+  /** The process that holds the lock. */
+  readonly holder: string
   readonly state: string
   readonly logs: string
   readonly artifacts: string
@@ -42,7 +45,8 @@ export interface ClusterLayout {
 
 export const layoutOf = (root: string): Layout => ({
   root,
-  lock: join(root, 'lock'),
+  lock: join(root, 'lock.db'),
+  holder: join(root, 'lock'),
   state: join(root, 'fleet.json'),
   logs: join(root, 'logs'),
   artifacts: join(root, 'artifacts'),
@@ -62,10 +66,13 @@ const isState = (v: unknown): v is FleetState =>
   Object.values(v['ports']).every(Number.isInteger) &&
   (v['folder'] === undefined || typeof v['folder'] === 'string')
 
+/** A start that was refused or killed leaves these at most. */
+const isOfLock = (name: string): boolean => /^lock(\.partial|\.db(-journal)?)?$/.test(name)
+
 /** What is remembered in a data folder; undefined in a new one. A folder that is something else is never written to. */
 export function readState(layout: Layout): FleetState | undefined {
   if (!existsSync(layout.state)) {
-    const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => f !== 'lock') : []
+    const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => !isOfLock(f)) : []
     if (strangers.length === 0) return undefined
     throw new KubeNodeError(localErrors.KN1203({ root: layout.root, stranger: strangers[0] ?? '' }))
   }
@@ -88,8 +95,7 @@ export function readState(layout: Layout): FleetState | undefined {
 
 export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): void {
   const written: FleetState = { ...state, folder: realpathSync(layout.root) }
-  writeFileSync(`${layout.state}.partial`, `${JSON.stringify(written, null, 2)}\n`)
-  renameSync(`${layout.state}.partial`, layout.state)
+  writeWholeFile(layout.state, `${JSON.stringify(written, null, 2)}\n`)
 }
 
 /** Nodes are machines of their own: their folder is closed, the modes in it are theirs. Answers how much was open to others. */

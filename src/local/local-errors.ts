@@ -35,7 +35,7 @@ export const localErrors = errorTable({
     next: 'install git; the fleet is changed by commits',
   },
   KN1209: {
-    text: 'cannot read the fleet from {source}: it has no git commit',
+    text: 'cannot read the newest commit of {source}: {why}',
     next: 'clone the repository with git, or run git init && git add -A && git commit in it',
   },
   KN1211: {
@@ -61,6 +61,10 @@ export const localErrors = errorTable({
   KN1220: {
     text: 'cannot clone {source} to {target}: {why}',
     next: 'free space or fix the permissions there, or choose another folder with --data',
+  },
+  KN1222: {
+    text: 'cannot read {folder}: it does not exist; it was moved or deleted while the fleet was running',
+    next: 'move it back and start the fleet again, or start a new fleet with another --data',
   },
   KN1221: {
     text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',

@@ -1,11 +1,13 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATA_FORMAT, layoutOf, readState, writeState } from './layout.ts'
-import { takeLock } from './lock.ts'
+import { isLocked, takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { newestCommit } from './repository.ts'
 import { createScreen } from './screen.ts'
@@ -68,33 +70,78 @@ test('the newest commit is the same however git keeps the branch', async () => {
 })
 
 test('a folder below /proc is refused, not tried for ever', () => {
-  expect(() => takeLock('/proc/kubenode/lock')).toThrow(/^KN1205: cannot write to/)
+  expect(() => takeLock({ lock: '/proc/kubenode/lock.db', holder: '/proc/kubenode/lock' })).toThrow(
+    /^KN1205: cannot write to/,
+  )
+})
+
+test('a repository that was moved away is not taken for a missing git', async () => {
+  const gone = join(dir, 'moved/fleet')
+  await expect(newestCommit(gone)).rejects.toThrow(`KN1222: cannot read ${gone}: it does not exist`)
+  await expect(newestCommit(dir)).rejects.toThrow(
+    /^KN1209: cannot read the newest commit of .*: fatal: not a git repository/,
+  )
 })
 
 describe('the lock', () => {
+  const files = () => ({ lock: join(dir, 'lock.db'), holder: join(dir, 'lock') })
+
+  /** A start of its own, which tries at once and ends when its input does. */
+  function start(): ChildProcess {
+    const code = `import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
+      try { takeLock(${JSON.stringify(files())}); process.stdout.write('held') } catch (e) { process.stdout.write(e.message) }
+      process.stdin.resume()`
+    return spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
+  }
+  const answer = async (child: ChildProcess) => String((await once(child.stdout as Readable, 'data'))[0])
+  const ended = async (child: ChildProcess) => (child.kill('SIGKILL'), once(child, 'exit'))
+
   test('a second holder is refused with the pid of the first', () => {
-    const path = join(dir, 'lock')
-    const unlock = takeLock(path)
-    expect(() => takeLock(path)).toThrow(new RegExp(`^KN1201: .*pid ${process.pid}`))
+    const unlock = takeLock(files())
+    expect(isLocked(files())).toBe(true)
+    expect(() => takeLock(files())).toThrow(new RegExp(`^KN1201: .*pid ${process.pid}`))
     unlock()
-    takeLock(path)()
-    expect(existsSync(path)).toBe(false)
+    expect(isLocked(files())).toBe(false)
+    takeLock(files())()
+    expect(existsSync(files().holder)).toBe(false)
   })
 
-  test.each([
-    ['a process that is gone', '4194000 1'],
-    ['a pid that another process has now', `${process.pid} 1`],
-    ['nonsense', 'x'],
-  ])('the lock of %s is taken over', (_name, text) => {
-    const path = join(dir, 'lock')
-    writeFileSync(path, text)
-    takeLock(path)
-    expect(readFileSync(path, 'utf8')).toMatch(new RegExp(`^${process.pid} \\d+\n$`))
+  test('of several starts at the same moment one gets it, and a kill frees it', async () => {
+    const children = Array.from({ length: 4 }, start)
+    try {
+      const answers = await Promise.all(children.map(answer))
+      expect(answers.filter((text) => text === 'held').length).toBe(1)
+      expect(answers.filter((text) => text.startsWith('KN1201')).length).toBe(3)
+      expect(isLocked(files())).toBe(true)
+    } finally {
+      await Promise.all(children.map(ended))
+    }
+    expect(isLocked(files())).toBe(false)
+    takeLock(files())()
+  })
+
+  test('looking at the lock keeps no start away', async () => {
+    const look = setInterval(() => isLocked(files()), 1)
+    const child = start()
+    try {
+      expect(await answer(child)).toBe('held')
+    } finally {
+      clearInterval(look)
+      await ended(child)
+    }
+  })
+
+  test('a file that names a process is only for people', () => {
+    writeFileSync(files().holder, `${process.pid}\n`)
+    expect(isLocked(files())).toBe(false)
+    takeLock(files())()
   })
 
   test('a folder that cannot be written is a numbered error', () => {
     writeFileSync(join(dir, 'file'), '')
-    expect(() => takeLock(join(dir, 'file', 'lock'))).toThrow(/^KN1205: cannot write to/)
+    expect(() => takeLock({ lock: join(dir, 'file/lock.db'), holder: join(dir, 'file/lock') })).toThrow(
+      /^KN1205: cannot write to/,
+    )
   })
 })
 

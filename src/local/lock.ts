@@ -1,65 +1,53 @@
-// One fleet a data folder: the first start holds a lock that ends with its process, however that ends.
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+// One fleet a data folder: the first start holds a lock that the kernel takes back when its process ends, however that ends. Which process holds it,
+// and since when, lies in a file beside it, for people.
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { type FileLock, isFileLocked, takeFileLock } from '#lib/file-lock.ts'
 import { makeFolders } from '#lib/private-folder.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
-/** Tells a process from a later one with the same pid. Empty where the system does not say. */
-function startTimeOf(pid: number): string {
-  try {
-    // The name in parentheses may hold spaces; the fields count from its end.
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
+/** Somebody who only looks at the lock holds it for less than this. */
+const LOOKED_AT_MS = 500
+
+export interface LockFiles {
+  /** What the kernel locks. */
+  readonly lock: string
+  /** The process that holds it. */
+  readonly holder: string
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (e) {
-    return (e as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
+export const isLocked = ({ lock }: LockFiles): boolean => isFileLocked(lock)
 
-/** The process that holds the lock, unless it is gone. */
-function holder(path: string): number | undefined {
-  try {
-    const [pid = 0, start = ''] = readFileSync(path, 'utf8').trim().split(' ')
-    const isHeld = isAlive(Number(pid)) && (start === '' || startTimeOf(Number(pid)) === start)
-    return isHeld && Number(pid) > 0 ? Number(pid) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-export const isLocked = (path: string): boolean => holder(path) !== undefined
+/** When the fleet was started last. */
+export const lockedAt = ({ holder }: LockFiles): number => statSync(holder, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /** Answers how to give the lock back. */
-export function takeLock(path: string): () => void {
-  const refused = (cause: unknown) =>
-    new KubeNodeError(localErrors.KN1205({ folder: dirname(path), why: messageOf(cause) }), { cause })
+export function takeLock({ lock, holder }: LockFiles): () => void {
+  const folder = dirname(lock)
+  let held: FileLock | undefined
   try {
-    makeFolders(dirname(path))
+    makeFolders(folder)
+    held = takeFileLock(lock, LOOKED_AT_MS)
+    if (held !== undefined) writeWholeFile(holder, `${process.pid}\n`)
   } catch (cause) {
-    throw refused(cause)
+    held?.release()
+    throw new KubeNodeError(localErrors.KN1205({ folder, why: messageOf(cause) }), { cause })
   }
-  for (const isLast of [false, true]) {
-    try {
-      const file = openSync(path, 'wx', 0o600)
-      writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
-      closeSync(file)
-      return () => rmSync(path, { force: true })
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw refused(cause)
-      const pid = holder(path)
-      if (pid !== undefined || isLast) {
-        throw new KubeNodeError(localErrors.KN1201({ path: dirname(path), pid: pid ?? 'unknown' }))
-      }
-      rmSync(path, { force: true })
-    }
+  if (held === undefined) throw new KubeNodeError(localErrors.KN1201({ path: folder, pid: pidIn(holder) }))
+  const taken = held
+  return () => {
+    rmSync(holder, { force: true })
+    taken.release()
   }
-  throw new Error('unreachable')
+}
+
+/** It writes its pid right after it took the lock. */
+function pidIn(holder: string): string {
+  try {
+    return readFileSync(holder, 'utf8').trim()
+  } catch {
+    return 'unknown'
+  }
 }

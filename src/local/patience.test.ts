@@ -18,6 +18,15 @@ test.each([
   expect(said).toEqual(expected)
 })
 
+test('a signal ends the wait although the work goes on', async () => {
+  const end = new AbortController()
+  const patience = { clock: new VirtualClock(), say: () => undefined, signal: end.signal }
+  const waiting = patiently(patience, 'x', new Promise(() => undefined))
+  end.abort(new Error('ended by SIGINT'))
+  await expect(waiting).rejects.toThrow('ended by SIGINT')
+  await expect(patiently(patience, 'x', Promise.reject(new Error('late')))).rejects.toThrow('ended by SIGINT')
+})
+
 test('an error is passed on, and nothing is said after it', async () => {
   const clock = new VirtualClock()
   const said: string[] = []

@@ -7,13 +7,24 @@ export const QUIET_MS = 2_000
 export interface Patience {
   readonly clock: Pick<Clock, 'after'>
   readonly say: (line: string) => void
+  /** Ends the wait; the work may go on. */
+  readonly signal?: AbortSignal
 }
 
-export async function patiently<T>({ clock, say }: Patience, what: string, work: Promise<T>): Promise<T> {
+export async function patiently<T>({ clock, say, signal }: Patience, what: string, work: Promise<T>): Promise<T> {
   const timer = clock.after(QUIET_MS, () => say(`waiting for ${what}`))
   try {
-    return await work
+    return await (signal === undefined ? work : untilAborted(work, signal))
   } finally {
     timer.cancel()
   }
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(signal.reason)
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
 }

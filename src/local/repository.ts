@@ -24,10 +24,10 @@ async function git(cwd: string, args: readonly string[]): Promise<string> {
     })
     return stdout.trim()
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new KubeNodeError(localErrors.KN1208(), { cause })
-    }
-    throw cause
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    // The same error for a program that is not there and for a folder that it was to run in.
+    const what = existsSync(cwd) ? localErrors.KN1208() : localErrors.KN1222({ folder: cwd })
+    throw new KubeNodeError(what, { cause })
   }
 }
 
@@ -45,7 +45,7 @@ async function head(source: string): Promise<string> {
     return await git(source, ['rev-parse', '--verify', 'HEAD^{commit}'])
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(localErrors.KN1209({ source }), { cause })
+    throw new KubeNodeError(localErrors.KN1209({ source, why: lastLine(cause) }), { cause })
   }
 }
 

@@ -1,5 +1,5 @@
 // Looks at a local fleet from outside: the same summary that its display shows, and whether it is as the newest commit says.
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -10,7 +10,7 @@ import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import { summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
-import { isLocked } from './lock.ts'
+import { isLocked, lockedAt } from './lock.ts'
 
 export interface StatusOptions {
   readonly data: string
@@ -35,9 +35,6 @@ const isUp = (layout: Layout): boolean =>
   ALL_CLUSTERS.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) &&
   existsSync(join(layout.repository, '.git'))
 
-/** Whoever starts the fleet writes its lock, and nobody does so later. */
-const startedAt = (layout: Layout): number => statSync(layout.lock, { throwIfNoEntry: false })?.mtimeMs ?? 0
-
 export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
   const layout = layoutOf(data)
   const until = systemClock.monotonic() + waitMs
@@ -52,8 +49,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   try {
     while (!isUp(layout)) {
       // Only a fleet that somebody is starting is worth waiting for.
-      if (!isLocked(layout.lock) || systemClock.monotonic() >= until)
-        throw new KubeNodeError(localErrors.KN1215({ data }))
+      if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
       await waitFor(`the local fleet in ${data} to start its servers`)
     }
     const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
@@ -62,11 +58,11 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
     for (const name of BUSINESS_CLUSTERS) clusters.set(name, await clientOf(name))
     for (;;) {
       const seen = await observeFleet(hub, clusters)
-      const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, startedAt(layout))]
+      const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, lockedAt(layout))]
       if (missing.length === 0 || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
-          lines: summaryLines(seen, startedAt(layout)),
+          lines: summaryLines(seen, lockedAt(layout)),
           missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
         }
       }

@@ -88,7 +88,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   // Made by somebody else meanwhile, where all may make folders.
   requireTrusted(options)
   if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
-  const unlock = takeLock(layout.lock)
+  const unlock = takeLock(layout)
   const keeper = new Keeper({
     node: options.node,
     entry: entryIn(entries, 'main'),
@@ -144,7 +144,7 @@ interface Start {
 
 async function run({ layout, keeper, entries, options, opened, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal } = options
-  const patience = { clock: systemClock, say: (line: string) => screen.say(line) }
+  const patience = { clock: systemClock, say: (line: string) => screen.say(line), signal }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
   if (options.reset) await reset(layout)
@@ -183,6 +183,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       )
       await wait('the certificates of the programs', Promise.all(identities))
       if (name !== HUB) return
+      signal.throwIfAborted()
       programs.startSync()
     }),
   )
@@ -198,6 +199,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   )
   // One cluster after the other, in the order of the stages: programs that load at once hinder each other on a small machine.
   for (const [name, client] of business) {
+    signal.throwIfAborted()
     programs.startBusiness(name)
     await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }

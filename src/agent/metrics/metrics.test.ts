@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { loggerTo } from '#lib/log.ts'
+import { systemClock } from '#lib/clock.ts'
+import { loggerTo, silentLogger } from '#lib/log.ts'
 import { exposition, metricName } from './exposition.ts'
 import { hostMetrics } from './host-metrics.ts'
 import { osFeatures } from './os-features.ts'
@@ -115,7 +118,8 @@ const ask = (port: number, method: string, path: string, host = 'localhost'): Pr
 test('S22 only GET /metrics is answered, and only on a loopback address', async () => {
   const lines: string[] = []
   const logger = loggerTo((_level, message) => void lines.push(message))
-  const serve = (address: string, port = 0) => new MetricsServer({ address, port, log: logger, text: () => 'text' })
+  const serve = (address: string, port = 0) =>
+    new MetricsServer({ address, port, log: logger, clock: systemClock, text: () => 'text' })
   const one = serve('127.0.0.1')
   await one.start()
   const port = one.port ?? 0
@@ -135,4 +139,23 @@ test('S22 only GET /metrics is answered, and only on a loopback address', async 
     expect(far.port).toBeUndefined()
   }
   expect(lines.length).toBe(5)
+})
+
+test('S22 silent connections keep nobody from the metrics', async () => {
+  const server = new MetricsServer({
+    address: '127.0.0.1',
+    port: 0,
+    log: silentLogger,
+    clock: systemClock,
+    text: () => 'text',
+  })
+  await server.start()
+  const sockets = Array.from({ length: 20 }, () => connect(server.port ?? 0, '127.0.0.1').on('error', () => undefined))
+  try {
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    expect(await ask(server.port ?? 0, 'GET', '/metrics')).toBe('200 text')
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
 })

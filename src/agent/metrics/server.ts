@@ -1,5 +1,7 @@
 // Serves /metrics, and nothing else, on the node's loopback address. It never keeps the agent from starting.
 import type http from 'node:http'
+import type { Clock } from '#lib/clock.ts'
+import { boundConnections } from '#lib/connection-bound.ts'
 import { isOwnHost } from '#lib/host-header.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
@@ -8,6 +10,7 @@ export interface MetricsServerOptions {
   readonly address: string
   readonly port: number
   readonly log: Logger
+  readonly clock: Clock
   readonly text: () => string
 }
 
@@ -33,7 +36,7 @@ export class MetricsServer {
   }
 
   async start(): Promise<void> {
-    const { address, port, log } = this.#o
+    const { address, port, log, clock } = this.#o
     if (!LOOPBACK.test(address)) {
       log.warn('metrics are not served: the address is not a loopback address', { address })
       return
@@ -42,7 +45,8 @@ export class MetricsServer {
       { maxHeaderSize: MAX_HEADERS, requestTimeout: TIMEOUT_MS },
       (request, response) => this.#answer(request, response),
     )
-    server.maxConnections = MAX_CONNECTIONS
+    // Silent connections of a user of this host take no place from who asks.
+    boundConnections(server, { most: MAX_CONNECTIONS, longestRequestMs: TIMEOUT_MS, clock, log })
     server.unref()
     await new Promise<void>((resolve) => {
       server.once('error', (error) => {

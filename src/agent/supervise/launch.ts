@@ -1,8 +1,9 @@
 // Starts the process of a component on a node without systemd: in a session of its own that outlives the agent, marked, writing into its log.
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { openLog } from '#lib/whole-file.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
 import { logFile } from './log-file.ts'
 import { MARK, markText } from './mark.ts'
@@ -32,7 +33,7 @@ export async function launch(
   const user = userIds(component, service.user, dir.root)
   const logPath = logFile(dir, component)
   mkdirSync(dirname(logPath), { recursive: true })
-  const output = openSync(logPath, 'a', 0o640)
+  const output = openLog(logPath, 0o640)
   try {
     const program = onNode(dir, service.exec)
     const child = spawn(existsSync(program) ? program : service.exec, [...(service.args ?? [])], {

@@ -1,17 +1,7 @@
 // Makes this host a node in one line: puts the agent into place, leaves it the join bundle, and starts it. The agent itself does the joining and may be cut
 // off at any moment; running the line again goes on.
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { argv, execPath, geteuid, stderr } from 'node:process'
@@ -22,6 +12,7 @@ import { readGlibc } from '#agent/preflight/read.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
+import { copyWholeFile, writeWholeFile } from '#lib/whole-file.ts'
 import { agentUnit } from './unit.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
 
@@ -61,10 +52,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node }: JoinHos
   mkdirSync(dir.path, { recursive: true, mode: 0o755 })
   if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
   // Whole or not there: the agent reads it the moment it sees it.
-  const path = joinFile(dir)
-  rmSync(`${path}.partial`, { force: true })
-  writeFileSync(`${path}.partial`, text, { mode: 0o600 })
-  renameSync(`${path}.partial`, path)
+  writeWholeFile(joinFile(dir), text)
   if (units !== undefined) {
     mkdirSync(units, { recursive: true })
     writeFileSync(join(units, UNIT), agentUnit({ node: join(prefix, 'bin/node'), folder: prefix, root }))
@@ -88,11 +76,8 @@ function copyPrograms(from: string, prefix: string, node: string): void {
   mkdirSync(join(prefix, 'bin'), { recursive: true })
   for (const name of ['agent.mjs', 'supervisor.mjs']) cpSync(join(from, name), join(prefix, name))
   if (existsSync(join(from, 'lib'))) cpSync(join(from, 'lib'), join(prefix, 'lib'), { recursive: true })
-  const own = join(prefix, 'bin/node')
   // A running program cannot be written over, but another can take its name.
-  copyFileSync(node, `${own}.partial`)
-  chmodSync(`${own}.partial`, 0o755)
-  renameSync(`${own}.partial`, own)
+  copyWholeFile(node, join(prefix, 'bin/node'), { mode: 0o755 })
 }
 
 const SYSTEMD_RUNS = '/run/systemd/system'

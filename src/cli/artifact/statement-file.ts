@@ -1,8 +1,9 @@
 // Reads and writes statements (signed MachineComponents) and other small JSON files of the artifact commands.
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { isObject } from '#lib/json.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
@@ -62,6 +63,5 @@ export function readUnpackedStatement(path: string, entry: ArtifactEntry): Machi
 
 /** Whole or not at all. */
 export function writeJson(path: string, value: unknown, mode = 0o644): void {
-  writeFileSync(`${path}.partial`, `${JSON.stringify(value, null, 2)}\n`, { mode })
-  renameSync(`${path}.partial`, path)
+  writeWholeFile(path, `${JSON.stringify(value, null, 2)}\n`, { mode })
 }

@@ -1,9 +1,10 @@
 // Puts a trust document into the folder of a node on this host. Its agent takes it in place of the one in force before it installs anything else.
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { nodeDir, trustFromHostFile } from '#agent/node-dir.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { readJson } from './statement-file.ts'
@@ -18,9 +19,7 @@ export function putTrustOnHost(trustPath: string, root: string, now: number): nu
   }
   if (!existsSync(join(root, 'state'))) throw new KubeNodeError(cliErrors.KN1112({ root }))
   requireTrustedFolder(root)
-  const path = trustFromHostFile(nodeDir(root))
-  writeFileSync(`${path}.partial`, JSON.stringify(signed), { mode: 0o600 })
-  renameSync(`${path}.partial`, path)
+  writeWholeFile(trustFromHostFile(nodeDir(root)), JSON.stringify(signed))
   return signed.document.sequence
 }
 

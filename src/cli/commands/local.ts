@@ -7,7 +7,7 @@ import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
-import { EXIT_DIFFERENT, EXIT_INTERRUPTED, Exit } from '../exit.ts'
+import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { runningProgram } from '../trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
@@ -53,21 +53,27 @@ export function register(program: Command, io: Io): void {
       ])
       const data = dataFolder(options.data, io)
       const shutdown = untilEnded()
-      const result = await up({
-        root: releaseRoot(),
-        data,
-        program: runningProgram(),
-        reset: options.reset ?? false,
-        check: options.check ?? false,
-        ...nodesOf(options.nodes),
-        node: process.execPath,
-        compileCache: compileCache(),
-        screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
-        pack: packFolder,
-        connect: connector,
-        signal: shutdown.signal,
+      const start = () =>
+        up({
+          root: releaseRoot(),
+          data,
+          program: runningProgram(),
+          reset: options.reset ?? false,
+          check: options.check ?? false,
+          ...nodesOf(options.nodes),
+          node: process.execPath,
+          compileCache: compileCache(),
+          screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
+          pack: packFolder,
+          connect: connector,
+          signal: shutdown.signal,
+        })
+      const result = await start().catch((e: unknown) => {
+        // What was interrupted says so in many ways.
+        if (shutdown.signal.aborted) return undefined
+        throw e
       })
-      if (shutdown.signal.aborted) throw new Exit(EXIT_INTERRUPTED)
+      if (shutdown.signal.aborted || result === undefined) throw new Exit(shutdown.exitCode())
       if (options.check) {
         io.out(
           `${JSON.stringify({ ready: result.isReady, ready_s: result.readyMs === undefined ? null : result.readyMs / 1_000 })}\n`,

@@ -1,8 +1,9 @@
 // Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
 import { spawn } from 'node:child_process'
-import { open } from 'node:fs/promises'
+import { closeSync } from 'node:fs'
 import { parse } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { openLog } from '#lib/whole-file.ts'
 import type { NodeLayout } from './layout.ts'
 import { NODE_MARK, type ProcessId, type ProcessInfo, identify, isAlive, processes } from './proc.ts'
 import { providersErrors } from '../providers-errors.ts'
@@ -20,14 +21,14 @@ const environment = (node: NodeLayout, compileCache: string | undefined): Record
 
 export async function startAgent(node: NodeLayout, command: AgentCommand, compileCache?: string): Promise<ProcessId> {
   const [file, ...args] = command(node)
-  const log = await open(node.agentLog, 'a', 0o600)
+  const log = openLog(node.agentLog)
   try {
     // A session of its own: signals meant for us, and the end of our terminal, do not reach it.
     const child = spawn(file, args, {
       cwd: node.root,
       env: environment(node, compileCache),
       detached: true,
-      stdio: ['ignore', log.fd, log.fd],
+      stdio: ['ignore', log, log],
     })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
@@ -39,7 +40,7 @@ export async function startAgent(node: NodeLayout, command: AgentCommand, compil
   } catch (cause) {
     throw cannotStart(node, file, cause)
   } finally {
-    await log.close()
+    closeSync(log)
   }
   throw cannotStart(node, file)
 }

@@ -1,0 +1,68 @@
+// Files that are made, never found: what another user put in their place (a link, a pipe, a second name of another file) is removed and not written
+// through. A reader sees the old file or the new one, whole.
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+
+const OWN = 0o600
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, COPYFILE_EXCL } = constants
+const NEW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+
+export interface WholeFileOptions {
+  readonly mode?: number
+}
+
+export function writeWholeFile(path: string, text: string, { mode = OWN }: WholeFileOptions = {}): void {
+  const partial = emptied(`${path}.partial`)
+  const file = openSync(partial, NEW, mode)
+  try {
+    writeFileSync(file, text, { flush: true })
+  } finally {
+    closeSync(file)
+  }
+  renameSync(partial, path)
+}
+
+/** With the mode of the original when none is given. */
+export function copyWholeFile(from: string, to: string, { mode }: WholeFileOptions = {}): void {
+  const partial = emptied(`${to}.partial`)
+  copyFileSync(from, partial, COPYFILE_EXCL)
+  if (mode !== undefined) chmodSync(partial, mode)
+  renameSync(partial, to)
+}
+
+function emptied(path: string): string {
+  rmSync(path, { force: true, recursive: true })
+  return path
+}
+
+/** A descriptor that appends to a regular file of ours with this one name. */
+export function openLog(path: string, mode = OWN): number {
+  const file = openedOwn(path, mode)
+  if (file !== undefined) return file
+  return openSync(emptied(path), NEW | O_APPEND, mode)
+}
+
+/** Undefined for what is something else. A pipe that nobody reads from must not keep us waiting. */
+function openedOwn(path: string, mode: number): number | undefined {
+  let file: number
+  try {
+    file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode)
+  } catch (e) {
+    if (e instanceof Error && 'code' in e && ['ELOOP', 'ENXIO', 'EISDIR'].includes(String(e.code))) return undefined
+    throw e
+  }
+  const { uid, nlink, ...stat } = fstatSync(file)
+  if ((stat.mode & constants.S_IFMT) === constants.S_IFREG && nlink === 1 && uid === (process.geteuid?.() ?? uid))
+    return file
+  closeSync(file)
+  return undefined
+}
